@@ -1,0 +1,248 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Products are the executables alone: library products would put names like `Postgres` into other people's graphs.
+let package = Package(
+    name: "accountctl",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "accountctl", targets: ["accountctl"]),
+        .executable(name: "accountctl-sandbox", targets: ["accountctl-sandbox"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // No traits: the default ones bring ICU and double the binary.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    ],
+    targets: [
+        // C libraries
+        .systemLibrary(
+            name: "CLibpq",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
+        .systemLibrary(
+            name: "CCares",
+            pkgConfig: "libcares",
+            providers: [.apt(["libc-ares-dev"]), .brew(["c-ares"])]
+        ),
+
+        // The database
+        .target(name: "EventThread"),
+        .target(name: "LibPQ", dependencies: ["CLibpq"], swiftSettings: [.strictMemorySafety()]),
+        .target(
+            name: "Postgres",
+            dependencies: [
+                "LibPQ", "EventThread",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ]
+        ),
+        .target(
+            name: "SQLFiles",
+            path: "sql",
+            exclude: ["platform", "tests"],
+            resources: [.embedInCode("migrations")]
+        ),
+        .target(
+            name: "Migrations",
+            dependencies: [
+                "Postgres", "SQLFiles",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(
+            name: "JobQueue",
+            dependencies: [
+                "Postgres",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+
+        // The world outside
+        .target(
+            name: "HTTPCalls",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]
+        ),
+        .target(
+            name: "SignInWithApple",
+            dependencies: [
+                "HTTPCalls",
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(
+            name: "ObjectStorage",
+            dependencies: ["HTTPCalls", .product(name: "Logging", package: "swift-log")]
+        ),
+        .target(
+            name: "MailRelay",
+            dependencies: [
+                "CCares", "EventThread",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(name: "Sealing", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
+
+        // The domain
+        .target(
+            name: "AccountLifecycle",
+            dependencies: [
+                "Postgres", "JobQueue", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]
+        ),
+
+        // The edge
+        .target(
+            name: "Settings",
+            dependencies: [
+                "Postgres", "HTTPCalls", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "JobQueue",
+                "AccountLifecycle",
+            ]
+        ),
+        .target(
+            name: "Telemetry",
+            dependencies: [
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]
+        ),
+        .target(name: "Terminal"),
+        .target(
+            name: "HTTPService",
+            dependencies: [
+                "AccountLifecycle", "Telemetry",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+        .executableTarget(
+            name: "accountctl",
+            dependencies: [
+                "AccountLifecycle", "HTTPService", "Migrations", "JobQueue", "Postgres", "SignInWithApple",
+                "ObjectStorage",
+                "MailRelay", "Sealing", "Settings", "Telemetry", "Terminal", "HTTPCalls",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]
+        ),
+
+        // Leaves: nothing in production imports them
+        .target(
+            name: "Sandbox",
+            dependencies: [
+                "Postgres",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]
+        ),
+        .executableTarget(
+            name: "accountctl-sandbox",
+            dependencies: [
+                "Sandbox",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "Postgres", "JobQueue", "Migrations", "AccountLifecycle", "MailRelay", "Sandbox", "Sealing",
+                "SignInWithApple",
+                "ObjectStorage", "HTTPCalls",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ]
+        ),
+
+        // Tests
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "Postgres",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
+            path: "Tests/TestSupport"
+        ),
+        .testTarget(name: "EventThreadTests", dependencies: ["EventThread"]),
+        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestSupport"]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"]),
+        .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "SQLFiles", "TestSupport"]),
+        .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport"]),
+        .testTarget(
+            name: "HTTPCallsTests",
+            dependencies: ["HTTPCalls", .product(name: "Hummingbird", package: "hummingbird")]
+        ),
+        .testTarget(name: "SignInWithAppleTests", dependencies: ["SignInWithApple", "Sandbox", "TestSupport"]),
+        .testTarget(name: "ObjectStorageTests", dependencies: ["ObjectStorage", "Sandbox", "TestSupport"]),
+        .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "TestSupport"]),
+        .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
+        .testTarget(name: "AccountLifecycleTests", dependencies: ["AccountLifecycle", "Sandbox", "TestSupport"]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"]),
+        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
+        .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
+        .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", "TestSupport"]),
+        .testTarget(name: "SandboxTests", dependencies: ["Sandbox", "TestSupport"]),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "accountctl", "accountctl-sandbox", "Sandbox", "AccountLifecycle", "JobQueue", "Migrations",
+                "TestSupport",
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// A loop, so that no target is forgotten.
+for target in package.targets where target.type != .system {
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .enableUpcomingFeature("InferIsolatedConformances"),
+            .enableUpcomingFeature("ImmutableWeakCaptures"),
+            .treatAllWarnings(as: .error),
+        ]
+}

@@ -1,0 +1,1 @@
+// AccountLifecycle: filled by its first commit.

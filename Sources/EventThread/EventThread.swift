@@ -1,0 +1,1 @@
+// EventThread: filled by its first commit.

@@ -1,0 +1,1 @@
+// HTTPCalls: filled by its first commit.

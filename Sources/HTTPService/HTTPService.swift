@@ -1,0 +1,1 @@
+// HTTPService: filled by its first commit.

@@ -1,0 +1,1 @@
+// JobQueue: filled by its first commit.

@@ -1,0 +1,1 @@
+// LibPQ: filled by its first commit.

@@ -1,0 +1,1 @@
+// MailRelay: filled by its first commit.

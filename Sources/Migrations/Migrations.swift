@@ -1,0 +1,1 @@
+// Migrations: filled by its first commit.

@@ -1,0 +1,1 @@
+// ObjectStorage: filled by its first commit.

@@ -1,0 +1,1 @@
+// Postgres: filled by its first commit.

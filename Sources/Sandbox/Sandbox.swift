@@ -1,0 +1,1 @@
+// Sandbox: filled by its first commit.

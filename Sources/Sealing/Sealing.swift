@@ -1,0 +1,1 @@
+// Sealing: filled by its first commit.

@@ -1,0 +1,1 @@
+// Settings: filled by its first commit.

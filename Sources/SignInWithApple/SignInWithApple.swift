@@ -1,0 +1,1 @@
+// SignInWithApple: filled by its first commit.

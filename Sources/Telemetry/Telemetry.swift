@@ -1,0 +1,1 @@
+// Telemetry: filled by its first commit.

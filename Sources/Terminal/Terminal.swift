@@ -1,0 +1,1 @@
+// Terminal: filled by its first commit.

@@ -1,0 +1,124 @@
+import Foundation
+import Subprocess
+
+/// The private PostgreSQL cluster that a test run uses.
+///
+/// `deploy/test` starts one and names its folder in `ACCOUNTCTL_TEST_CLUSTER`; tests that break a server start their own by
+/// ``with(settings:_:)``.
+package struct TestCluster: Sendable {
+    /// The folder of the cluster: `socket` and `port` lie in it.
+    package let folder: String
+
+    /// The port of the server, on its socket and on 127.0.0.1.
+    package let port: Int
+
+    /// The folder of the server's socket.
+    package var socket: String { folder + "/socket" }
+
+    /// The cluster that the test command started.
+    ///
+    /// - Throws: ``TestSupportError`` when the tests were not started by `deploy/test`.
+    package static func shared() throws -> TestCluster {
+        guard let folder = ProcessInfo.processInfo.environment["ACCOUNTCTL_TEST_CLUSTER"] else {
+            throw TestSupportError("ACCOUNTCTL_TEST_CLUSTER is not set: run the tests by deploy/test")
+        }
+        return try TestCluster(folder: folder)
+    }
+
+    package init(folder: String) throws {
+        let text = try String(contentsOfFile: folder + "/port", encoding: .utf8)
+        guard let port = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw TestSupportError("\(folder)/port holds no port")
+        }
+        self.folder = folder
+        self.port = port
+    }
+
+    /// Starts a cluster of its own for a test that stops, kills or reconfigures the server, and removes it afterwards.
+    package static func with<Result: Sendable>(
+        settings: [String] = [],
+        _ body: @Sendable (TestCluster) async throws -> Result
+    ) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("accountctl-cluster-\(UUID().uuidString.prefix(8).lowercased())").path
+        try await command([privatePostgres(), "start", folder, "fsync=off"] + settings)
+        do {
+            let result = try await body(TestCluster(folder: folder))
+            try await remove(folder)
+            return result
+        } catch {
+            try? await remove(folder)
+            throw error
+        }
+    }
+
+    /// Restarts the server; `mode` is one of `smart`, `fast` and `immediate`.
+    package func restart(mode: String = "fast") async throws {
+        try await Self.command([Self.privatePostgres(), "restart", folder, mode])
+    }
+
+    /// Stops the server; `mode` is one of `smart`, `fast` and `immediate`.
+    package func stop(mode: String = "fast") async throws {
+        try await Self.command([Self.privatePostgres(), "stop", folder, mode])
+    }
+
+    /// Starts the stopped server again.
+    package func start() async throws {
+        try await Self.command([Self.privatePostgres(), "start", folder])
+    }
+
+    /// Connection keywords for one database of this cluster over its socket.
+    package func conninfo(database: String, user: String) -> String {
+        "host=\(socket) port=\(port) user=\(user) dbname=\(database)"
+    }
+
+    /// Runs SQL as the superuser through psql, independently of the driver under test, and returns its unaligned output.
+    @discardableResult
+    package func psql(
+        database: String = "postgres",
+        user: String = "supabase_admin",
+        files: [String] = [],
+        _ sql: String? = nil,
+        singleTransaction: Bool = false
+    ) async throws -> String {
+        var arguments = [
+            "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", conninfo(database: database, user: user),
+        ]
+        if singleTransaction { arguments.append("-1") }
+        for file in files { arguments += ["-f", file] }
+        if let sql { arguments += ["-c", sql] }
+        return try await Self.command(arguments)
+    }
+
+    private static func remove(_ folder: String) async throws {
+        try await command([privatePostgres(), "stop", folder, "immediate"])
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func privatePostgres() -> String {
+        Repository.path("deploy/private-postgres")
+    }
+
+    /// Runs a command to its end and returns its standard output.
+    ///
+    /// - Throws: ``TestSupportError`` with the command's standard error when it fails.
+    @discardableResult
+    package static func command(_ words: [String], environment: [String: String] = [:]) async throws -> String {
+        let updates = Dictionary(
+            uniqueKeysWithValues: environment.map { (Environment.Key(stringLiteral: $0.key), Optional($0.value)) }
+        )
+        let result = try await run(
+            words[0].contains("/") ? .path(.init(words[0])) : .name(words[0]),
+            arguments: Arguments(Array(words.dropFirst())),
+            environment: .inherit.updating(updates),
+            output: .string(limit: 16 << 20),
+            error: .string(limit: 1 << 20)
+        )
+        guard result.terminationStatus.isSuccess else {
+            throw TestSupportError(
+                "\(words.joined(separator: " ")): \(result.terminationStatus)\n\(result.standardError ?? "")"
+            )
+        }
+        return (result.standardOutput ?? "").trimmingCharacters(in: .newlines)
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+
+/// A database of its own for one test, made from a template and dropped afterwards.
+package struct TestDatabase: Sendable {
+    /// What a test's database holds at the start.
+    package enum Template: String, Sendable {
+        /// Nothing but what initdb makes.
+        case empty
+        /// Supabase's `auth` and `storage`, as `sql/platform` makes them.
+        case platform
+        /// The platform with every migration of `sql/migrations` applied as `postgres`.
+        case migrated
+    }
+
+    /// The cluster the database is in.
+    package let cluster: TestCluster
+
+    /// The name of the database.
+    package let name: String
+
+    /// Connection keywords for the limited role that the product runs as.
+    package var conninfo: String { cluster.conninfo(database: name, user: "postgres") }
+
+    /// Connection keywords for the superuser.
+    package var adminConninfo: String { cluster.conninfo(database: name, user: "supabase_admin") }
+
+    /// Gives `body` a fresh database and drops it afterwards.
+    package static func with<Result: Sendable>(
+        _ template: Template,
+        in cluster: TestCluster? = nil,
+        _ body: @Sendable (TestDatabase) async throws -> Result
+    ) async throws -> Result {
+        let cluster = try cluster ?? .shared()
+        let source = try await Templates.shared.name(of: template, in: cluster)
+        let name = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+        try await cluster.psql("create database \(name) template \(source) owner postgres")
+        let result: Swift.Result<Result, any Error>
+        do {
+            result = .success(try await body(TestDatabase(cluster: cluster, name: name)))
+        } catch {
+            result = .failure(error)
+        }
+        // The cluster may be gone on purpose; the folder goes with it.
+        _ = try? await cluster.psql("drop database if exists \(name) with (force)")
+        return try result.get()
+    }
+
+    /// Runs SQL in this database through psql and returns its unaligned output.
+    @discardableResult
+    package func psql(_ sql: String, user: String = "supabase_admin") async throws -> String {
+        try await cluster.psql(database: name, user: user, sql)
+    }
+}
+
+/// Makes each template once per process and cluster.
+private actor Templates {
+    static let shared = Templates()
+
+    private var made: [String: Task<String, any Error>] = [:]
+
+    func name(of template: TestDatabase.Template, in cluster: TestCluster) async throws -> String {
+        if template == .empty { return "template0" }
+        let key = cluster.folder + "/" + template.rawValue
+        if let task = made[key] { return try await task.value }
+        let task = Task { try await Self.make(template, in: cluster) }
+        made[key] = task
+        return try await task.value
+    }
+
+    private static func make(_ template: TestDatabase.Template, in cluster: TestCluster) async throws -> String {
+        let name = "template_\(template.rawValue)_\(ProcessInfo.processInfo.processIdentifier)"
+        try await cluster.psql("drop database if exists \(name) with (force)")
+        try await cluster.psql("create database \(name) template template0 owner postgres")
+        try await cluster.psql(database: name, files: [Repository.path("sql/platform/database.sql")])
+        guard template == .migrated else { return name }
+        try await cluster.psql(database: name, files: [Repository.path("sql/platform/allow-storage-policies.sql")])
+        for file in try Repository.sqlFiles(in: "sql/migrations") {
+            try await cluster.psql(database: name, user: "postgres", files: [file], singleTransaction: true)
+        }
+        try await cluster.psql(database: name, files: [Repository.path("sql/platform/forbid-storage-policies.sql")])
+        return name
+    }
+}

@@ -1,0 +1,2 @@
+/// The SQL that the binary carries: every file of `sql/migrations`, in the order of their numbers.
+package enum EmbeddedSQL {}

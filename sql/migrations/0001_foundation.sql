@@ -1,0 +1,2 @@
+-- accountctl: bundle=core
+create schema accountctl;
