@@ -108,17 +108,17 @@ package struct TestCluster: Sendable {
             uniqueKeysWithValues: environment.map { (Environment.Key(stringLiteral: $0.key), Optional($0.value)) }
         )
         let result = try await run(
-            words[0].contains("/") ? .path(.init(words[0])) : .name(words[0]),
-            arguments: Arguments(Array(words.dropFirst())),
+            .name("env"),
+            arguments: Arguments(words),
             environment: .inherit.updating(updates),
             output: .string(limit: 16 << 20),
             error: .string(limit: 1 << 20)
         )
         guard result.terminationStatus.isSuccess else {
             throw TestSupportError(
-                "\(words.joined(separator: " ")): \(result.terminationStatus)\n\(result.standardError ?? "")"
+                "\(words.joined(separator: " ")): \(result.terminationStatus)\n\(result.standardError)"
             )
         }
-        return (result.standardOutput ?? "").trimmingCharacters(in: .newlines)
+        return result.standardOutput.trimmingCharacters(in: .newlines)
     }
 }
