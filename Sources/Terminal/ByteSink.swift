@@ -1,0 +1,83 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Where text goes: a descriptor in the program, memory in tests.
+package protocol ByteSink: Sendable {
+    /// Writes everything before it returns.
+    ///
+    /// - Throws: ``OutputClosed`` when nobody reads any more, ``OutputFailed`` when the text could not be written.
+    func write(_ text: String) throws
+}
+
+/// The reader of our output has gone away, as `head` does when it has seen enough.
+package struct OutputClosed: Error {
+    package init() {}
+}
+
+/// The output could not be written, for example because the disk is full.
+package struct OutputFailed: Error, CustomStringConvertible {
+    package let code: Int32
+
+    package init(code: Int32) {
+        self.code = code
+    }
+
+    package var description: String { "cannot write the output: \(String(cString: strerror(code)))" }
+}
+
+/// A descriptor that outlives the process's use of it: standard output or standard error.
+package struct DescriptorSink: ByteSink {
+    private let descriptor: Int32
+
+    package init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    package func write(_ text: String) throws {
+        var text = text
+        let failure = text.withUTF8 { bytes -> (any Error)? in
+            var rest = UnsafeRawBufferPointer(bytes)[...]
+            while !rest.isEmpty {
+                let written = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+                if written >= 0 {
+                    rest = rest.dropFirst(written)
+                } else if errno == EAGAIN {
+                    // Somebody made the shared terminal non-blocking: wait until it takes more.
+                    var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&ready, 1, -1)
+                } else if errno == EPIPE {
+                    return OutputClosed()
+                } else if errno != EINTR {
+                    return OutputFailed(code: errno)
+                }
+            }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+/// Keeps what was written, for tests and for text that is shown by a pager.
+package final class MemorySink: ByteSink {
+    private let collected = Mutex("")
+
+    package init() {}
+
+    /// Everything written so far.
+    package var text: String { collected.withLock { $0 } }
+
+    package func write(_ text: String) {
+        collected.withLock { $0 += text }
+    }
+}

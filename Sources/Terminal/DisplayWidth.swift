@@ -1,0 +1,47 @@
+/// How many columns of a terminal a text takes.
+package enum DisplayWidth {
+    /// The columns that already harmless text takes (see ``SafeText``).
+    package static func of(_ text: some StringProtocol) -> Int {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+        return text.reduce(0) { $0 + of($1) }
+    }
+
+    /// The columns one character takes: two for East Asian wide ones and emoji, none for a lone combining mark.
+    package static func of(_ character: Character) -> Int {
+        guard let first = character.unicodeScalars.first else { return 0 }
+        if first.value < 0x300 { return 1 }
+        switch first.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
+        default: break
+        }
+        if first.properties.isEmojiPresentation || character.unicodeScalars.contains("\u{FE0F}") { return 2 }
+        return isWide(first.value) ? 2 : 1
+    }
+
+    /// The longest start of the text that fits, ended by `…` when something had to go.
+    package static func fit(_ text: String, columns: Int) -> String {
+        guard of(text) > columns else { return text }
+        guard columns > 0 else { return "" }
+        var result = ""
+        var used = 1
+        for character in text {
+            let width = of(character)
+            if used + width > columns { break }
+            used += width
+            result.append(character)
+        }
+        return result + "…"
+    }
+
+    /// The ranges that Unicode's East Asian Width calls wide or full width.
+    private static func isWide(_ value: UInt32) -> Bool {
+        switch value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
+            0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6,
+            0x17000...0x18CFF, 0x1B000...0x1B2FF, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            true
+        default:
+            false
+        }
+    }
+}

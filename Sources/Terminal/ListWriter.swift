@@ -1,0 +1,134 @@
+/// Writes the rows of a list one after the other, in constant memory whatever the format.
+package struct ListWriter<Row> {
+    /// Rows whose width decides the layout of a table.
+    private static var sampleSize: Int { 200 }
+
+    private let output: Output
+    private let fields: [Field<Row>]
+    private var count = 0
+    private var sample: [[TableCell]] = []
+    private var layout: TableLayout?
+    private var buffer = OutputBuffer()
+
+    init(output: Output, fields: [Field<Row>]) throws {
+        self.output = output
+        switch output.format {
+        case .table: self.fields = fields.filter { $0.heading != nil }
+        case .json, .ndjson, .csv, .tsv: self.fields = try output.format.select(from: fields)
+        }
+    }
+
+    /// Adds a row; it may stay in the buffer until ``flush()`` or ``finish(whenEmpty:)``.
+    package mutating func append(_ row: Row) throws {
+        defer { count += 1 }
+        switch output.format {
+        case .table:
+            let cells = fields.map { field in
+                TableCell(PeopleText.of(field.value(row), disclosure: output.disclosure), field.emphasis(row))
+            }
+            if let layout {
+                try emit(layout.line(cells))
+            } else {
+                sample.append(cells)
+                if sample.count == Self.sampleSize { try startTable() }
+            }
+        case .json:
+            buffer.add(count == 0 ? "[\n" : ",\n")
+            buffer.add(JSONText.line(object(row), disclosure: output.disclosure))
+            try buffer.drainIfLarge(to: output)
+        case .ndjson:
+            try emit(JSONText.line(object(row), disclosure: output.disclosure))
+        case .csv:
+            if count == 0 { try emit(fields.map { SeparatedText.csv($0.name) }.joined(separator: ",")) }
+            try emit(fields.map { SeparatedText.csv(plain($0.value(row))) }.joined(separator: ","))
+        case .tsv:
+            try emit(fields.map { SafeText.line(plain($0.value(row))) }.joined(separator: "\t"))
+        }
+    }
+
+    /// Writes what is buffered, for lists that grow while somebody watches.
+    package mutating func flush() throws {
+        if output.format == .table, layout == nil, !sample.isEmpty { try startTable() }
+        try buffer.drain(to: output)
+    }
+
+    /// Ends the list; `whenEmpty` is told to people on standard error when there was no row.
+    package mutating func finish(whenEmpty note: String? = nil) throws {
+        switch output.format {
+        case .table:
+            if count == 0 {
+                if let note { output.messages.note(note) }
+            } else if layout == nil {
+                try startTable()
+            }
+        case .json:
+            buffer.add(count == 0 ? "[]\n" : "\n]\n")
+        case .csv:
+            if count == 0 { try emit(fields.map { SeparatedText.csv($0.name) }.joined(separator: ",")) }
+        case .ndjson, .tsv:
+            break
+        }
+        try buffer.drain(to: output)
+    }
+
+    private mutating func startTable() throws {
+        let columns = fields.map { TableColumn($0.heading ?? $0.name, alignment: $0.alignment) }
+        let layout = TableLayout(columns, sample: sample, style: output.style)
+        self.layout = layout
+        try emit(layout.heading())
+        for row in sample { try emit(layout.line(row)) }
+        sample = []
+    }
+
+    private mutating func emit(_ line: String) throws {
+        buffer.add(line)
+        buffer.add("\n")
+        try buffer.drainIfLarge(to: output)
+    }
+
+    private func object(_ row: Row) -> OutputValue {
+        .object(Dictionary(fields.map { ($0.name, $0.value(row)) }) { _, last in last })
+    }
+
+    /// As JSON would show it, but without the quotes of a text.
+    private func plain(_ value: OutputValue) -> String {
+        switch value {
+        case .null: ""
+        case .text(let text): output.style.isTerminal ? SafeText.line(text) : text
+        case .personal(let data): output.disclosure.show(data)
+        case .date(let date): Wording.rfc3339(date)
+        default: JSONText.line(value, disclosure: output.disclosure)
+        }
+    }
+}
+
+/// Collects output so that a long list costs a write per 32 KB.
+private struct OutputBuffer {
+    private static let large = 32 << 10
+    private var text = ""
+
+    mutating func add(_ more: String) {
+        text += more
+    }
+
+    mutating func drainIfLarge(to output: Output) throws {
+        if text.utf8.count >= Self.large { try drain(to: output) }
+    }
+
+    mutating func drain(to output: Output) throws {
+        if text.isEmpty { return }
+        try output.sink.write(text)
+        text = ""
+    }
+}
+
+/// Values between separators.
+private enum SeparatedText {
+    /// Quoted when it has to be (RFC 4180).
+    static func csv(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0 == "\"" || $0 == "," || $0 == "\n" || $0 == "\r" }) else {
+            return text
+        }
+        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,37 @@
+/// What a command tells its user on standard error, apart from its data.
+package struct Messages: Sendable {
+    package let style: StreamStyle
+    private let sink: any ByteSink
+
+    package init(style: StreamStyle, sink: any ByteSink) {
+        self.style = style
+        self.sink = sink
+    }
+
+    /// A plain sentence.
+    package func note(_ text: String) {
+        write(SafeText.lines(text))
+    }
+
+    /// Something to look at that does not stop the command.
+    package func warning(_ text: String) {
+        write(Emphasis.caution.apply(to: "warning:", style: style) + " " + SafeText.lines(text))
+    }
+
+    /// Why the command failed, and what to do if that is known.
+    package func failure(_ text: String, hint: String? = nil) {
+        var message = Emphasis.bad.apply(to: "error:", style: style) + " " + SafeText.lines(text)
+        if let hint { message += "\n" + SafeText.lines(hint) }
+        write(message)
+    }
+
+    /// Text without a line end, for questions and progress.
+    package func raw(_ text: String) {
+        // Standard error is the last resort: when it is gone there is nobody left to tell.
+        try? sink.write(text)
+    }
+
+    private func write(_ line: String) {
+        raw(line + "\n")
+    }
+}

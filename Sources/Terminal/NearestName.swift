@@ -1,0 +1,36 @@
+/// Finds what somebody probably meant to type.
+package enum NearestName {
+    /// The known name that the mistyped one is closest to, when it is close enough to be worth a suggestion.
+    package static func of(_ typed: String, among names: some Sequence<String>) -> String? {
+        let allowed = max(1, min(3, typed.count / 3))
+        let lowered = typed.lowercased()
+        return
+            names
+            .map { (name: $0, distance: distance(lowered, $0.lowercased())) }
+            .filter { $0.distance <= allowed }
+            .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?
+            .name
+    }
+
+    /// Edits (insert, delete, replace, swap of neighbours) between two words.
+    package static func distance(_ first: String, _ second: String) -> Int {
+        let a = Array(first.unicodeScalars)
+        let b = Array(second.unicodeScalars)
+        if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
+        var beforeLast = [Int](repeating: 0, count: b.count + 1)
+        var last = Array(0...b.count)
+        for i in 1...a.count {
+            var current = [i] + [Int](repeating: 0, count: b.count)
+            for j in 1...b.count {
+                let cost = a[i - 1] == b[j - 1] ? 0 : 1
+                current[j] = min(last[j] + 1, current[j - 1] + 1, last[j - 1] + cost)
+                if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
+                    current[j] = min(current[j], beforeLast[j - 2] + 1)
+                }
+            }
+            beforeLast = last
+            last = current
+        }
+        return last[b.count]
+    }
+}

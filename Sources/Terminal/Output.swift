@@ -1,0 +1,87 @@
+/// Standard output of a command: data and nothing else, in the form that was asked for.
+package struct Output: Sendable {
+    package let format: OutputFormat
+    package let style: StreamStyle
+    package let disclosure: Disclosure
+    package let sink: any ByteSink
+    package let messages: Messages
+
+    package init(
+        format: OutputFormat,
+        style: StreamStyle,
+        disclosure: Disclosure = .masked,
+        sink: any ByteSink,
+        messages: Messages
+    ) {
+        self.format = format
+        self.style = style
+        self.disclosure = disclosure
+        self.sink = sink
+        self.messages = messages
+    }
+
+    /// The same output with personal data shown as it is; only after the look was recorded.
+    package func revealing() -> Output {
+        Output(format: format, style: style, disclosure: .revealed, sink: sink, messages: messages)
+    }
+
+    /// Starts a list whose rows come one by one.
+    ///
+    /// - Throws: ``UnknownField`` when fields were selected that the list does not have.
+    package func startList<Row>(_ fields: [Field<Row>]) throws -> ListWriter<Row> {
+        try ListWriter(output: self, fields: fields)
+    }
+
+    /// Writes a whole list.
+    ///
+    /// - Parameters:
+    ///   - rows: what to list.
+    ///   - fields: the columns.
+    ///   - note: what people are told, on standard error, when the list is empty.
+    /// - Throws: ``UnknownField`` when fields were selected that the list does not have, or what the sink throws.
+    package func list<Row>(_ rows: some Sequence<Row>, _ fields: [Field<Row>], whenEmpty note: String? = nil) throws {
+        var writer = try startList(fields)
+        for row in rows { try writer.append(row) }
+        try writer.finish(whenEmpty: note)
+    }
+
+    /// Shows one thing: a screen for people, one object for programs.
+    ///
+    /// - Throws: ``UnknownField`` when fields were selected that the sheet does not have.
+    package func show(_ sheet: Sheet) throws {
+        switch format {
+        case .table: try sink.write(sheet.text(style: style, disclosure: disclosure))
+        case .json(let fields): try write(select(fields, of: sheet), pretty: true)
+        case .ndjson(let fields): try write(select(fields, of: sheet), pretty: false)
+        case .csv, .tsv: try write(.object(sheet.object()), pretty: false)
+        }
+    }
+
+    /// Writes one value as JSON whatever the format, for results that have no form for people.
+    package func value(_ value: OutputValue) throws {
+        try write(value, pretty: format != .ndjson(fields: nil))
+    }
+
+    /// Writes text as it is, for output that is a document of its own, such as a completion script.
+    package func document(_ text: String) throws {
+        try sink.write(text.hasSuffix("\n") ? text : text + "\n")
+    }
+
+    private func write(_ value: OutputValue, pretty: Bool) throws {
+        let text =
+            pretty
+            ? JSONText.pretty(value, disclosure: disclosure) : JSONText.line(value, disclosure: disclosure)
+        try sink.write(text + "\n")
+    }
+
+    private func select(_ fields: [String]?, of sheet: Sheet) throws -> OutputValue {
+        let members = sheet.object()
+        guard let fields else { return .object(members) }
+        var selected: [String: OutputValue] = [:]
+        for name in fields {
+            guard let value = members[name] else { throw UnknownField(name: name, known: members.keys.sorted()) }
+            selected[name] = value
+        }
+        return .object(selected)
+    }
+}

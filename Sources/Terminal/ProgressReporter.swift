@@ -1,0 +1,65 @@
+import Synchronization
+
+/// Shows progress on standard error: one line that is redrawn on a terminal, a plain line now and then elsewhere.
+package final class ProgressReporter: Sendable {
+    private struct State {
+        var lastShown: Duration?
+        var isLineOpen = false
+    }
+
+    private let label: String
+    private let total: Int?
+    private let messages: Messages
+    private let elapsed: @Sendable () -> Duration
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - label: what is being done.
+    ///   - total: how much there is to do, if known.
+    ///   - messages: where the line goes.
+    ///   - elapsed: the time since the start.
+    package init(_ label: String, total: Int?, messages: Messages, elapsed: (@Sendable () -> Duration)? = nil) {
+        self.label = label
+        self.total = total
+        self.messages = messages
+        let start = ContinuousClock.now
+        self.elapsed = elapsed ?? { ContinuousClock.now - start }
+    }
+
+    /// Says how much is done; most calls show nothing, so that it may be called for every item.
+    package func update(_ done: Int) {
+        show(done, force: false)
+    }
+
+    /// Shows the last state and leaves the line.
+    package func finish(_ done: Int) {
+        show(done, force: true)
+        state.withLock { state in
+            if state.isLineOpen { messages.raw("\n") }
+            state.isLineOpen = false
+        }
+    }
+
+    private func show(_ done: Int, force: Bool) {
+        let now = elapsed()
+        let isTerminal = messages.style.isTerminal
+        let pause: Duration = isTerminal ? .milliseconds(100) : .seconds(10)
+        state.withLock { state in
+            if !force {
+                if let last = state.lastShown, now - last < pause { return }
+                // Off a terminal short work should leave no trace in a log.
+                if state.lastShown == nil, !isTerminal, now < pause { return }
+            }
+            if force, !isTerminal, state.lastShown == nil { return }
+            state.lastShown = now
+            let line = ProgressLine(label: label, done: done, total: total, elapsed: now).text()
+            if isTerminal {
+                let shown = messages.style.width.map { DisplayWidth.fit(line, columns: $0 - 1) } ?? line
+                messages.raw("\r\u{1B}[K" + shown)
+                state.isLineOpen = true
+            } else {
+                messages.raw(line + "\n")
+            }
+        }
+    }
+}

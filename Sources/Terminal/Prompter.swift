@@ -1,0 +1,93 @@
+/// Asks the person at the terminal, and only there.
+package struct Prompter: Sendable {
+    private let isInteractive: Bool
+    private let assumesYes: Bool
+    private let messages: Messages
+    private let readAnswer: @Sendable () -> String?
+
+    /// - Parameters:
+    ///   - isInteractive: whether standard input and standard error are terminals and `--no-input` was not given.
+    ///   - assumesYes: whether `--yes` was given.
+    ///   - messages: where questions go.
+    ///   - readAnswer: reads one line, nil at the end of the input.
+    package init(
+        isInteractive: Bool,
+        assumesYes: Bool,
+        messages: Messages,
+        readAnswer: @escaping @Sendable () -> String? = { readLine(strippingNewline: true) }
+    ) {
+        self.isInteractive = isInteractive
+        self.assumesYes = assumesYes
+        self.messages = messages
+        self.readAnswer = readAnswer
+    }
+
+    /// Asks for a yes or no; anything but yes is no.
+    ///
+    /// - Throws: ``PromptRefusal`` when the answer is no, or nobody can be asked and `--yes` was not given.
+    package func confirm(_ question: String) throws {
+        if assumesYes { return }
+        guard isInteractive else { throw PromptRefusal(code: .nobodyToAsk, flag: "--yes") }
+        messages.raw(SafeText.lines(question) + " [y/N] ")
+        switch readAnswer()?.trimmingBlanks().lowercased() {
+        case "y", "yes": return
+        default: throw PromptRefusal(code: .declined, flag: "--yes")
+        }
+    }
+
+    /// Asks for an exact text to be typed before something that cannot be undone; `--yes` is not enough.
+    ///
+    /// - Parameters:
+    ///   - expected: the text, usually the full id.
+    ///   - given: the value of the flag, if it was given.
+    ///   - flag: the flag that stands for the typing.
+    ///   - question: what is about to happen.
+    /// - Throws: ``PromptRefusal`` when the text differs, or nobody can be asked and the flag was not given.
+    package func typed(_ expected: String, given: String?, flag: String = "--confirm", question: String) throws {
+        if let given {
+            guard given == expected else { throw PromptRefusal(code: .mismatch, flag: "\(flag)=\(expected)") }
+            return
+        }
+        guard isInteractive else { throw PromptRefusal(code: .nobodyToAsk, flag: "\(flag)=\(expected)") }
+        messages.raw(SafeText.lines(question) + "\nType \(SafeText.line(expected)) to go on: ")
+        guard let answer = readAnswer()?.trimmingBlanks(), !answer.isEmpty else {
+            throw PromptRefusal(code: .declined, flag: "\(flag)=\(expected)")
+        }
+        guard answer == expected else { throw PromptRefusal(code: .mismatch, flag: "\(flag)=\(expected)") }
+    }
+}
+
+/// A question that was not answered with yes.
+package struct PromptRefusal: Error, Equatable, CustomStringConvertible {
+    package enum Code: Sendable, Equatable {
+        /// The person said no.
+        case declined
+        /// What was typed, or given with the flag, is not what was asked for.
+        case mismatch
+        /// There is no terminal, and the flag that answers was not given.
+        case nobodyToAsk
+    }
+
+    package let code: Code
+    /// The flag that answers the question without a terminal.
+    package let flag: String
+
+    package init(code: Code, flag: String) {
+        self.code = code
+        self.flag = flag
+    }
+
+    package var description: String {
+        switch code {
+        case .declined: "declined, nothing was changed"
+        case .mismatch: "the confirmation does not match, nothing was changed: it must be \(SafeText.line(flag))"
+        case .nobodyToAsk: "this needs a confirmation and there is no terminal to ask at: give \(SafeText.line(flag))"
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingBlanks() -> String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" || $0 == "\r" }.reversed())
+    }
+}

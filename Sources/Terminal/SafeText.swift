@@ -1,0 +1,68 @@
+/// Text from outside made harmless for a terminal.
+///
+/// A username may hold escape sequences, line breaks or characters that reverse the reading order; on a terminal they could
+/// retitle the window, hide a line or make one account look like another. What cannot be shown as itself is shown as `\u{1b}`.
+package enum SafeText {
+    /// Marks that may be stacked on one character before the rest is spelled out, so that no cell paints over its neighbours.
+    private static let marksAllowed = 4
+
+    /// The text on one line, with everything a terminal would act on spelled out.
+    package static func line(_ text: some StringProtocol) -> String {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return String(text) }
+        var result = ""
+        result.reserveCapacity(text.utf8.count)
+        var marks = 0
+        for scalar in text.unicodeScalars {
+            if scalar.properties.generalCategory.isMark {
+                marks += 1
+                if marks > marksAllowed {
+                    result += escape(scalar)
+                    continue
+                }
+            } else {
+                marks = 0
+            }
+            if isHarmless(scalar) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                result += escape(scalar)
+            }
+        }
+        return result
+    }
+
+    /// The text with its line breaks kept, for messages of several lines that hold foreign text.
+    package static func lines(_ text: some StringProtocol) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line($0) }.joined(separator: "\n")
+    }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
+            false
+        case .format:
+            // Zero-width joiner: part of ordinary emoji and of several scripts. Every other format character hides or reorders.
+            scalar == "\u{200D}"
+        default:
+            true
+        }
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\t": "\\t"
+        default: "\\u{" + String(scalar.value, radix: 16) + "}"
+        }
+    }
+}
+
+extension Unicode.GeneralCategory {
+    fileprivate var isMark: Bool {
+        switch self {
+        case .nonspacingMark, .enclosingMark, .spacingMark: true
+        default: false
+        }
+    }
+}

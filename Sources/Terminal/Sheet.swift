@@ -1,0 +1,122 @@
+/// What is shown about one thing: facts and small tables under titles.
+package struct Sheet: Sendable {
+    package var sections: [Section]
+
+    package init(_ sections: [Section] = []) {
+        self.sections = sections
+    }
+
+    /// A part of a sheet.
+    package struct Section: Sendable {
+        /// The member of the JSON object that holds this section; nil merges its facts into the object itself.
+        package let name: String?
+        /// The title for people; nil shows the content without one.
+        package let title: String?
+        package let content: Content
+
+        package init(_ name: String, title: String? = nil, _ content: Content) {
+            self.name = name
+            self.title = title
+            self.content = content
+        }
+
+        /// A section whose facts are members of the JSON object itself.
+        package init(_ content: Content, title: String? = nil) {
+            self.name = nil
+            self.title = title
+            self.content = content
+        }
+    }
+
+    package enum Content: Sendable {
+        /// Labelled values.
+        case facts([Fact])
+        /// Rows; an empty table is left out for people unless a note says what its emptiness means.
+        case table([TableColumn], rows: [[OutputValue]], names: [String], whenEmpty: String? = nil)
+        /// Sentences, a list of texts in JSON.
+        case notes([String], Emphasis = .none)
+    }
+
+    /// One labelled value.
+    package struct Fact: Sendable {
+        package let name: String
+        package let label: String
+        package let value: OutputValue
+        package let emphasis: Emphasis
+        /// What people read instead of the value's usual form.
+        package let shown: String?
+
+        package init(
+            _ name: String,
+            _ label: String,
+            _ value: OutputValue,
+            _ emphasis: Emphasis = .none,
+            shown: String? = nil
+        ) {
+            self.name = name
+            self.label = label
+            self.value = value
+            self.emphasis = emphasis
+            self.shown = shown
+        }
+    }
+
+    /// The sheet as one JSON object.
+    package func object() -> [String: OutputValue] {
+        var members: [String: OutputValue] = [:]
+        for section in sections {
+            switch section.content {
+            case .facts(let facts):
+                let object = Dictionary(facts.map { ($0.name, $0.value) }) { _, last in last }
+                if let name = section.name {
+                    members[name] = .object(object)
+                } else {
+                    members.merge(object) { _, last in last }
+                }
+            case .table(_, let rows, let names, _):
+                members[section.name ?? "rows"] = .list(
+                    rows.map { row in .object(Dictionary(zip(names, row)) { _, last in last }) }
+                )
+            case .notes(let notes, _):
+                members[section.name ?? "notes"] = .list(notes.map { .text($0) })
+            }
+        }
+        return members
+    }
+
+    /// The sheet as people read it; facts that are nothing (null) are left out.
+    package func text(style: StreamStyle, disclosure: Disclosure) -> String {
+        var blocks: [String] = []
+        for section in sections {
+            let lines = lines(of: section.content, style: style, disclosure: disclosure)
+            if lines.isEmpty { continue }
+            var block: [String] = []
+            if let title = section.title { block.append(Emphasis.heading.apply(to: title, style: style)) }
+            block += section.title == nil ? lines : lines.map { "  " + $0 }
+            blocks.append(block.joined(separator: "\n") + "\n")
+        }
+        return blocks.joined(separator: "\n")
+    }
+
+    private func lines(of content: Content, style: StreamStyle, disclosure: Disclosure) -> [String] {
+        switch content {
+        case .facts(let facts):
+            let present = facts.filter { $0.value != .null || $0.shown != nil }
+            let width = present.map { DisplayWidth.of($0.label) }.max() ?? 0
+            return present.map { fact in
+                let padding = String(repeating: " ", count: width - DisplayWidth.of(fact.label))
+                let value = fact.shown.map { SafeText.line($0) } ?? PeopleText.of(fact.value, disclosure: disclosure)
+                return fact.label + padding + "  " + fact.emphasis.apply(to: value, style: style)
+            }
+        case .table(let columns, let rows, _, let note):
+            if rows.isEmpty { return note.map { [$0] } ?? [] }
+            let cells = rows.map { row in row.map { TableCell(PeopleText.of($0, disclosure: disclosure)) } }
+            var inner = style
+            inner.width = style.width.map { $0 - 2 }
+            let layout = TableLayout(columns, sample: cells, style: inner)
+            return [layout.heading()] + cells.map { layout.line($0) }
+        case .notes(let notes, let emphasis):
+            return notes.map { emphasis.apply(to: SafeText.line($0), style: style) }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What the process's own standard streams are.
+package enum StandardStreams {
+    /// The descriptors by their usual names.
+    package enum Stream: Int32, Sendable {
+        case input = 0
+        case output = 1
+        case error = 2
+    }
+
+    /// Whether a person sits at the stream.
+    package static func isTerminal(_ stream: Stream) -> Bool {
+        isatty(stream.rawValue) == 1
+    }
+
+    /// The columns of the terminal the stream leads to, if it says.
+    package static func columns(_ stream: Stream) -> Int? {
+        var size = winsize()
+        guard ioctl(stream.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+}

@@ -1,1 +1,0 @@
-// Terminal: filled by its first commit.

@@ -1,0 +1,155 @@
+import Foundation
+import Terminal
+import Testing
+
+@Suite("Results in every format")
+struct OutputTests {
+    private struct Person {
+        let id: Int
+        let name: String
+        let email: String?
+    }
+
+    private static let fields: [Field<Person>] = [
+        Field("id", "ID", alignment: .right) { .integer($0.id) },
+        Field("name", "Name") { .text($0.name) },
+        Field("email", "E-mail") { .personal($0.email, .email) },
+        Field("is_even", nil) { .bool($0.id % 2 == 0) },
+    ]
+
+    private static let people = [
+        Person(id: 7, name: "Anna \"A\" Smith, Esq.", email: "anna@example.org"),
+        Person(id: 12, name: "evil\u{1B}[2J\nname", email: nil),
+    ]
+
+    private func listed(_ format: OutputFormat, _ people: [Person] = people, style: StreamStyle = .plain) throws
+        -> String
+    {
+        let sink = MemorySink()
+        let output = Output(
+            format: format,
+            style: style,
+            sink: sink,
+            messages: Messages(style: .plain, sink: MemorySink())
+        )
+        try output.list(people, Self.fields, whenEmpty: "nobody")
+        return sink.text
+    }
+
+    @Test func table() throws {
+        #expect(
+            try listed(.table)
+                == """
+                ID  NAME                  E-MAIL
+                 7  Anna "A" Smith, Esq.  a***@e***.org
+                12  evil\\u{1b}[2J\\nname   \n
+                """.replacingOccurrences(of: "   \n\n", with: "   \n")
+        )
+    }
+
+    @Test("A row gives way to the width of the terminal")
+    func narrow() throws {
+        let text = try listed(.table, style: StreamStyle(isTerminal: true, width: 34, colour: false))
+        #expect(text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 34 })
+        #expect(text.contains("…"))
+    }
+
+    @Test func json() throws {
+        let text = try listed(.json(fields: nil))
+        #expect(
+            text == #"""
+                [
+                {"email":"a***@e***.org","id":7,"is_even":false,"name":"Anna \"A\" Smith, Esq."},
+                {"email":null,"id":12,"is_even":true,"name":"evil\u001b[2J\nname"}
+                ]
+
+                """#
+        )
+        #expect(try listed(.json(fields: nil), []) == "[]\n")
+        #expect(try listed(.ndjson(fields: ["id"])) == "{\"id\":7}\n{\"id\":12}\n")
+    }
+
+    @Test func unknownField() throws {
+        let error = #expect(throws: UnknownField.self) { try listed(.json(fields: ["nmae"])) }
+        #expect(error?.description.contains("Did you mean name?") == true)
+    }
+
+    @Test func separated() throws {
+        #expect(
+            try listed(.csv) == """
+                id,name,email,is_even
+                7,"Anna ""A"" Smith, Esq.",a***@e***.org,false
+                12,"evil\u{1B}[2J\nname",,true
+
+                """
+        )
+        #expect(
+            try listed(.tsv).hasPrefix("7\tAnna \"A\" Smith, Esq.\ta***@e***.org\tfalse\n12\tevil\\u{1b}[2J\\nname\t")
+        )
+    }
+
+    @Test("A long list is laid out by its first rows and loses nothing")
+    func longList() throws {
+        let many = (0..<1000).map { Person(id: $0, name: "n\($0)", email: nil) }
+        #expect(try listed(.table, many).split(separator: "\n").count == 1001)
+    }
+
+    @Test func sheet() throws {
+        let sheet = Sheet([
+            .init(
+                .facts([
+                    .init("id", "Id", "u1"),
+                    .init("email", "E-mail", .personal("bob@x.de", .email)),
+                    .init("deleted_at", "Deleted", nil),
+                ])
+            ),
+            .init(
+                "steps",
+                title: "Steps",
+                .table(
+                    [TableColumn("Name"), TableColumn("State")],
+                    rows: [["lock", "done"]],
+                    names: ["name", "state"]
+                )
+            ),
+        ])
+        let sink = MemorySink()
+        let messages = Messages(style: .plain, sink: MemorySink())
+        try Output(format: .table, style: .plain, sink: sink, messages: messages).show(sheet)
+        #expect(sink.text == "Id      u1\nE-mail  b***@x***.de\n\nSteps\n  NAME  STATE\n  lock  done\n")
+        let json = MemorySink()
+        try Output(format: .ndjson(fields: nil), style: .plain, disclosure: .revealed, sink: json, messages: messages)
+            .show(sheet)
+        #expect(
+            json.text
+                == #"{"deleted_at":null,"email":"bob@x.de","id":"u1","steps":[{"name":"lock","state":"done"}]}"# + "\n"
+        )
+    }
+
+    @Test func wording() throws {
+        let date = Date(timeIntervalSince1970: 1_795_216_504.12)
+        #expect(Wording.rfc3339(date) == "2026-11-20T23:15:04.120Z")
+        #expect(Wording.moment(date) == "2026-11-20 23:15:04Z")
+        #expect(Wording.relative(date.addingTimeInterval(-200), to: date) == "3 min 20 s ago")
+        #expect(Wording.length(.seconds(90_000)) == "1 d 1 h")
+        #expect(Wording.length(.milliseconds(20)) == "20 ms")
+        #expect(Wording.size(999) == "999 B")
+        #expect(Wording.size(999_960) == "1.0 MB")
+        #expect(Wording.size(1_250_000) == "1.3 MB")
+        #expect(Wording.list(["a", "b", "c"]) == "a, b and c")
+    }
+
+    @Test(arguments: [
+        (PersonalData("john@example.org", .email), "j***@e***.org"),
+        (PersonalData("no-at-sign", .email), "n***"),
+        (PersonalData("+4915112345667", .phone), "***67"),
+        (PersonalData("001234.abcdef0123456789.0123", .identifier), "001234***"),
+        (PersonalData("Anna", .name), "A***"),
+        (PersonalData("", .email), ""),
+    ])
+    func masking(_ data: PersonalData, _ expected: String) {
+        #expect(data.masked == expected)
+        #expect("\(data)" == expected)
+        #expect(String(reflecting: data) == expected)
+    }
+}

@@ -1,0 +1,82 @@
+import Synchronization
+import Terminal
+import Testing
+
+@Suite("Nobody is asked who is not there")
+struct PrompterTests {
+    private func prompter(interactive: Bool = true, yes: Bool = false, answer: String? = nil) -> Prompter {
+        Prompter(
+            isInteractive: interactive,
+            assumesYes: yes,
+            messages: Messages(style: .plain, sink: MemorySink()),
+            readAnswer: {
+                #expect(interactive, "asked although there is no terminal")
+                return answer
+            }
+        )
+    }
+
+    @Test func confirming() throws {
+        try prompter(answer: "Yes ").confirm("Go?")
+        try prompter(interactive: false, yes: true).confirm("Go?")
+        #expect(throws: PromptRefusal(code: .declined, flag: "--yes")) { try prompter(answer: "").confirm("Go?") }
+        #expect(throws: PromptRefusal(code: .declined, flag: "--yes")) { try prompter(answer: nil).confirm("Go?") }
+        #expect(throws: PromptRefusal(code: .nobodyToAsk, flag: "--yes")) {
+            try prompter(interactive: false).confirm("Go?")
+        }
+    }
+
+    @Test("What cannot be undone asks for the id, and --yes is not enough")
+    func typing() throws {
+        try prompter(answer: " 42 ").typed("42", given: nil, question: "Erase?")
+        try prompter(interactive: false).typed("42", given: "42", question: "Erase?")
+        #expect(throws: PromptRefusal(code: .mismatch, flag: "--confirm=42")) {
+            try prompter(answer: "42").typed("42", given: "41", question: "Erase?")
+        }
+        #expect(throws: PromptRefusal(code: .mismatch, flag: "--confirm=42")) {
+            try prompter(answer: "y").typed("42", given: nil, question: "Erase?")
+        }
+        #expect(throws: PromptRefusal(code: .nobodyToAsk, flag: "--confirm=42")) {
+            try prompter(interactive: false, yes: true).typed("42", given: nil, question: "Erase?")
+        }
+    }
+}
+
+@Suite("Progress")
+struct ProgressTests {
+    @Test func line() {
+        let line = ProgressLine(label: "Deleting", done: 50, total: 100, elapsed: .seconds(5))
+        #expect(line.text(barColumns: 10) == "Deleting  [#####-----] 50/100  10/s  5 s left")
+    }
+
+    @Test("Short work leaves no trace in a log; long work leaves a line now and then")
+    func plain() {
+        let sink = MemorySink()
+        let clock = TestClock()
+        let reporter = ProgressReporter(
+            "Work",
+            total: nil,
+            messages: Messages(style: .plain, sink: sink),
+            elapsed: { clock.now }
+        )
+        reporter.update(1)
+        #expect(sink.text == "")
+        clock.now = .seconds(10)
+        for done in 2...50 { reporter.update(done) }
+        #expect(sink.text == "Work  2  0.2/s\n")
+    }
+
+    @Test func suggestions() {
+        #expect(NearestName.of("migrat", among: ["migrate", "user"]) == "migrate")
+        #expect(NearestName.of("uesr", among: ["migrate", "user"]) == "user")
+        #expect(NearestName.of("xyz", among: ["migrate", "user"]) == nil)
+    }
+}
+
+private final class TestClock: Sendable {
+    private let value = Mutex(Duration.zero)
+    var now: Duration {
+        get { value.withLock { $0 } }
+        set { value.withLock { $0 = newValue } }
+    }
+}
