@@ -1,0 +1,75 @@
+-- What 0001 lays down: the operator's role, the log that only grows, who is an open account.
+begin;
+select * from no_plan();
+
+select is(probe('accountctl_operator', null, statement), expected, 'an operator: ' || statement)
+from (
+    values
+        ('select accountctl.log_operation(''kim'', ''user.show'')', '1 rows'),
+        (
+            'select accountctl.log_operation(''kim'', ''user.show'', ''k1'', sha256(''x''), ''a ticket'', ''{"request": 1}'')',
+            '1 rows'
+        ),
+        ('select accountctl.log_operation(''kim'', ''user.show'', ''k1'')', '23514'),
+        ('select accountctl.log_operation(''kim'', ''user.show'', ''k1'', ''\x00'')', '23514'),
+        ('select accountctl.log_operation('''', ''user.show'')', '23514'),
+        ('select accountctl.log_operation(''kim'', ''User shown!'')', '23514'),
+        ('select accountctl.log_operation(''kim'', ''user.show'', null, null, null, ''[]'')', '23514'),
+        ('insert into accountctl.operator_log (operator, action) values (''kim'', ''user.show'')', '42501'),
+        ('select from accountctl.operator_log', '42501'),
+        ('select from accountctl.settings', '42501'),
+        ('select from auth.users', '42501'),
+        ('create table accountctl.mine (id int)', '42501')
+) as act (statement, expected);
+
+select act('postgres', null, 'select accountctl.log_operation(''kim'', ''user.show'')');
+select is(probe('postgres', null, statement), '42501', 'its owner neither: ' || statement)
+from (
+    values
+        ('update accountctl.operator_log set reason = ''x'''),
+        ('delete from accountctl.operator_log'),
+        ('truncate accountctl.operator_log')
+) as act (statement);
+select is(
+    (select row(operator, action, subject_hash, facts)::text from accountctl.operator_log), '(kim,user.show,,{})',
+    'and the row is as it was written'
+);
+
+select is(probe('postgres', null, statement), expected, statement)
+from (
+    values
+        ('insert into accountctl.settings (name, value) values (''a.b_c2'', ''1'')', '1 rows'),
+        ('insert into accountctl.settings (name, value) values (''A b'', ''1'')', '23514'),
+        ('insert into accountctl.settings (name, value) values (''a.'', ''1'')', '23514')
+) as act (statement, expected);
+
+-- Open accounts.
+select sign_up('Anna');
+select sign_up('Bert');
+select sign_up('Cleo');
+select sign_up('Dora');
+update auth.users set banned_until = 'infinity' where id = id('Bert');
+update auth.users set deleted_at = now() where id = id('Cleo');
+update auth.users set banned_until = now() - interval '1 minute' where id = id('Dora');
+create temp table own as select id from auth.users;
+grant select on own to authenticated;
+-- As a policy asks: the role has no right to look into the schema itself.
+alter table own enable row level security;
+create policy open on own using ((select accountctl.account_open()));
+select is(probe('authenticated', claims, 'select from own'), expected, who)
+from (
+    values
+        ('an account', token('Anna'), '4 rows'),
+        ('a banned one', token('Bert'), '0 rows'),
+        ('a soft-deleted one', token('Cleo'), '0 rows'),
+        ('one whose ban is over', token('Dora'), '4 rows'),
+        ('one that does not exist', token('Nobody'), '0 rows'),
+        ('no claims', null, '0 rows')
+) as caller (who, claims, expected);
+select is(
+    probe('authenticated', token('Anna'), 'select accountctl.account_open()'), '42501',
+    'the schema stays closed to the API''s roles'
+);
+
+select * from finish();
+rollback;

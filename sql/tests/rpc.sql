@@ -1,0 +1,164 @@
+-- The five functions of the app: who may call which, that each acts on the caller's account alone, and that their form is
+-- the one that PostgREST can tell apart.
+begin;
+select * from no_plan();
+
+select sign_up('Anna');
+select sign_up('Bert');
+select sign_up('Cleo');
+select sign_up('Gone');
+update auth.users set banned_until = now() + interval '10 years' where id = id('Cleo');
+delete from auth.users where id = id('Gone');
+
+create temp table call (function name, statement text);
+insert into call
+values
+    ('request_account_deletion', 'select public.request_account_deletion()'),
+    ('cancel_account_deletion', 'select public.cancel_account_deletion()'),
+    ('account_deletion_status', 'select public.account_deletion_status()'),
+    (
+        'submit_apple_authorization_code',
+        'select public.submit_apple_authorization_code(authorization_code => ''c0de'', client_id => ''com.example.app'')'
+    ),
+    (
+        'report_apple_credential_state',
+        'select public.report_apple_credential_state(state => ''authorized'', client_id => ''com.example.app'')'
+    );
+
+-- Form ---------------------------------------------------------------------------------------------------------------
+
+select is(
+    (select count(*) from pg_proc as p where p.pronamespace = 'public'::regnamespace and p.proname = function), 1::bigint,
+    function || ' has one signature'
+)
+from call;
+select ok(
+    (
+        select not p.prosecdef
+            and p.proconfig = array['search_path=""']
+            and p.prosqlbody is not null
+            and p.pronargs = p.pronargdefaults
+            and p.proowner = 'postgres'::regrole
+        from pg_proc as p
+        where p.pronamespace = 'public'::regnamespace and p.proname = function
+    ),
+    function || ' is INVOKER, with an SQL body, a fixed search_path and a default for every argument'
+)
+from call;
+select ok(
+    (
+        select p.prosecdef and p.proconfig = array['search_path=""'] and 'user_id' <> all (coalesce(p.proargnames, '{}'))
+        from pg_proc as p
+        where p.pronamespace = 'accountctl'::regnamespace and p.proname = function
+    ),
+    function || ' stands over a DEFINER function that takes no user id'
+)
+from call;
+select is(
+    array(
+        select grantee::regrole::text
+        from pg_proc as p
+        cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner)))
+        where p.pronamespace = 'public'::regnamespace
+          and p.proname = function
+          and grantee <> p.proowner
+        order by 1
+    ),
+    case function when 'account_deletion_status' then array['anon', 'authenticated'] else array['authenticated'] end,
+    function || ' is granted to those who need it alone'
+)
+from call;
+
+-- Who ----------------------------------------------------------------------------------------------------------------
+
+select is(
+    probe(who.role_name, who.claims, call.statement),
+    case
+        when who.role_name = 'anon' and call.function = 'account_deletion_status' then '22023'
+        when who.role_name in ('anon', 'service_role', 'accountctl_operator', 'supabase_auth_admin') then '42501'
+        when call.function = 'account_deletion_status' and who.name = 'nobody' then '22023'
+        when call.function = 'account_deletion_status' then 'PT404'
+        when who.name = 'nobody' then 'PT401'
+        when who.name = 'Gone' then 'PT410'
+        when call.function = 'cancel_account_deletion' then 'PT404'
+        else '1 rows'
+    end,
+    format('%s calls %s', who.name, call.function)
+)
+from call
+cross join (
+    values
+        ('anon', 'anon', null::jsonb),
+        ('Anna', 'authenticated', token('Anna')),
+        ('Cleo, banned,', 'authenticated', token('Cleo')),
+        ('Gone', 'authenticated', token('Gone')),
+        ('nobody', 'authenticated', null),
+        ('service_role', 'service_role', '{"role": "service_role"}'),
+        ('an operator', 'accountctl_operator', null),
+        ('the Auth server', 'supabase_auth_admin', null)
+) as who (name, role_name, claims);
+
+-- Whose --------------------------------------------------------------------------------------------------------------
+
+select is(
+    act('authenticated', token('Anna'), 'select public.request_account_deletion()'), 1::bigint, 'Anna asks for deletion'
+);
+select is(
+    (select array_agg(user_id) from accountctl.deletion_requests), array[id('Anna')], 'the request is for Anna alone'
+);
+select act('authenticated', token('Anna'), 'select public.request_account_deletion()');
+select is((select count(*) from accountctl.deletion_requests), 1::bigint, 'asked twice, it is one request');
+select is(
+    probe('authenticated', token('Bert'), 'select public.cancel_account_deletion()'), 'PT404', 'Bert cannot cancel it'
+);
+select is(
+    probe('authenticated', token('Bert'), 'select public.account_deletion_status()'), 'PT404', 'nor see it'
+);
+select is(
+    probe('anon', null, 'select public.account_deletion_status(status_token => ''guessed'')'), 'PT404',
+    'a guessed status token shows nothing'
+);
+select is(
+    answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''request_id'''),
+    (select id::text from accountctl.deletion_requests), 'Anna sees it'
+);
+select is(
+    act('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''bert'', ''com.example.app'')'),
+    1::bigint, 'Bert hands in a code'
+);
+select is(
+    (select array_agg(user_id) from accountctl.authorization_codes), array[id('Bert')], 'the code is Bert''s alone'
+);
+select is(
+    probe('authenticated', token('Anna'), 'select * from accountctl.authorization_codes'), '42501',
+    'codes are out of reach of the API''s roles'
+);
+
+-- During grace the account works; from the lock-out on it does not write any more.
+select is(
+    probe('authenticated', token('Anna'), 'update public.profiles set website = ''x'''), '1 rows', 'grace: the account works'
+);
+update accountctl.deletion_requests set locked_out_at = now(), state = 'running';
+select is(
+    probe('authenticated', token('Anna'), 'update public.profiles set website = ''x'''), '42501',
+    'locked out: an old token writes no profile'
+);
+select is(
+    probe(
+        'authenticated', token('Anna'),
+        format(
+            'insert into storage.objects (bucket_id, name, owner, owner_id) values (''avatars'', ''x'', %1$L, %1$L)', id('Anna')
+        )
+    ),
+    '42501', 'nor an avatar'
+);
+select is(
+    probe('authenticated', token('Bert'), 'update public.profiles set website = ''x'''), '1 rows', 'others write on'
+);
+select is(
+    probe('authenticated', token('Anna'), 'select public.cancel_account_deletion()'), 'PT409',
+    'and it is too late to cancel'
+);
+
+select * from finish();
+rollback;
