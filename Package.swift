@@ -77,10 +77,11 @@ let package = Package(
         .target(
             name: "HTTPCalls",
             dependencies: [
+                "Sealing",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -89,15 +90,16 @@ let package = Package(
         .target(
             name: "SignInWithApple",
             dependencies: [
-                "HTTPCalls",
-                .product(name: "JWTKit", package: "jwt-kit"),
+                "HTTPCalls", "Sealing",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
         .target(
             name: "ObjectStorage",
-            dependencies: ["HTTPCalls", .product(name: "Logging", package: "swift-log")]
+            dependencies: ["HTTPCalls", "Sealing", .product(name: "Logging", package: "swift-log")]
         ),
         .target(
             name: "MailRelay",
@@ -210,10 +212,27 @@ let package = Package(
         .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport"]),
         .testTarget(
             name: "HTTPCallsTests",
-            dependencies: ["HTTPCalls", .product(name: "Hummingbird", package: "hummingbird")]
+            dependencies: [
+                "HTTPCalls", "Sealing",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
         ),
-        .testTarget(name: "SignInWithAppleTests", dependencies: ["SignInWithApple", "Sandbox", "TestSupport"]),
-        .testTarget(name: "ObjectStorageTests", dependencies: ["ObjectStorage", "Sandbox", "TestSupport"]),
+        .testTarget(
+            name: "SignInWithAppleTests",
+            dependencies: [
+                "SignInWithApple", "Sandbox", "TestSupport",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]
+        ),
+        .testTarget(
+            name: "ObjectStorageTests",
+            dependencies: [
+                "ObjectStorage", "Sandbox", "TestSupport", .product(name: "Hummingbird", package: "hummingbird"),
+            ]
+        ),
         .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "TestSupport"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
         .testTarget(name: "AccountLifecycleTests", dependencies: ["AccountLifecycle", "Sandbox", "TestSupport"]),

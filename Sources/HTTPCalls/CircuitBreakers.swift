@@ -1,0 +1,41 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// One breaker per key, for instance per Apple client id.
+package struct CircuitBreakers: Sendable {
+    private let policy: CircuitBreaker.Policy
+    private var breakers: [String: CircuitBreaker] = [:]
+
+    /// Breakers that are all closed.
+    package init(policy: CircuitBreaker.Policy = .init()) {
+        self.policy = policy
+    }
+
+    /// Where the breaker of a key stands.
+    package func state(of key: String) -> CircuitBreaker.State {
+        breakers[key]?.state ?? .closed(failures: 0)
+    }
+
+    /// Asks whether a call may start; see ``CircuitBreaker/admit(at:)``.
+    package mutating func admit(_ key: String, at now: Date) -> CircuitBreaker.Admission {
+        breakers[key, default: CircuitBreaker(policy: policy)].admit(at: now)
+    }
+
+    /// Reports a success; see ``CircuitBreaker/succeed(_:)``.
+    package mutating func succeed(_ key: String, _ permit: CircuitBreaker.Permit) {
+        breakers[key]?.succeed(permit)
+    }
+
+    /// Reports a failure; see ``CircuitBreaker/fail(_:at:)``.
+    package mutating func fail(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) {
+        breakers[key]?.fail(permit, at: now)
+    }
+
+    /// Gives a permit back; see ``CircuitBreaker/abandon(_:at:)``.
+    package mutating func abandon(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) {
+        breakers[key]?.abandon(permit, at: now)
+    }
+}

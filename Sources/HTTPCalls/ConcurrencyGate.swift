@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Bounds how many calls to one host are under way.
+final class ConcurrencyGate: Sendable {
+    private struct State {
+        var slots: SlotQueue
+        var continuations: [Int: CheckedContinuation<Bool, Never>] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    init(capacity: Int) {
+        state = Mutex(State(slots: SlotQueue(capacity: capacity)))
+    }
+
+    /// Takes a slot, waiting until `deadline` at most; whoever gets true must call ``release()``.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled while it waits; no slot is held then.
+    func acquire(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
+        if Task.isCancelled { throw CancellationError() }
+        if state.withLock({ $0.slots.takeNow() }) { return true }
+        let granted = await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await self.standInLine() }
+            group.addTask {
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                return false
+            }
+            let first = await group.next() ?? false
+            group.cancelAll()
+            // Both may end at the same instant: a slot that was granted is never dropped.
+            let second = await group.next() ?? false
+            return first || second
+        }
+        if Task.isCancelled {
+            if granted { release() }
+            throw CancellationError()
+        }
+        return granted
+    }
+
+    /// Gives a slot back and wakes who is next.
+    func release() {
+        let next = state.withLock { state in
+            state.slots.release().flatMap { state.continuations.removeValue(forKey: $0) }
+        }
+        next?.resume(returning: true)
+    }
+
+    private func standInLine() async -> Bool {
+        let ticket = state.withLock { $0.slots.makeTicket() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer: Bool? = state.withLock { state in
+                    // The handler below may run before this line: then nobody would ever resume the continuation.
+                    if Task.isCancelled { return false }
+                    if state.slots.enqueue(ticket) { return true }
+                    state.continuations[ticket] = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let left = state.withLock { state in
+                state.slots.leave(ticket) ? state.continuations.removeValue(forKey: ticket) : nil
+            }
+            left?.resume(returning: false)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import Sealing
+import Synchronization
+
+package import Logging
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Makes HTTP calls with deadlines, bounded repeats and a bound on calls per host; redirects are not followed.
+///
+/// One caller serves every client of the process. It exists inside ``withCaller(configuration:logger:_:)`` only, which
+/// closes its connections at the end.
+package final class HTTPCaller: Sendable {
+    /// How a caller behaves.
+    package struct Configuration: Sendable {
+        /// Sent with every call: Apple is reported to refuse calls without one.
+        package var userAgent: String
+        /// When a connection attempt gives up.
+        package var connectTimeout: Duration
+        /// Calls to one host at the same time; more wait in line.
+        package var callsPerHost: Int
+        /// How calls are repeated that may be.
+        package var retries: RetrySchedule.Policy
+
+        /// A configuration; every value has a default.
+        package init(
+            userAgent: String = "accountctl",
+            connectTimeout: Duration = .seconds(5),
+            callsPerHost: Int = 8,
+            retries: RetrySchedule.Policy = .init()
+        ) {
+            self.userAgent = userAgent
+            self.connectTimeout = connectTimeout
+            self.callsPerHost = callsPerHost
+            self.retries = retries
+        }
+    }
+
+    private let client: HTTPClient
+    private let configuration: Configuration
+    private let logger: Logger
+    private let gates = Mutex<[String: ConcurrencyGate]>([:])
+
+    private init(client: HTTPClient, configuration: Configuration, logger: Logger) {
+        self.client = client
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Opens a caller for the time of `body` and closes its connections afterwards, whether `body` throws or not.
+    ///
+    /// - Parameters:
+    ///   - configuration: How it behaves.
+    ///   - logger: Gets attempts at debug level, without paths, headers or bodies.
+    ///   - body: What uses it.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    package static func withCaller<Result>(
+        configuration: Configuration = .init(),
+        logger: Logger,
+        _ body: (HTTPCaller) async throws -> Result
+    ) async throws -> Result {
+        var transport = HTTPClient.Configuration()
+        transport.redirectConfiguration = .disallow
+        transport.timeout.connect = TimeAmount(configuration.connectTimeout)
+        // Connecting again is the schedule's decision, which knows the deadline.
+        transport.connectionPool.retryConnectionEstablishment = false
+        // Shorter than servers keep idle connections: a call sent into a connection that just closed is ambiguous.
+        transport.connectionPool.idleTimeout = .seconds(10)
+        transport.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.callsPerHost
+        return try await HTTPClient.withHTTPClient(configuration: transport) { client in
+            try await body(HTTPCaller(client: client, configuration: configuration, logger: logger))
+        }
+    }
+
+    /// Makes a call and waits for its outcome.
+    ///
+    /// Cancelling the task ends the call at once and closes its connection; the service may have acted all the same,
+    /// so that cancelling is no proof of anything.
+    ///
+    /// - Parameter call: The call.
+    /// - Returns: What became of it; see ``HTTPOutcome``.
+    /// - Throws: `CancellationError` when the task is cancelled, nothing else.
+    package func perform(_ call: HTTPCall) async throws(CancellationError) -> HTTPOutcome {
+        let started = ContinuousClock.now
+        let deadline = started.advanced(by: call.deadline)
+        var schedule = RetrySchedule(policy: configuration.retries, repetition: call.repetition)
+        while true {
+            let outcome = try await attempt(call, until: deadline)
+            let remaining = deadline - ContinuousClock.now
+            let action = schedule.next(after: outcome, remaining: remaining, jitter: .random(in: 0...1))
+            logger.debug(
+                "http call",
+                metadata: ["call": "\(call)", "outcome": "\(CallMetrics.name(of: outcome))", "next": "\(action)"]
+            )
+            guard case .pause(let pause) = action else {
+                CallMetrics.record(outcome, label: call.label, took: ContinuousClock.now - started)
+                return outcome
+            }
+            CallMetrics.recordRepeat(label: call.label)
+            do {
+                try await Task.sleep(for: pause, clock: .continuous)
+            } catch {
+                throw CancellationError()
+            }
+        }
+    }
+
+    private func attempt(_ call: HTTPCall, until deadline: ContinuousClock.Instant) async throws(CancellationError)
+        -> HTTPOutcome
+    {
+        let gate = gates.withLock { gates in
+            let key = call.address.hostAndPort
+            if let gate = gates[key] { return gate }
+            let gate = ConcurrencyGate(capacity: configuration.callsPerHost)
+            gates[key] = gate
+            return gate
+        }
+        guard try await gate.acquire(until: deadline) else { return .unreachable(.busy) }
+        defer { gate.release() }
+        let timeout = min(call.attemptTimeout, deadline - ContinuousClock.now)
+        guard timeout > .zero else { return .unreachable(.busy) }
+        let outcome = await send(call, timeout: timeout)
+        // The transport reports a cancelled task as one error among many; the task itself knows.
+        if Task.isCancelled { throw CancellationError() }
+        return outcome
+    }
+
+    private func send(_ call: HTTPCall, timeout: Duration) async -> HTTPOutcome {
+        let request = request(for: call)
+        do {
+            // The deadline ends with the head of the reply, as far as the transport is concerned: a body that trickles
+            // needs its own.
+            return try await withThrowingTaskGroup(of: HTTPOutcome.self) { group in
+                group.addTask { [client, logger] in
+                    let response = try await client.execute(
+                        request,
+                        deadline: .now() + TimeAmount(timeout),
+                        logger: logger
+                    )
+                    return try await Self.read(response, limit: call.maximumReplyBytes)
+                }
+                group.addTask {
+                    try await Task.sleep(for: timeout, clock: .continuous)
+                    return .timedOut
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? .interrupted
+            }
+        } catch {
+            return TransportFailure.outcome(of: error)
+        }
+    }
+
+    private func request(for call: HTTPCall) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: call.address.url(path: call.path))
+        request.method = HTTPMethod(rawValue: call.method.rawValue)
+        request.headers.add(name: "User-Agent", value: configuration.userAgent)
+        for header in call.headers {
+            request.headers.replaceOrAdd(name: header.name, value: header.value.reveal())
+        }
+        if let body = call.body { request.body = .bytes(ByteBuffer(bytes: body.reveal())) }
+        return request
+    }
+
+    private static func read(_ response: HTTPClientResponse, limit: Int) async throws -> HTTPOutcome {
+        let status = Int(response.status.code)
+        var body: [UInt8] = []
+        for try await part in response.body {
+            guard body.count + part.readableBytes <= limit else {
+                return .replyTooLarge(status: status, limit: limit)
+            }
+            body.append(contentsOf: part.readableBytesView)
+        }
+        let contentType = response.headers.first(name: "Content-Type").map { value in
+            String(value.prefix { $0 != ";" }).lowercased().filter { !$0.isWhitespace }
+        }
+        let retryAfter = response.headers.first(name: "Retry-After").flatMap { RetryAfter.parse($0, now: Date()) }
+        return .reply(HTTPReply(status: status, contentType: contentType, retryAfter: retryAfter, body: body))
+    }
+}

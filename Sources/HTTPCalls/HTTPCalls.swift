@@ -1,1 +1,0 @@
-// HTTPCalls: filled by its first commit.

@@ -1,0 +1,54 @@
+/// Percent-encoding by RFC 3986: everything but the unreserved characters is encoded.
+package enum PercentEncoding {
+    /// Encodes one path segment or form value; a slash is encoded too.
+    package static func component(_ text: String) -> String {
+        encode(text.utf8)
+    }
+
+    /// Encodes a path whose slashes separate segments, as the keys of stored objects have them.
+    ///
+    /// Segments that consist of dots alone are encoded as well: a client or a proxy may otherwise resolve `..` and
+    /// address another object.
+    package static func path(_ text: String) -> String {
+        text.split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            segment == "." || segment == ".."
+                ? String(repeating: "%2E", count: segment.count)
+                : encode(segment.utf8)
+        }.joined(separator: "/")
+    }
+
+    /// The body of a form: `name=value` joined by ampersands.
+    package static func form(_ fields: [(name: String, value: String)]) -> [UInt8] {
+        Array(fields.map { "\(component($0.name))=\(component($0.value))" }.joined(separator: "&").utf8)
+    }
+
+    private static func encode(_ bytes: some Collection<UInt8>) -> String {
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(bytes.count)
+        for byte in bytes {
+            if isUnreserved(byte) {
+                encoded.append(byte)
+            } else {
+                encoded.append(UInt8(ascii: "%"))
+                encoded.append(hexDigit(byte >> 4))
+                encoded.append(hexDigit(byte & 0x0F))
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default:
+            false
+        }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+}

@@ -1,0 +1,75 @@
+/// Decides whether and when a call is sent again: exponential backoff with full jitter, inside the call's deadline.
+///
+/// A value that is told outcomes and answers with actions; it neither waits nor reads a clock.
+package struct RetrySchedule: Sendable {
+    /// How often and how fast.
+    package struct Policy: Sendable, Hashable {
+        /// Attempts in all, the first included.
+        package var attempts: Int
+        /// The upper bound of the first pause; it doubles with each attempt.
+        package var firstPause: Duration
+        /// The upper bound of any pause that the service did not ask for.
+        package var longestPause: Duration
+
+        /// A policy; the defaults fit calls that a job repeats anyway.
+        package init(attempts: Int = 3, firstPause: Duration = .milliseconds(250), longestPause: Duration = .seconds(8))
+        {
+            self.attempts = attempts
+            self.firstPause = firstPause
+            self.longestPause = longestPause
+        }
+    }
+
+    /// What to do after an attempt.
+    package enum Action: Sendable, Equatable {
+        /// The outcome stands.
+        case finish
+        /// Wait, then send again.
+        case pause(Duration)
+    }
+
+    private let policy: Policy
+    private let repetition: HTTPCall.Repetition
+    private var made = 0
+
+    /// A schedule for one call.
+    package init(policy: Policy, repetition: HTTPCall.Repetition) {
+        self.policy = policy
+        self.repetition = repetition
+    }
+
+    /// Takes the outcome of an attempt.
+    ///
+    /// - Parameters:
+    ///   - outcome: What became of it.
+    ///   - remaining: What is left until the call's deadline.
+    ///   - jitter: A random number from 0 to 1.
+    /// - Returns: What to do next. A pause that would leave no time for an attempt is not taken: the caller then gets
+    ///   the reply with its `retryAfter` and can come back later.
+    package mutating func next(after outcome: HTTPOutcome, remaining: Duration, jitter: Double) -> Action {
+        made += 1
+        guard made < policy.attempts, mayRepeat(outcome) else { return .finish }
+        let doubled = policy.firstPause * (1 << min(made - 1, 16))
+        var pause = min(doubled, policy.longestPause) * jitter
+        if case .reply(let reply) = outcome, let asked = reply.retryAfter { pause = max(pause, asked) }
+        return pause < remaining ? .pause(pause) : .finish
+    }
+
+    private func mayRepeat(_ outcome: HTTPOutcome) -> Bool {
+        switch outcome {
+        case .unreachable(.busy), .unreachable(.clientUnavailable): false
+        case .unreachable: true
+        case .timedOut, .interrupted: repetition == .always
+        case .reply(let reply): repetition == .always && Self.isPassing(reply.status)
+        case .replyTooLarge: false
+        }
+    }
+
+    /// Whether a status says "not now"; 544 is the database timeout of the Storage service.
+    private static func isPassing(_ status: Int) -> Bool {
+        switch status {
+        case 408, 425, 429, 500, 502, 503, 504, 544: true
+        default: false
+        }
+    }
+}

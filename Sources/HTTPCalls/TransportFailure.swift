@@ -1,0 +1,51 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOPosix
+
+/// Tells from the transport's errors whether anything was sent.
+///
+/// Whatever is not known to have happened before the request left counts as interrupted: to believe that nothing was
+/// sent when something was would repeat what must not be repeated.
+enum TransportFailure {
+    static func outcome(of error: any Error) -> HTTPOutcome {
+        switch error {
+        case let error as HTTPClientError: outcome(of: error)
+        case let error as NIOConnectionError: .unreachable(reason(of: error))
+        case ChannelError.connectTimeout: .unreachable(.connectTimedOut)
+        case let error as IOError where isRefusal(error): .unreachable(.refused)
+        // NIOSSL is a dependency of a dependency; its errors are known here by the name of their module.
+        case _ where String(reflecting: type(of: error)).hasPrefix("NIOSSL.") && isHandshake(error):
+            .unreachable(.tlsFailed)
+        default: .interrupted
+        }
+    }
+
+    private static func outcome(of error: HTTPClientError) -> HTTPOutcome {
+        switch error {
+        case .connectTimeout, .getConnectionFromPoolTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
+            .unreachable(.connectTimedOut)
+        case .tlsHandshakeTimeout: .unreachable(.tlsFailed)
+        case .deadlineExceeded, .readTimeout, .writeTimeout: .timedOut
+        case .alreadyShutdown: .unreachable(.clientUnavailable)
+        default: .interrupted
+        }
+    }
+
+    private static func reason(of error: NIOConnectionError) -> HTTPOutcome.Unreachable {
+        guard !error.connectionErrors.isEmpty else { return .unknownHost }
+        let timedOut = error.connectionErrors.allSatisfy {
+            if case ChannelError.connectTimeout = $0.error { true } else { false }
+        }
+        return timedOut ? .connectTimedOut : .refused
+    }
+
+    private static func isRefusal(_ error: IOError) -> Bool {
+        // By number, since their names come from three different C libraries: refused, net and host unreachable.
+        [111, 61, 101, 51, 113, 65].contains(error.errnoCode)
+    }
+
+    private static func isHandshake(_ error: any Error) -> Bool {
+        let text = String(describing: error).lowercased()
+        return text.contains("handshake") || text.contains("certificate") || text.contains("hostname")
+    }
+}

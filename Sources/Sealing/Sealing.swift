@@ -1,1 +1,0 @@
-// Sealing: filled by its first commit.

@@ -1,0 +1,231 @@
+import HTTPCalls
+import Sealing
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct HTTPCallerTests {
+    private func call(
+        _ server: LyingServer,
+        repetition: HTTPCall.Repetition = .always,
+        deadline: Duration = .seconds(20),
+        attemptTimeout: Duration = .seconds(10),
+        limit: Int = 1000
+    ) throws -> HTTPCall {
+        HTTPCall(
+            label: "test.call",
+            method: .post,
+            address: try server.address(),
+            path: "/auth/token",
+            headers: [.init("Authorization", Secret("Bearer hidden-value"))],
+            body: Secret(Array("token=hidden-value".utf8)),
+            deadline: deadline,
+            attemptTimeout: attemptTimeout,
+            repetition: repetition,
+            maximumReplyBytes: limit
+        )
+    }
+
+    @Test func sendsWhatIsAskedAndReadsTheReply() async throws {
+        try await LyingServer.with({ _ in
+            .send(LyingServer.reply("200 OK", "{}", headers: "Content-Type: Application/JSON; charset=utf-8\r\n"))
+        }) { server in
+            let outcome = try await withTestCaller { try await $0.perform(call(server)) }
+            #expect(
+                outcome == .reply(HTTPReply(status: 200, contentType: "application/json", body: Array("{}".utf8)))
+            )
+            let request = try #require(server.received.first).lowercased()
+            #expect(request.hasPrefix("post /auth/token http/1.1\r\n"))
+            #expect(request.contains("user-agent: accountctl\r\n"))
+            #expect(request.contains("authorization: bearer hidden-value\r\n"))
+            #expect(request.hasSuffix("token=hidden-value"))
+        }
+    }
+
+    @Test func repeatsWhatSaysNotNow() async throws {
+        try await LyingServer.with({ number in
+            .send(LyingServer.reply(number < 3 ? "503 Service Unavailable" : "200 OK"))
+        }) { server in
+            let outcome = try await withTestCaller { try await $0.perform(call(server)) }
+            #expect(outcome == .reply(HTTPReply(status: 200)))
+            #expect(server.received.count == 3)
+        }
+    }
+
+    @Test func neverRepeatsWhatMayHaveActed() async throws {
+        try await LyingServer.with({ _ in .sendAndClose("") }) { server in
+            let outcome = try await withTestCaller {
+                try await $0.perform(call(server, repetition: .onlyIfNothingWasSent))
+            }
+            #expect(outcome == .interrupted)
+            #expect(outcome.mayHaveActed)
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test func aDroppedConnectionIsRepeatedWhenThatIsSafe() async throws {
+        try await LyingServer.with({ number in
+            number == 1 ? .sendAndClose("HTTP/1.1 200 OK\r\nContent-Len") : .send(LyingServer.reply("200 OK"))
+        }) { server in
+            let outcome = try await withTestCaller { try await $0.perform(call(server)) }
+            #expect(outcome == .reply(HTTPReply(status: 200)))
+            #expect(server.received.count == 2)
+        }
+    }
+
+    @Test func aTruncatedBodyIsNotAReply() async throws {
+        try await LyingServer.with({ _ in
+            .sendAndClose("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhalf")
+        }) { server in
+            let outcome = try await withTestCaller(attempts: 1) { try await $0.perform(call(server)) }
+            #expect(outcome == .interrupted)
+        }
+    }
+
+    @Test func silenceTimesOutAndIsAmbiguous() async throws {
+        try await LyingServer.with({ _ in .silence }) { server in
+            let outcome = try await withTestCaller {
+                try await $0.perform(
+                    call(server, repetition: .onlyIfNothingWasSent, attemptTimeout: .milliseconds(100))
+                )
+            }
+            #expect(outcome == .timedOut)
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test func aBodyThatTricklesEndsAtTheDeadline() async throws {
+        try await LyingServer.with({ _ in .send("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhalf") }) { server in
+            let outcome = try await withTestCaller(attempts: 1) {
+                try await $0.perform(call(server, attemptTimeout: .milliseconds(100)))
+            }
+            #expect(outcome == .timedOut)
+        }
+    }
+
+    @Test func bodiesAreBounded() async throws {
+        let huge = String(repeating: "x", count: 100_000)
+        try await LyingServer.with({ _ in .send(LyingServer.reply("200 OK", huge)) }) { server in
+            let outcome = try await withTestCaller { try await $0.perform(call(server)) }
+            #expect(outcome == .replyTooLarge(status: 200, limit: 1000))
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test func retryAfterBeyondTheDeadlineComesBackToTheCaller() async throws {
+        try await LyingServer.with({ _ in
+            .send(LyingServer.reply("429 Too Many Requests", headers: "Retry-After: 120\r\n"))
+        }) { server in
+            let outcome = try await withTestCaller { try await $0.perform(call(server)) }
+            #expect(outcome == .reply(HTTPReply(status: 429, retryAfter: .seconds(120))))
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test func redirectsAreNotFollowed() async throws {
+        try await LyingServer.with({ _ in
+            .send(LyingServer.reply("302 Found", headers: "Location: /elsewhere\r\n"))
+        }) { server in
+            let outcome = try await withTestCaller { try await $0.perform(call(server)) }
+            #expect(outcome == .reply(HTTPReply(status: 302)))
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test func nobodyListening() async throws {
+        let address = try await LyingServer.with({ _ in .silence }) { try $0.address() }
+        let outcome = try await withTestCaller {
+            try await $0.perform(
+                HTTPCall(
+                    label: "test",
+                    method: .get,
+                    address: address,
+                    path: "/",
+                    repetition: .onlyIfNothingWasSent
+                )
+            )
+        }
+        #expect(outcome == .unreachable(.refused))
+        #expect(!outcome.mayHaveActed)
+    }
+
+    @Test func aNameThatDoesNotExist() async throws {
+        let address = try ServiceAddress("https://no-such-host.invalid")
+        let outcome = try await withTestCaller(attempts: 1) {
+            try await $0.perform(
+                HTTPCall(label: "test", method: .get, address: address, path: "/", repetition: .always)
+            )
+        }
+        #expect(outcome == .unreachable(.unknownHost))
+    }
+
+    @Test func aServerWithoutTLS() async throws {
+        try await LyingServer.with({ _ in .send("not tls at all\r\n") }) { server in
+            let address = try ServiceAddress("https://127.0.0.1:\(server.port)")
+            let outcome = try await withTestCaller(attempts: 1) {
+                try await $0.perform(
+                    HTTPCall(
+                        label: "test",
+                        method: .get,
+                        address: address,
+                        path: "/",
+                        attemptTimeout: .seconds(3),
+                        repetition: .onlyIfNothingWasSent
+                    )
+                )
+            }
+            #expect(!outcome.mayHaveActed)
+        }
+    }
+
+    @Test func callsToOneHostAreBounded() async throws {
+        let (stream, arrivals) = AsyncStream.makeStream(of: Void.self)
+        try await LyingServer.with({ _ in
+            arrivals.yield()
+            return .silence
+        }) { server in
+            try await withTestCaller(attempts: 1, callsPerHost: 2) { caller in
+                try await withThrowingTaskGroup(of: HTTPOutcome.self) { group in
+                    for _ in 0..<2 {
+                        group.addTask { try await caller.perform(call(server)) }
+                    }
+                    var iterator = stream.makeAsyncIterator()
+                    _ = await iterator.next()
+                    _ = await iterator.next()
+                    let third = try await caller.perform(call(server, deadline: .milliseconds(50)))
+                    #expect(third == .unreachable(.busy))
+                    #expect(server.received.count == 2)
+                    group.cancelAll()
+                }
+            }
+        }
+    }
+
+    @Test func cancellingEndsTheCall() async throws {
+        let (stream, arrivals) = AsyncStream.makeStream(of: Void.self)
+        try await LyingServer.with({ _ in
+            arrivals.yield()
+            return .silence
+        }) { server in
+            try await withTestCaller { caller in
+                let call = try call(server)
+                let task = Task { try await caller.perform(call) }
+                var iterator = stream.makeAsyncIterator()
+                _ = await iterator.next()
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+            }
+        }
+    }
+
+    @Test func nothingSecretIsDescribed() async throws {
+        try await LyingServer.with({ _ in .send(LyingServer.reply("200 OK", "hidden-value")) }) { server in
+            let call = try call(server)
+            let outcome = try await withTestCaller { try await $0.perform(call) }
+            var dumped = ""
+            dump(call, to: &dumped)
+            for text in ["\(call)", String(reflecting: call), "\(outcome)", String(reflecting: outcome), dumped] {
+                #expect(!text.contains("hidden-value"))
+            }
+        }
+    }
+}
