@@ -1,0 +1,36 @@
+/// The form of names, keys and sizes, checked before anything is sent to the database.
+enum JobField {
+    static let argumentsLimit = 262_144
+    static let outputLimit = 262_144
+    static let progressLimit = 16_384
+
+    /// A queue, kind or periodic name: 1 to 63 of `a-z 0-9 _ . -`, a letter first; the form that the tables check too.
+    static func checkName(_ name: String, field: String) throws(JobQueueError) {
+        let bytes = name.utf8
+        guard let first = bytes.first, (1...63).contains(bytes.count), isLetter(first),
+            bytes.allSatisfy({ isLetter($0) || isDigit($0) || $0 == 0x5F || $0 == 0x2E || $0 == 0x2D })
+        else {
+            throw .invalid(field, "must be 1 to 63 characters a-z 0-9 _ . - and begin with a letter")
+        }
+    }
+
+    static func checkKey(_ key: String?, field: String) throws(JobQueueError) {
+        guard let key else { return }
+        guard (1...200).contains(key.unicodeScalars.count), !key.unicodeScalars.contains("\0") else {
+            throw .invalid(field, "must be 1 to 200 characters without NUL")
+        }
+    }
+
+    static func checkRange<Value: Comparable>(
+        _ value: Value,
+        _ range: ClosedRange<Value>,
+        field: String
+    ) throws(JobQueueError) {
+        guard range.contains(value) else {
+            throw .invalid(field, "must lie between \(range.lowerBound) and \(range.upperBound)")
+        }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}

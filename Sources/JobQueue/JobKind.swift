@@ -1,0 +1,151 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A kind of job, declared once and used both to enqueue and to register its handler.
+///
+/// ```swift
+/// static let exchange = JobKind<CodeReference>("apple.exchange", queue: "apple", priority: 0, timeout: .seconds(20))
+/// ```
+package struct JobKind<Arguments: Codable & Sendable>: Sendable {
+    /// How many jobs of the kind run at once over all workers.
+    package struct Limits: Sendable, Hashable {
+        /// Of the kind as a whole.
+        package var running: Int?
+        /// Of the kind and one limit key.
+        package var runningPerKey: Int?
+
+        package init(running: Int? = nil, runningPerKey: Int? = nil) {
+            self.running = running
+            self.runningPerKey = runningPerKey
+        }
+    }
+
+    /// Rewrites arguments of one version into those of the next.
+    package typealias Upcast = @Sendable (JobDocument) throws -> JobDocument
+
+    package let name: String
+    package let queue: String
+    /// The version of the form of ``Arguments``; raise it with an upcast when the form changes.
+    package let version: Int16
+    package let priority: Int16
+    package let retry: RetryPolicy
+    /// How long one attempt may take; then its task is cancelled and the attempt failed.
+    package let timeout: Duration
+    /// How often the process may die under the job before it is given up, or tried daily where it has no last attempt.
+    package let crashLimit: Int
+    package let limits: Limits
+    /// From each older version to the next.
+    package let upcasts: [Int16: Upcast]
+
+    /// Declares a kind; the fields are checked where it is registered and where a job of it is made.
+    package init(
+        _ name: String,
+        queue: String = "default",
+        version: Int16 = 1,
+        priority: Int16 = 5,
+        retry: RetryPolicy = .exponential(),
+        timeout: Duration = .seconds(60),
+        crashLimit: Int = 3,
+        limits: Limits = Limits(),
+        upcasts: [Int16: Upcast] = [:]
+    ) {
+        self.name = name
+        self.queue = queue
+        self.version = version
+        self.priority = priority
+        self.retry = retry
+        self.timeout = timeout
+        self.crashLimit = crashLimit
+        self.limits = limits
+        self.upcasts = upcasts
+    }
+
+    /// A job of this kind, to be enqueued.
+    ///
+    /// Without `runAt` it runs now, by the server's clock; without `priority` at the kind's. While a job with the `uniqueKey`
+    /// is unfinished no other is added; keys are shared by all kinds. `limitKey` is what the limit per key counts by.
+    ///
+    /// - Throws: ``JobQueueError`` naming the field that is out of form, or `EncodingError`.
+    package func job(
+        _ arguments: Arguments,
+        runAt: Date? = nil,
+        priority: Int16? = nil,
+        uniqueKey: String? = nil,
+        limitKey: String? = nil,
+        maxAttempts: Int16? = nil
+    ) throws -> NewJob {
+        try NewJob(
+            kind: name,
+            queue: queue,
+            arguments: JobDocument(encoding: arguments),
+            argumentsVersion: version,
+            priority: priority ?? self.priority,
+            runAt: runAt,
+            uniqueKey: uniqueKey,
+            limitKey: limitKey,
+            maxAttempts: maxAttempts
+        )
+    }
+
+    /// Reads stored arguments, of this version or an older one.
+    ///
+    /// - Throws: ``JobQueueError`` with code `undecodableArguments`; the message names the place, never the value.
+    package func decode(_ document: JobDocument, version stored: Int16) throws -> Arguments {
+        guard stored <= version else {
+            throw JobQueueError(
+                .undecodableArguments,
+                field: "arguments",
+                "arguments are of version \(stored), this release reads up to \(version)"
+            )
+        }
+        do {
+            var document = document
+            for step in stored..<version {
+                guard let upcast = upcasts[step] else { continue }
+                document = try upcast(document)
+            }
+            return try document.decode(as: Arguments.self)
+        } catch let error as DecodingError {
+            throw JobQueueError(.undecodableArguments, field: "arguments", "arguments cannot be read: \(error.place)")
+        } catch {
+            throw JobQueueError(
+                .undecodableArguments,
+                field: "arguments",
+                "arguments of version \(stored) cannot be brought to version \(version): \(type(of: error))"
+            )
+        }
+    }
+
+    func check() throws(JobQueueError) {
+        try JobField.checkName(name, field: "kind")
+        try JobField.checkName(queue, field: "queue")
+        try JobField.checkRange(Int(version), 1...32_000, field: "version")
+        try JobField.checkRange(Int(priority), 0...9, field: "priority")
+        try JobField.checkRange(timeout, .milliseconds(10)...(.seconds(7 * 86_400)), field: "timeout")
+        try JobField.checkRange(crashLimit, 1...1000, field: "crashLimit")
+        if let running = limits.running { try JobField.checkRange(running, 1...100_000, field: "limits.running") }
+        if let running = limits.runningPerKey {
+            try JobField.checkRange(running, 1...100_000, field: "limits.runningPerKey")
+        }
+        try retry.check()
+    }
+}
+
+extension DecodingError {
+    /// Where decoding failed and how, without the value.
+    var place: String {
+        func path(_ context: Context) -> String {
+            context.codingPath.isEmpty ? "the top" : context.codingPath.map(\.stringValue).joined(separator: ".")
+        }
+        return switch self {
+        case .typeMismatch(let type, let context): "\(path(context)) is not \(type)"
+        case .valueNotFound(let type, let context): "\(path(context)) is null, not \(type)"
+        case .keyNotFound(let key, let context): "\(key.stringValue) is missing at \(path(context))"
+        case .dataCorrupted(let context): "\(path(context)) is malformed"
+        @unknown default: "malformed"
+        }
+    }
+}

@@ -1,1 +1,0 @@
-// JobQueue: filled by its first commit.

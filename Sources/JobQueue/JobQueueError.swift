@@ -1,0 +1,58 @@
+/// What the job queue refuses or cannot do.
+///
+/// `description` holds no arguments of jobs and is safe to log and to store.
+package struct JobQueueError: Error, Sendable {
+    /// What went wrong, as a value to compare with.
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case invalidField, undecodableArguments, leaseLost, leaseTooShort, workerLost, duplicateKind, notFound
+            case liveDuplicate, wrongState
+        }
+
+        private let value: Value
+
+        /// A field of a job, a kind, a schedule or a setting is out of form; ``JobQueueError/field`` names it.
+        package static let invalidField = Self(value: .invalidField)
+        /// The stored arguments cannot be read by this release.
+        package static let undecodableArguments = Self(value: .undecodableArguments)
+        /// The job is no longer held under this lease: somebody else has it, or it ended.
+        package static let leaseLost = Self(value: .leaseLost)
+        /// The lease would run out before the call that was about to start is over.
+        package static let leaseTooShort = Self(value: .leaseTooShort)
+        /// The worker was taken for lost and its jobs were given to others.
+        package static let workerLost = Self(value: .workerLost)
+        /// A kind or a periodic job was registered twice.
+        package static let duplicateKind = Self(value: .duplicateKind)
+        /// There is no such job, queue or kind.
+        package static let notFound = Self(value: .notFound)
+        /// Another unfinished job has the unique key.
+        package static let liveDuplicate = Self(value: .liveDuplicate)
+        /// The job is in a state in which this cannot be done.
+        package static let wrongState = Self(value: .wrongState)
+
+        package var description: String { value.rawValue }
+    }
+
+    package let code: Code
+
+    /// The field that is out of form, where there is one.
+    package let field: String?
+
+    /// One sentence for people.
+    package let message: String
+
+    package init(_ code: Code, field: String? = nil, _ message: String) {
+        self.code = code
+        self.field = field
+        self.message = message
+    }
+
+    /// A field out of form: the message says what was expected.
+    package static func invalid(_ field: String, _ expectation: String) -> JobQueueError {
+        JobQueueError(.invalidField, field: field, "\(field) \(expectation)")
+    }
+}
+
+extension JobQueueError: CustomStringConvertible {
+    package var description: String { message }
+}

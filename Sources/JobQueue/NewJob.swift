@@ -1,0 +1,80 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A job to be enqueued; made by ``JobKind/job(_:runAt:priority:uniqueKey:limitKey:maxAttempts:)``.
+package struct NewJob: Sendable, Hashable {
+    package let kind: String
+    package let queue: String
+    package let arguments: JobDocument
+    package let argumentsVersion: Int16
+    package let priority: Int16
+    /// When to run it; nil for now, by the server's clock.
+    package let runAt: Date?
+    /// At most one unfinished job has this key.
+    package let uniqueKey: String?
+    /// Jobs of one kind and limit key share the kind's limit per key.
+    package let limitKey: String?
+    /// The attempts of this job where they differ from the kind's.
+    package let maxAttempts: Int16?
+
+    /// Makes a job and checks every field.
+    ///
+    /// - Throws: ``JobQueueError`` with code `invalidField`, naming the first field out of form.
+    package init(
+        kind: String,
+        queue: String,
+        arguments: JobDocument = .empty,
+        argumentsVersion: Int16 = 1,
+        priority: Int16 = 5,
+        runAt: Date? = nil,
+        uniqueKey: String? = nil,
+        limitKey: String? = nil,
+        maxAttempts: Int16? = nil
+    ) throws(JobQueueError) {
+        try JobField.checkName(kind, field: "kind")
+        try JobField.checkName(queue, field: "queue")
+        try JobField.checkRange(Int(argumentsVersion), 1...32_000, field: "argumentsVersion")
+        try JobField.checkRange(Int(priority), 0...9, field: "priority")
+        try JobField.checkKey(uniqueKey, field: "uniqueKey")
+        try JobField.checkKey(limitKey, field: "limitKey")
+        if let maxAttempts { try JobField.checkRange(Int(maxAttempts), 1...32_000, field: "maxAttempts") }
+        guard arguments.json.utf8.count <= JobField.argumentsLimit else {
+            throw .invalid("arguments", "must not exceed \(JobField.argumentsLimit) bytes as JSON")
+        }
+        guard arguments.json.utf8.first == 0x7B, !arguments.json.contains(#"\u0000"#) else {
+            throw .invalid("arguments", "must be a JSON object without NUL characters")
+        }
+        if let runAt {
+            // What Postgres can hold goes much further; nobody means such a time.
+            guard runAt.timeIntervalSince1970.isFinite, (0...32_503_680_000).contains(runAt.timeIntervalSince1970)
+            else {
+                throw .invalid("runAt", "must lie between the years 1970 and 3000")
+            }
+        }
+        self.kind = kind
+        self.queue = queue
+        self.arguments = arguments
+        self.argumentsVersion = argumentsVersion
+        self.priority = priority
+        self.runAt = runAt
+        self.uniqueKey = uniqueKey
+        self.limitKey = limitKey
+        self.maxAttempts = maxAttempts
+    }
+}
+
+/// A job that was asked for and is now in the table.
+package struct EnqueuedJob: Sendable, Hashable {
+    /// The job's id; of the job that holds the unique key already when ``isNew`` is false.
+    package let id: Int64
+    /// Whether a job was added.
+    package let isNew: Bool
+
+    package init(id: Int64, isNew: Bool) {
+        self.id = id
+        self.isNew = isNew
+    }
+}

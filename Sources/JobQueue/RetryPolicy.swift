@@ -1,0 +1,125 @@
+/// When a failed job is tried again, and when not any more.
+///
+/// The wait before attempt n + 1 is `base × factor^(n - 1)`, at most `cap`, spread by `jitter` of itself to both sides.
+package struct RetryPolicy: Sendable, Hashable {
+    /// What to do after a failed attempt.
+    package enum Decision: Sendable, Hashable {
+        /// Try again after this long.
+        case retry(after: Duration)
+        /// The usual attempts are used up, but the job must not be given up: try again after this long, and raise an alarm.
+        case retryWithAlarm(after: Duration)
+        /// Give the job up.
+        case discard
+    }
+
+    /// The attempts before the job is given up or, without a last attempt, becomes an alarm.
+    package var attempts: Int
+
+    /// Whether the job is given up at all; false for work that must happen, such as an erasure.
+    package var hasLastAttempt: Bool
+
+    /// The wait after the first failed attempt.
+    package var base: Duration
+
+    /// What each further wait is multiplied by.
+    package var factor: Double
+
+    /// The longest wait.
+    package var cap: Duration
+
+    /// The share of the wait by which it is spread, 0 to 1.
+    package var jitter: Double
+
+    /// The wait between attempts once a job without a last attempt has used up its usual ones.
+    package var alarmInterval: Duration
+
+    /// Exponential waits: 1 s, 2 s, 4 s and so on to an hour, 20 attempts by default (about half a day).
+    package static func exponential(
+        attempts: Int = 20,
+        base: Duration = .seconds(1),
+        factor: Double = 2,
+        cap: Duration = .seconds(3600),
+        jitter: Double = 0.1
+    ) -> RetryPolicy {
+        RetryPolicy(
+            attempts: attempts,
+            hasLastAttempt: true,
+            base: base,
+            factor: factor,
+            cap: cap,
+            jitter: jitter,
+            alarmInterval: .seconds(86_400)
+        )
+    }
+
+    /// As ``exponential(attempts:base:factor:cap:jitter:)``, but never given up: daily after the usual attempts, with an alarm.
+    package static func withoutLastAttempt(
+        attempts: Int = 20,
+        base: Duration = .seconds(1),
+        factor: Double = 2,
+        cap: Duration = .seconds(3600),
+        jitter: Double = 0.1,
+        alarmInterval: Duration = .seconds(86_400)
+    ) -> RetryPolicy {
+        RetryPolicy(
+            attempts: attempts,
+            hasLastAttempt: false,
+            base: base,
+            factor: factor,
+            cap: cap,
+            jitter: jitter,
+            alarmInterval: alarmInterval
+        )
+    }
+
+    /// One attempt.
+    package static let never = RetryPolicy.exponential(attempts: 1)
+
+    /// Decides after a failed attempt, counted from 1.
+    ///
+    /// `override` are the attempts that this one job was given instead of the kind's; `random`, in 0..<1, places the wait
+    /// within its spread.
+    package func decision(afterAttempt attempt: Int, override: Int? = nil, random: Double) -> Decision {
+        if attempt < override ?? attempts {
+            return .retry(after: spread(wait(afterAttempt: attempt), by: random))
+        }
+        return hasLastAttempt ? .discard : .retryWithAlarm(after: spread(alarmInterval, by: random))
+    }
+
+    /// The wait after a failed attempt, before it is spread.
+    package func wait(afterAttempt attempt: Int) -> Duration {
+        let seconds = base.seconds * power(factor, max(0, attempt - 1))
+        return seconds < cap.seconds ? .seconds(seconds) : cap
+    }
+
+    private func spread(_ wait: Duration, by random: Double) -> Duration {
+        .seconds(wait.seconds * (1 - jitter + 2 * jitter * random))
+    }
+
+    private func power(_ base: Double, _ exponent: Int) -> Double {
+        var result = 1.0
+        // Past the cap further factors change nothing; the bound keeps a large exponent cheap.
+        for _ in 0..<min(exponent, 1024) where result.isFinite { result *= base }
+        return result
+    }
+
+    func check() throws(JobQueueError) {
+        try JobField.checkRange(attempts, 1...32_000, field: "retry.attempts")
+        try JobField.checkRange(base, .milliseconds(1)...(.seconds(86_400)), field: "retry.base")
+        try JobField.checkRange(factor, 1...100, field: "retry.factor")
+        try JobField.checkRange(cap, base...(.seconds(30 * 86_400)), field: "retry.cap")
+        try JobField.checkRange(jitter, 0...1, field: "retry.jitter")
+        try JobField.checkRange(
+            alarmInterval,
+            .seconds(1)...(.seconds(30 * 86_400)),
+            field: "retry.alarmInterval"
+        )
+    }
+}
+
+extension Duration {
+    /// The duration in seconds, as exact as a Double is.
+    var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}

@@ -1,0 +1,62 @@
+/// The offsets of one time zone over a stretch of time.
+///
+/// A value: the engine reads it from the server (whose zone data it trusts over that of a slim container), tests write it down.
+package struct ZoneRules: Sendable, Hashable {
+    /// From this instant on the zone is this far east of UTC.
+    package struct Transition: Sendable, Hashable {
+        /// Seconds since 1970 UTC.
+        package let instant: Int
+        /// Seconds east of UTC.
+        package let offset: Int
+
+        package init(instant: Int, offset: Int) {
+            self.instant = instant
+            self.offset = offset
+        }
+    }
+
+    /// What a civil time is on the line of instants, in seconds since 1970 UTC.
+    enum Instants: Hashable {
+        case once(Int)
+        /// The clocks were set back over it.
+        case twice(Int, Int)
+        /// The clocks were set forward over it, at this instant.
+        case skipped(at: Int)
+    }
+
+    /// The offset before the first transition.
+    private let initialOffset: Int
+
+    private let transitions: [Transition]
+
+    /// UTC.
+    package static let utc = ZoneRules(initialOffset: 0, transitions: [])
+
+    /// Rules from an offset and its changes, earliest first.
+    package init(initialOffset: Int, transitions: [Transition]) {
+        self.initialOffset = initialOffset
+        self.transitions = transitions
+    }
+
+    /// The offset at an instant, in seconds east of UTC.
+    package func offset(at instant: Int) -> Int {
+        transitions.last { $0.instant <= instant }?.offset ?? initialOffset
+    }
+
+    func instants(of civil: CivilTime) -> Instants {
+        let local = civil.localSeconds
+        let offsets = [initialOffset] + transitions.map(\.offset)
+        let hits = Set(offsets).map { local - $0 }.filter { offset(at: $0) == local - $0 }.sorted()
+        if hits.count > 1 { return .twice(hits[0], hits[1]) }
+        if let hit = hits.first { return .once(hit) }
+        // Skipped: the jump whose local time before is at or below this time, and after it is above.
+        var before = initialOffset
+        for transition in transitions {
+            let shownBefore = transition.instant + before
+            let shownAfter = transition.instant + transition.offset
+            if shownBefore <= local, local < shownAfter { return .skipped(at: transition.instant) }
+            before = transition.offset
+        }
+        return .once(local - initialOffset)
+    }
+}

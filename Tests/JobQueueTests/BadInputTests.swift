@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import JobQueue
+
+/// What is out of form is refused before anything is sent, by an error that names the field.
+@Suite struct BadInputTests {
+    struct Note: Codable, Sendable, Equatable {
+        var text: String
+    }
+
+    private func field(_ make: () throws -> Void) -> String? {
+        do {
+            try make()
+            return nil
+        } catch let error as JobQueueError {
+            #expect(error.code == .invalidField)
+            #expect(error.message.hasPrefix(error.field ?? "?"))
+            return error.field
+        } catch {
+            Issue.record(error)
+            return nil
+        }
+    }
+
+    @Test(arguments: ["", "A", "1a", "a b", "a\u{0}", "ä", "_a", "-", String(repeating: "a", count: 64), "a;drop"])
+    func namesOutOfForm(_ name: String) {
+        #expect(field { _ = try NewJob(kind: name, queue: "q") } == "kind")
+        #expect(field { _ = try NewJob(kind: "k", queue: name) } == "queue")
+        #expect(field { try JobKind<Note>(name).check() } == "kind")
+        #expect(field { try JobKind<Note>("k", queue: name).check() } == "queue")
+    }
+
+    @Test func sizesAndRanges() {
+        let large = Note(text: String(repeating: "x", count: 300_000))
+        #expect(field { _ = try JobKind<Note>("k").job(large) } == "arguments")
+        #expect(field { _ = try JobKind<Note>("k").job(Note(text: "\0")) } == "arguments")
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", arguments: .init(uncheckedJSON: "[]")) } == "arguments")
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", priority: 10) } == "priority")
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", priority: -1) } == "priority")
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", argumentsVersion: 0) } == "argumentsVersion")
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", uniqueKey: "") } == "uniqueKey")
+        #expect(
+            field { _ = try NewJob(kind: "k", queue: "q", limitKey: String(repeating: "k", count: 201)) } == "limitKey"
+        )
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", maxAttempts: 0) } == "maxAttempts")
+        #expect(
+            field { _ = try NewJob(kind: "k", queue: "q", runAt: Date(timeIntervalSince1970: .infinity)) } == "runAt"
+        )
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", runAt: Date(timeIntervalSince1970: 1e15)) } == "runAt")
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", runAt: Date(timeIntervalSince1970: -1)) } == "runAt")
+    }
+
+    @Test func kindsOutOfRange() {
+        #expect(field { try JobKind<Note>("k", timeout: .zero).check() } == "timeout")
+        #expect(field { try JobKind<Note>("k", timeout: .seconds(-5)).check() } == "timeout")
+        #expect(field { try JobKind<Note>("k", timeout: .seconds(1e12)).check() } == "timeout")
+        #expect(field { try JobKind<Note>("k", crashLimit: 0).check() } == "crashLimit")
+        #expect(field { try JobKind<Note>("k", limits: .init(running: 0)).check() } == "limits.running")
+        #expect(field { try JobKind<Note>("k", limits: .init(runningPerKey: -1)).check() } == "limits.runningPerKey")
+        #expect(field { try JobKind<Note>("k", retry: .exponential(attempts: 0)).check() } == "retry.attempts")
+        #expect(field { try JobKind<Note>("k", retry: .exponential(base: .zero)).check() } == "retry.base")
+        #expect(field { try JobKind<Note>("k", retry: .exponential(factor: 0.5)).check() } == "retry.factor")
+        #expect(field { try JobKind<Note>("k", retry: .exponential(cap: .zero)).check() } == "retry.cap")
+        #expect(field { try JobKind<Note>("k", retry: .exponential(jitter: 2)).check() } == "retry.jitter")
+    }
+
+    @Test func argumentsOfOtherVersions() throws {
+        struct Old: Codable { var note: String }
+        let kind = JobKind<Note>(
+            "k",
+            version: 3,
+            upcasts: [2: { try JobDocument(encoding: Note(text: try $0.decode(as: Old.self).note)) }]
+        )
+        #expect(try kind.decode(.init(uncheckedJSON: #"{"note":"a"}"#), version: 2) == Note(text: "a"))
+        #expect(try kind.decode(.init(uncheckedJSON: #"{"text":"a"}"#), version: 3) == Note(text: "a"))
+        for (json, version) in [
+            (#"{"text":"a"}"#, 4), (#"{"secret":"s3cret"}"#, 3), (#"{"text":7}"#, 2), ("not json", 3),
+        ] {
+            let error = #expect(throws: JobQueueError.self) {
+                try kind.decode(.init(uncheckedJSON: json), version: Int16(version))
+            }
+            #expect(error?.code == .undecodableArguments)
+            #expect(error?.message.contains("s3cret") == false)
+        }
+    }
+}
