@@ -1,0 +1,59 @@
+/// A range of addresses: those that share the first bits.
+package enum IPNetwork: Hashable, Sendable, CustomStringConvertible {
+    /// Of the older family: any address of it and 0 to 32 leading bits.
+    case v4(IPv4Address, length: UInt8)
+    /// Of the newer family: any address of it and 0 to 128 leading bits.
+    case v6(IPv6Address, length: UInt8)
+
+    /// Whether the address lies in the range; never for one of the other family.
+    package func contains(_ address: IPAddress) -> Bool {
+        switch (self, address) {
+        case (.v4(let network, let length), .v4(let address)):
+            return (network.rawValue ^ address.rawValue) & Self.mask32(length) == 0
+        case (.v6(let network, let length), .v6(let address)):
+            let (high, low) = Self.mask128(length)
+            return (network.high ^ address.high) & high == 0 && (network.low ^ address.low) & low == 0
+        default:
+            return false
+        }
+    }
+
+    /// The lowest address of the range.
+    package var first: IPAddress {
+        switch self {
+        case .v4(let network, let length):
+            return .v4(IPv4Address(rawValue: network.rawValue & Self.mask32(length)))
+        case .v6(let network, let length):
+            let (high, low) = Self.mask128(length)
+            return .v6(IPv6Address(high: network.high & high, low: network.low & low))
+        }
+    }
+
+    /// The highest address of the range.
+    package var last: IPAddress {
+        switch self {
+        case .v4(let network, let length):
+            return .v4(IPv4Address(rawValue: network.rawValue | ~Self.mask32(length)))
+        case .v6(let network, let length):
+            let (high, low) = Self.mask128(length)
+            return .v6(IPv6Address(high: network.high | ~high, low: network.low | ~low))
+        }
+    }
+
+    /// Address and prefix length.
+    package var description: String {
+        switch self {
+        case .v4(let network, let length): "\(network)/\(length)"
+        case .v6(let network, let length): "\(network)/\(length)"
+        }
+    }
+
+    private static func mask32(_ length: UInt8) -> UInt32 {
+        // A smart shift: 32 gives zero.
+        ~(UInt32.max >> UInt32(length))
+    }
+
+    private static func mask128(_ length: UInt8) -> (UInt64, UInt64) {
+        (~(UInt64.max >> UInt64(min(length, 64))), ~(UInt64.max >> UInt64(length > 64 ? length - 64 : 0)))
+    }
+}

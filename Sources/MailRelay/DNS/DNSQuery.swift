@@ -1,0 +1,42 @@
+/// The bytes of a query for one question.
+package struct DNSQuery: Sendable {
+    /// The largest datagram we ask for: it crosses every path unfragmented (DNS flag day 2020).
+    package static let datagramSize: UInt16 = 1232
+
+    /// What is asked.
+    package let question: Question
+    /// Asks a validating server to hand out data it could not validate (CD).
+    package let checkingDisabled: Bool
+
+    /// A query; `checkingDisabled` tells a DNSSEC failure from a server that is simply broken.
+    package init(_ question: Question, checkingDisabled: Bool = false) {
+        self.question = question
+        self.checkingDisabled = checkingDisabled
+    }
+
+    /// The message on the wire: recursion and authentication wanted, one question, one EDNS record at the very end.
+    ///
+    /// The EDNS record has no options and comes last because c-ares cuts exactly that off for servers that refuse EDNS.
+    package func bytes(id: UInt16) -> [UInt8] {
+        let flags: UInt16 = 0x0100 | 0x0020 | (checkingDisabled ? 0x0010 : 0)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(12 + question.name.wire.count + 5 + 11)
+        for word in [id, flags, 1, 0, 0, 1] { bytes.append(bigEndian: word) }
+        bytes.append(contentsOf: question.name.wire)
+        bytes.append(0)
+        bytes.append(bigEndian: question.type.rawValue)
+        bytes.append(bigEndian: 1)
+        bytes.append(0)
+        bytes.append(bigEndian: RecordType.opt.rawValue)
+        bytes.append(bigEndian: Self.datagramSize)
+        for word in [0, 0, 0] as [UInt16] { bytes.append(bigEndian: word) }
+        return bytes
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian word: UInt16) {
+        append(UInt8(truncatingIfNeeded: word >> 8))
+        append(UInt8(truncatingIfNeeded: word))
+    }
+}

@@ -1,0 +1,188 @@
+/// A domain name as DNS carries it: labels of bytes, compared without regard to ASCII case.
+///
+/// Labels may hold any byte, dots included: names come from SPF macros and from other people's zones. The name is kept in
+/// lower case, in wire form without the closing root label, so that equality and hashing are those of DNS (RFC 4343).
+package struct DomainName: Hashable, Sendable {
+    /// Length-prefixed labels in lower case, without the root's zero byte; empty for the root.
+    package let wire: [UInt8]
+
+    /// The root of DNS, written ".".
+    package static let root = DomainName(checkedWire: [])
+
+    /// The longest name allowed, in wire bytes with the root label (RFC 1035, 2.3.4).
+    package static let maximumWireLength = 255
+
+    private init(checkedWire: [UInt8]) {
+        self.wire = checkedWire
+    }
+
+    /// Reads dotted text as it stands in SPF records and on command lines: every dot divides, nothing escapes.
+    ///
+    /// One dot at the end is allowed. Throws ``DomainNameError`` for empty labels, labels over 63 bytes and names over 255.
+    package init(dotted text: some Collection<UInt8>) throws(DomainNameError) {
+        var wire: [UInt8] = []
+        wire.reserveCapacity(text.count + 1)
+        wire.append(0)
+        var start = 0
+        for byte in text {
+            guard byte != UInt8(ascii: ".") else {
+                let length = wire.count - start - 1
+                // An empty label: the text went on after a dot that closed nothing.
+                guard length > 0 else { throw text.count == 1 ? .empty : .emptyLabel }
+                guard length <= 63 else { throw .labelTooLong(length) }
+                wire[start] = UInt8(length)
+                start = wire.count
+                wire.append(0)
+                continue
+            }
+            wire.append(byte.lowercasedASCII)
+        }
+        let length = wire.count - start - 1
+        if length == 0 {
+            guard start > 0 else { throw .empty }
+            wire.removeLast()
+        } else {
+            guard length <= 63 else { throw .labelTooLong(length) }
+            wire[start] = UInt8(length)
+        }
+        guard wire.count + 1 <= Self.maximumWireLength else { throw .nameTooLong(wire.count + 1) }
+        self.wire = wire
+    }
+
+    /// Reads dotted text; see ``init(dotted:)-(Collection)``.
+    package init(dotted text: String) throws(DomainNameError) {
+        try self.init(dotted: text.utf8)
+    }
+
+    /// Builds a name from labels as bytes, the leftmost first.
+    package init(labels: some Sequence<some Collection<UInt8>>) throws(DomainNameError) {
+        var wire: [UInt8] = []
+        for label in labels {
+            guard !label.isEmpty else { throw .emptyLabel }
+            guard label.count <= 63 else { throw .labelTooLong(label.count) }
+            wire.append(UInt8(label.count))
+            for byte in label { wire.append(byte.lowercasedASCII) }
+        }
+        guard wire.count + 1 <= Self.maximumWireLength else { throw .nameTooLong(wire.count + 1) }
+        self.wire = wire
+    }
+
+    /// The labels, the leftmost first.
+    package var labels: [ArraySlice<UInt8>] {
+        var labels: [ArraySlice<UInt8>] = []
+        var index = 0
+        while index < wire.count {
+            let end = index + 1 + Int(wire[index])
+            labels.append(wire[(index + 1)..<end])
+            index = end
+        }
+        return labels
+    }
+
+    /// How many labels the name has; none for the root.
+    package var labelCount: Int {
+        var count = 0
+        var index = 0
+        while index < wire.count {
+            index += 1 + Int(wire[index])
+            count += 1
+        }
+        return count
+    }
+
+    /// Whether this is the root, as the target of a null MX is.
+    package var isRoot: Bool { wire.isEmpty }
+
+    /// The name without its leftmost label; nil for the root.
+    package var parent: DomainName? {
+        guard let first = wire.first else { return nil }
+        return DomainName(checkedWire: Array(wire[(1 + Int(first))...]))
+    }
+
+    /// The rightmost `count` labels; the whole name when it has no more than that.
+    package func suffix(labels count: Int) -> DomainName {
+        var name = self
+        for _ in 0..<max(0, labelCount - count) {
+            guard let parent = name.parent else { break }
+            name = parent
+        }
+        return name
+    }
+
+    /// Puts dotted labels in front, as in `_dmarc.` + name.
+    package func prefixed(by prefix: String) throws(DomainNameError) -> DomainName {
+        try prefixed(by: DomainName(dotted: prefix))
+    }
+
+    /// Puts another name's labels in front.
+    package func prefixed(by prefix: DomainName) throws(DomainNameError) -> DomainName {
+        let wire = prefix.wire + wire
+        guard wire.count + 1 <= Self.maximumWireLength else { throw .nameTooLong(wire.count + 1) }
+        return DomainName(checkedWire: wire)
+    }
+
+    /// Whether the name is `ancestor` or lies below it, by whole labels.
+    package func isWithin(_ ancestor: DomainName) -> Bool {
+        guard wire.count >= ancestor.wire.count else { return false }
+        let cut = wire.count - ancestor.wire.count
+        guard wire[cut...].elementsEqual(ancestor.wire) else { return false }
+        var index = 0
+        while index < cut { index += 1 + Int(wire[index]) }
+        return index == cut
+    }
+}
+
+extension DomainName: CustomStringConvertible {
+    /// Presentation form without the final dot; dots inside labels, backslashes and unprintable bytes are escaped (RFC 1035, 5.1).
+    package var description: String {
+        guard !isRoot else { return "." }
+        var text = ""
+        text.reserveCapacity(wire.count)
+        for label in labels {
+            if !text.isEmpty { text.append(".") }
+            for byte in label {
+                switch byte {
+                case UInt8(ascii: "."), UInt8(ascii: "\\"):
+                    text.append("\\")
+                    text.unicodeScalars.append(Unicode.Scalar(byte))
+                case 0x21...0x7E:
+                    text.unicodeScalars.append(Unicode.Scalar(byte))
+                default:
+                    let digits = String(byte)
+                    text.append("\\" + String(repeating: "0", count: 3 - digits.count) + digits)
+                }
+            }
+        }
+        return text
+    }
+}
+
+/// Why bytes are not a domain name.
+package enum DomainNameError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// There is nothing.
+    case empty
+    /// Two dots in a row, or a dot at the start.
+    case emptyLabel
+    /// A label longer than 63 bytes, with its length.
+    case labelTooLong(Int)
+    /// A name longer than 255 bytes on the wire, with its length.
+    case nameTooLong(Int)
+
+    /// What is wrong, in words for an operator.
+    package var description: String {
+        switch self {
+        case .empty: "the name is empty"
+        case .emptyLabel: "the name has an empty label (two dots in a row, or a dot at the start)"
+        case .labelTooLong(let length): "a label has \(length) bytes, 63 is the most"
+        case .nameTooLong(let length): "the name has \(length) bytes on the wire, 255 is the most"
+        }
+    }
+}
+
+extension UInt8 {
+    /// The byte with ASCII capitals made small.
+    @inline(__always)
+    var lowercasedASCII: UInt8 {
+        self >= 0x41 && self <= 0x5A ? self | 0x20 : self
+    }
+}

@@ -1,0 +1,17 @@
+/// Text of strangers, made safe to show.
+package enum PrintableBytes {
+    /// Printable ASCII as it is, a backslash doubled, everything else as `\xNN`.
+    package static func escaped(_ bytes: some Sequence<UInt8>) -> String {
+        var text = ""
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "\\"): text.append("\\\\")
+            case 0x20...0x7E: text.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16)
+                text.append(digits.count == 1 ? "\\x0\(digits)" : "\\x\(digits)")
+            }
+        }
+        return text
+    }
+}

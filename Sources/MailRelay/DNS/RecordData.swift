@@ -1,0 +1,35 @@
+/// The data of one record, decoded for the types this product asks for.
+package enum RecordData: Hashable, Sendable {
+    /// An IPv4 address.
+    case a(IPv4Address)
+    /// An IPv6 address.
+    case aaaa(IPv6Address)
+    /// The target of a CNAME.
+    case cname(DomainName)
+    /// The target of a PTR.
+    case ptr(DomainName)
+    /// A name server's name.
+    case ns(DomainName)
+    /// A mail exchanger: preference (lower first) and host; the root stands for "no mail" (RFC 7505).
+    case mx(preference: UInt16, exchange: DomainName)
+    /// The strings of a TXT or SPF record, as bytes, with their boundaries.
+    case text([[UInt8]])
+    /// What matters of a SOA: how many seconds a negative reply may be kept.
+    case soa(minimum: UInt32)
+    /// Any other type, undecoded.
+    case other([UInt8])
+}
+
+/// One record of a reply.
+package struct ResourceRecord: Hashable, Sendable {
+    /// Whose record it is.
+    package let name: DomainName
+    /// Its type.
+    package let type: RecordType
+    /// Its class; 1 is IN.
+    package let recordClass: UInt16
+    /// How many seconds it may be kept.
+    package let ttl: UInt32
+    /// What it says.
+    package let data: RecordData
+}

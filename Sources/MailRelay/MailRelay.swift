@@ -1,1 +1,0 @@
-// MailRelay: filled by its first commit.

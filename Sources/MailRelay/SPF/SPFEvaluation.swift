@@ -1,0 +1,99 @@
+/// What an evaluation found.
+package struct SPFEvaluation: Sendable, Hashable {
+    /// The result.
+    package let result: SPFResult
+    /// The domain owner's words on a fail; nil when there are none (RFC 7208, 6.2).
+    package let explanation: String?
+    /// How many of the ten terms that cause lookups were used.
+    package let terms: Int
+    /// How many of the two void lookups were used.
+    package let voids: Int
+    /// The directive that decided, with the domain it stands in.
+    package let match: Match?
+    /// Why the result is permerror, temperror or none.
+    package let problem: SPFProblem?
+    /// What was done, in order; empty unless asked for.
+    package let trace: [SPFTraceStep]
+
+    /// The directive that decided.
+    package struct Match: Sendable, Hashable {
+        /// The domain whose record holds it.
+        package let domain: DomainName
+        /// The term as published.
+        package let term: String
+    }
+}
+
+/// One step of an evaluation.
+package struct SPFTraceStep: Sendable, Hashable {
+    /// How deep in includes and redirects.
+    package let depth: Int
+    /// Whose record is being read.
+    package let domain: String
+    /// The term, or the record itself where a policy begins.
+    package let term: String
+    /// What came of it.
+    package let outcome: String
+}
+
+/// Why there is no result that one could act on.
+package enum SPFProblem: Sendable, Hashable {
+    /// The sender's domain is no name that could have a policy.
+    case unusableDomain(String)
+    /// The domain has no policy.
+    case noPolicy(DomainName)
+    /// The domain has several policies.
+    case severalPolicies(DomainName, count: Int)
+    /// A policy breaks the grammar.
+    case syntax(SPFSyntaxError, in: DomainName)
+    /// An include or redirect leads to a domain without a policy, or to no domain at all.
+    case targetWithoutPolicy(String)
+    /// More than ten terms that cause lookups.
+    case tooManyTerms
+    /// More than two lookups that found nothing.
+    case tooManyVoids(Question)
+    /// A domain with more than ten mail exchangers.
+    case tooManyExchangers(DomainName, count: Int)
+    /// DNS did not answer.
+    case lookup(Question, LookupOutcome)
+    /// The time for the whole evaluation ran out.
+    case outOfTime
+}
+
+extension SPFProblem: CustomStringConvertible {
+    /// The problem in words for an operator.
+    package var description: String {
+        switch self {
+        case .unusableDomain(let text): "“\(text)” cannot have a policy: it is not a full domain name"
+        case .noPolicy(let name): "\(name) publishes no SPF policy"
+        case .severalPolicies(let name, let count): "\(name) publishes \(count) SPF policies, one is the most"
+        case .syntax(let error, let name): "the SPF policy of \(name) is malformed: \(error)"
+        case .targetWithoutPolicy(let name): "\(name) is included or redirected to, but publishes no SPF policy"
+        case .tooManyTerms: "more than 10 terms that cause lookups"
+        case .tooManyVoids(let question): "more than 2 lookups found nothing, the last one \(question)"
+        case .tooManyExchangers(let name, let count): "\(name) has \(count) mail exchangers, 10 is the most"
+        case .lookup(let question, let outcome): "\(question): \(outcome)"
+        case .outOfTime: "the evaluation ran out of time"
+        }
+    }
+}
+
+extension SPFSyntaxError: CustomStringConvertible {
+    /// The mistake with the term it is in; bytes that are not printable ASCII are escaped.
+    package var description: String {
+        let shown = PrintableBytes.escaped(term)
+        return switch code {
+        case .unknownMechanism: "“\(shown)” is no mechanism"
+        case .missingArgument: "“\(shown)” lacks its domain or address"
+        case .unexpectedArgument: "“\(shown)” has an argument that it cannot take"
+        case .badDomain: "“\(shown)” does not name a full domain"
+        case .badMacro: "“\(shown)” holds a malformed macro"
+        case .badIPv4: "“\(shown)” holds no IPv4 address"
+        case .badIPv6: "“\(shown)” holds no IPv6 address"
+        case .badPrefixLength: "“\(shown)” has a malformed prefix length"
+        case .duplicateModifier: "“\(shown)” stands there twice"
+        case .badModifierName: "“\(shown)” has no proper name before the equals sign"
+        case .badByte: "“\(shown)” holds a character that is not printable ASCII"
+        }
+    }
+}

@@ -1,0 +1,217 @@
+/// Macros of SPF (RFC 7208, 7): checking and expanding.
+enum SPFMacro {
+    /// Which letters may stand in a macro.
+    enum Letters {
+        /// Those of a domain.
+        case inDomains
+        /// Those of an explanation as well: c, r and t.
+        case all
+    }
+
+    /// What macros expand to.
+    struct Values {
+        /// The local part of the sender.
+        var localPart: [UInt8]
+        /// The domain of the sender.
+        var senderDomain: [UInt8]
+        /// The domain whose policy is being evaluated.
+        var domain: [UInt8]
+        /// The address of the client.
+        var address: IPAddress
+        /// What the client called itself.
+        var helo: [UInt8]
+        /// Who receives the mail.
+        var receiver: [UInt8]
+        /// Seconds since 1970.
+        var timestamp: Int64
+        /// The validated name of the client; only looked up when a macro asks for it.
+        var validatedName: [UInt8] = Array("unknown".utf8)
+    }
+
+    /// Whether every percent sign begins a macro, and every macro is one.
+    static func isWellFormed(_ text: ArraySlice<UInt8>, letters: Letters) -> Bool {
+        var index = text.startIndex
+        while index < text.endIndex {
+            guard text[index] == UInt8(ascii: "%") else {
+                index += 1
+                continue
+            }
+            guard let end = endOfMacro(text, at: index, letters: letters) else { return false }
+            index = end
+        }
+        return true
+    }
+
+    /// Whether well-formed text ends with a macro.
+    static func endsInMacro(_ text: ArraySlice<UInt8>) -> Bool {
+        var index = text.startIndex
+        while index < text.endIndex {
+            guard text[index] == UInt8(ascii: "%") else {
+                index += 1
+                continue
+            }
+            guard let end = endOfMacro(text, at: index, letters: .all) else { return false }
+            if end == text.endIndex { return true }
+            index = end
+        }
+        return false
+    }
+
+    /// Whether text asks for the validated name of the client, which costs lookups.
+    static func asksForValidatedName(_ text: [UInt8]) -> Bool {
+        for index in text.indices.dropLast(2) where text[index] == UInt8(ascii: "%") {
+            if text[index + 1] == UInt8(ascii: "{"), text[index + 2].lowercasedASCII == UInt8(ascii: "p") {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Expands well-formed text.
+    static func expand(_ text: [UInt8], _ values: Values) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(text.count + 32)
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            guard byte == UInt8(ascii: "%"), index + 1 < text.count else {
+                output.append(byte)
+                index += 1
+                continue
+            }
+            switch text[index + 1] {
+            case UInt8(ascii: "%"): output.append(UInt8(ascii: "%"))
+            case UInt8(ascii: "_"): output.append(UInt8(ascii: " "))
+            case UInt8(ascii: "-"): output.append(contentsOf: "%20".utf8)
+            default:
+                let end = text[index...].firstIndex(of: UInt8(ascii: "}")) ?? text.endIndex - 1
+                expandBraces(text[(index + 2)..<end], values, into: &output)
+                index = end + 1
+                continue
+            }
+            index += 2
+        }
+        return output
+    }
+
+    /// The index behind the macro that begins at `index`; nil when none begins there.
+    private static func endOfMacro(_ text: ArraySlice<UInt8>, at index: Int, letters: Letters) -> Int? {
+        var index = index + 1
+        guard index < text.endIndex else { return nil }
+        switch text[index] {
+        case UInt8(ascii: "%"), UInt8(ascii: "_"), UInt8(ascii: "-"): return index + 1
+        case UInt8(ascii: "{"): index += 1
+        default: return nil
+        }
+        guard index < text.endIndex else { return nil }
+        switch text[index].lowercasedASCII {
+        case UInt8(ascii: "s"), UInt8(ascii: "l"), UInt8(ascii: "o"), UInt8(ascii: "d"), UInt8(ascii: "i"),
+            UInt8(ascii: "p"), UInt8(ascii: "h"), UInt8(ascii: "v"):
+            break
+        case UInt8(ascii: "c"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            guard letters == .all else { return nil }
+        default: return nil
+        }
+        index += 1
+        let digitsStart = index
+        var number = 0
+        while index < text.endIndex, text[index] >= 0x30, text[index] <= 0x39 {
+            number = min(number * 10 + Int(text[index] - 0x30), 1000)
+            index += 1
+        }
+        guard digitsStart == index || number > 0 else { return nil }
+        if index < text.endIndex, text[index].lowercasedASCII == UInt8(ascii: "r") { index += 1 }
+        while index < text.endIndex, isDelimiter(text[index]) { index += 1 }
+        guard index < text.endIndex, text[index] == UInt8(ascii: "}") else { return nil }
+        return index + 1
+    }
+
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: "/"),
+            UInt8(ascii: "_"), UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+
+    /// Expands what stands between the braces.
+    private static func expandBraces(_ macro: ArraySlice<UInt8>, _ values: Values, into output: inout [UInt8]) {
+        guard let letter = macro.first else { return }
+        var value = value(of: letter.lowercasedASCII, values)
+        var count = 0
+        var reverses = false
+        var delimiters: [UInt8] = []
+        for byte in macro.dropFirst() {
+            switch byte {
+            case 0x30...0x39: count = min(count * 10 + Int(byte - 0x30), 1000)
+            case UInt8(ascii: "r"), UInt8(ascii: "R"): reverses = true
+            default: delimiters.append(byte)
+            }
+        }
+        if count > 0 || reverses || !delimiters.isEmpty {
+            var parts = value.split(omittingEmptySubsequences: false) { byte in
+                delimiters.isEmpty ? byte == UInt8(ascii: ".") : delimiters.contains(byte)
+            }
+            if reverses { parts.reverse() }
+            if count > 0 { parts = Array(parts.suffix(count)) }
+            value = Array(parts.joined(separator: [UInt8(ascii: ".")]))
+        }
+        if letter == letter.lowercasedASCII {
+            output.append(contentsOf: value)
+        } else {
+            appendEscaped(value, to: &output)
+        }
+    }
+
+    private static func value(of letter: UInt8, _ values: Values) -> [UInt8] {
+        switch letter {
+        case UInt8(ascii: "s"): values.localPart + [UInt8(ascii: "@")] + values.senderDomain
+        case UInt8(ascii: "l"): values.localPart
+        case UInt8(ascii: "o"): values.senderDomain
+        case UInt8(ascii: "d"): values.domain
+        case UInt8(ascii: "i"): dotted(values.address)
+        case UInt8(ascii: "p"): values.validatedName
+        case UInt8(ascii: "h"): values.helo
+        case UInt8(ascii: "c"): Array(values.address.description.utf8)
+        case UInt8(ascii: "r"): values.receiver
+        case UInt8(ascii: "t"): Array(String(values.timestamp).utf8)
+        case UInt8(ascii: "v"):
+            switch values.address {
+            case .v4: Array("in-addr".utf8)
+            case .v6: Array("ip6".utf8)
+            }
+        default: []
+        }
+    }
+
+    /// The `i` macro: octets for IPv4, single hexadecimal digits for IPv6.
+    private static func dotted(_ address: IPAddress) -> [UInt8] {
+        switch address {
+        case .v4(let address): return Array(address.description.utf8)
+        case .v6(let address):
+            var output: [UInt8] = []
+            output.reserveCapacity(63)
+            for half in [address.high, address.low] {
+                for shift in stride(from: UInt64(60), through: 0, by: -4) {
+                    if !output.isEmpty { output.append(UInt8(ascii: ".")) }
+                    output.append(IPAddress.hexDigits[Int(half >> shift & 15)])
+                }
+            }
+            return output
+        }
+    }
+
+    /// Appends as a capital letter in a macro asks: everything but RFC 3986's unreserved characters percent-encoded.
+    private static func appendEscaped(_ value: [UInt8], to output: inout [UInt8]) {
+        for byte in value {
+            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
+                output.append(byte)
+            } else {
+                output.append(UInt8(ascii: "%"))
+                output.append(IPAddress.hexDigits[Int(byte >> 4)])
+                output.append(IPAddress.hexDigits[Int(byte & 15)])
+            }
+        }
+    }
+}

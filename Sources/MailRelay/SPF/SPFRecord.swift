@@ -1,0 +1,109 @@
+/// A policy as a domain publishes it, checked for syntax and ready to be evaluated.
+package struct SPFRecord: Sendable, Hashable {
+    /// The mechanisms in their order.
+    package let directives: [SPFDirective]
+    /// The target of `redirect=`.
+    package let redirect: SPFDomainSpec?
+    /// The target of `exp=`.
+    package let explanation: SPFDomainSpec?
+    /// Names of modifiers that mean nothing here; evaluation ignores them (RFC 7208, 6).
+    package let unknownModifiers: [String]
+
+    /// Whether a TXT record is a policy of this version (RFC 7208, 4.5): the version, then a space or nothing.
+    package static func isPolicy(_ text: [UInt8]) -> Bool {
+        guard text.count >= 6 else { return false }
+        for (byte, expected) in zip(text, "v=spf1".utf8) where byte.lowercasedASCII != expected { return false }
+        return text.count == 6 || text[6] == UInt8(ascii: " ")
+    }
+}
+
+/// A mechanism with its qualifier.
+package struct SPFDirective: Sendable, Hashable {
+    /// What a match means.
+    package let result: SPFResult
+    /// What is matched.
+    package let mechanism: SPFMechanism
+    /// The term as it stands in the record.
+    package let source: [UInt8]
+}
+
+/// What a directive compares the sender with (RFC 7208, 5).
+package enum SPFMechanism: Sendable, Hashable {
+    /// Everyone.
+    case all
+    /// Whoever passes another domain's policy.
+    case include(SPFDomainSpec)
+    /// The addresses of a name; nil stands for the current domain.
+    case a(SPFDomainSpec?, SPFPrefixLengths)
+    /// The addresses of a name's mail exchangers.
+    case mx(SPFDomainSpec?, SPFPrefixLengths)
+    /// Senders whose reverse name lies within a domain.
+    case ptr(SPFDomainSpec?)
+    /// A range of addresses.
+    case ip(IPNetwork)
+    /// Whether a name exists.
+    case exists(SPFDomainSpec)
+
+    /// Whether it counts among the ten terms that may cause lookups (RFC 7208, 4.6.4).
+    package var causesLookup: Bool {
+        switch self {
+        case .all, .ip: false
+        case .include, .a, .mx, .ptr, .exists: true
+        }
+    }
+}
+
+/// How many leading bits of an address must agree.
+package struct SPFPrefixLengths: Sendable, Hashable {
+    /// For IPv4, 0 to 32.
+    package var v4: UInt8 = 32
+    /// For IPv6, 0 to 128.
+    package var v6: UInt8 = 128
+}
+
+/// A domain in a record, possibly with macros.
+package struct SPFDomainSpec: Sendable, Hashable, CustomStringConvertible {
+    /// As it stands in the record.
+    package let source: [UInt8]
+    /// The name, where it holds no macros and is well formed.
+    package let literal: DomainName?
+    /// Whether expansion depends on the sender.
+    package let hasMacros: Bool
+
+    /// As it stands in the record.
+    package var description: String { String(decoding: source, as: UTF8.self) }
+}
+
+/// What in a record breaks the grammar; the result of every evaluation is then "permerror".
+package struct SPFSyntaxError: Error, Hashable, Sendable {
+    /// The kinds of mistakes, each with its own advice.
+    package enum Code: String, Sendable, Hashable {
+        /// A mechanism nobody knows.
+        case unknownMechanism
+        /// A mechanism that needs a domain or an address has none.
+        case missingArgument
+        /// A mechanism that takes no argument has one.
+        case unexpectedArgument
+        /// A domain that is no domain.
+        case badDomain
+        /// A macro that is none.
+        case badMacro
+        /// An IPv4 address that is none.
+        case badIPv4
+        /// An IPv6 address that is none.
+        case badIPv6
+        /// A prefix length out of range or badly written.
+        case badPrefixLength
+        /// `redirect=` or `exp=` twice.
+        case duplicateModifier
+        /// A modifier whose name is none.
+        case badModifierName
+        /// A byte that is not printable ASCII.
+        case badByte
+    }
+
+    /// What is wrong.
+    package let code: Code
+    /// The term it is wrong in, as published.
+    package let term: [UInt8]
+}

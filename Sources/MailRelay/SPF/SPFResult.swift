@@ -1,0 +1,17 @@
+/// The seven results of an SPF evaluation (RFC 7208, 2.6).
+package enum SPFResult: String, Sendable, Hashable, CaseIterable {
+    /// There is no policy, or no domain to ask.
+    case none
+    /// The domain says nothing about this sender.
+    case neutral
+    /// The sender may send.
+    case pass
+    /// The sender may not send.
+    case fail
+    /// The sender probably may not send.
+    case softfail
+    /// DNS did not answer; later the result may be another.
+    case temperror
+    /// The policy cannot be understood, or asks too much.
+    case permerror
+}
