@@ -25,8 +25,8 @@ as $$
         and p.polname = published.name
         and pg_catalog.pg_get_expr(p.polqual, p.polrelid) is not distinct from published.using_text
         and pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) is not distinct from published.check_text
-    where p.polrelid = relation
-      and p.polcmd = command
+    where p.polrelid = starter_policy.relation
+      and p.polcmd = starter_policy.command
       and p.polpermissive
       and p.polroles = array[0::oid]
 $$;

@@ -35,7 +35,7 @@ as $$
         and pg_catalog.pg_get_expr(p.polqual, p.polrelid) is not distinct from published.using_text
         and pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) is not distinct from published.check_text
     where p.polrelid = 'storage.objects'::pg_catalog.regclass
-      and p.polcmd = command
+      and p.polcmd = starter_policy.command
       and p.polpermissive
       and p.polroles = array[0::oid]
 $$;
@@ -93,6 +93,18 @@ begin
                 'avatars.policy.select', format('policy %I on storage.objects', found), 'kept',
                 'who can read stays as it is; visibility = own narrows it'
             );
+            -- The Swift example lets objects be read by downloads only, but the Storage server deletes what it can see.
+            if exists (
+                select
+                from pg_policy as p
+                where p.polrelid = 'storage.objects'::regclass
+                  and p.polname = found
+                  and pg_get_expr(p.polqual, p.polrelid) like '%allow_any_operation%'
+            ) then
+                execute format('create policy %I on storage.objects for select to authenticated using (%s)', verb.policy, own);
+                insert into accountctl.adoption_notes (item, object, decision)
+                values ('avatars.policy.select_own', format('policy %I on storage.objects', verb.policy), 'created');
+            end if;
         elsif found is not null then
             execute format('drop policy %I on storage.objects', found);
             execute format('create policy %I on storage.objects for %s %s', verb.policy, verb.name, rule);

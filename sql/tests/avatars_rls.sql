@@ -1,5 +1,6 @@
 -- The bucket avatars: role x verb x own or foreign object, as the Storage server asks after it has become the token's role.
 begin;
+set local search_path = public, tap, tests;
 select * from no_plan();
 
 select sign_up('Anna');

@@ -1,5 +1,6 @@
 -- What 0001 lays down: the operator's role, the log that only grows, who is an open account.
 begin;
+set local search_path = public, tap, tests;
 select * from no_plan();
 
 select is(probe('accountctl_operator', null, statement), expected, 'an operator: ' || statement)

@@ -1,6 +1,7 @@
 -- What the platform's advisor would say of our objects. The checks that bear on them, made anew: each query lists offenders,
 -- and each is shown to find one.
 begin;
+set local search_path = public, tap, tests;
 select * from no_plan();
 
 create temp table lint (name text, query text);

@@ -1,6 +1,7 @@
 -- public.profiles: role x verb x own or foreign row. Denied reads and updates touch no row and are no error; denied inserts
 -- and rows moved to somebody else are 42501.
 begin;
+set local search_path = public, tap, tests;
 select * from no_plan();
 
 select sign_up('Anna', '{"full_name": "Anna Ahlers"}');

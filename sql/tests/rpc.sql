@@ -1,6 +1,7 @@
 -- The five functions of the app: who may call which, that each acts on the caller's account alone, and that their form is
 -- the one that PostgREST can tell apart.
 begin;
+set local search_path = public, tap, tests;
 select * from no_plan();
 
 select sign_up('Anna');

@@ -1,5 +1,6 @@
 -- What happens at sign-up, and the name that Apple gives once.
 begin;
+set local search_path = public, tap, tests;
 select * from no_plan();
 
 select sign_up('Anna', '{"full_name": " Anna Ahlers ", "avatar_url": "https://example.com/a.png"}');

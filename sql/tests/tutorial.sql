@@ -1,6 +1,7 @@
 -- The Swift tutorial's own statements, as PostgREST and the Storage server make them of the app's calls, signed in as the
 -- user: they work unchanged.
 begin;
+set local search_path = public, tap, tests;
 select * from no_plan();
 
 select sign_up('Anna');

@@ -1,0 +1,27 @@
+extension AdoptionPlan {
+    /// The functions that the app calls, in the order of the design.
+    static let functionNames = [
+        "request_account_deletion",
+        "cancel_account_deletion",
+        "account_deletion_status",
+        "submit_apple_authorization_code",
+        "report_apple_credential_state",
+    ]
+
+    /// 0001 stops before anything is changed when one of the names is taken: a second function of the name would be an overload,
+    /// which PostgREST cannot tell apart.
+    static func functions(_ facts: AdoptionFacts) -> [Item] {
+        guard !facts.isFounded else { return [] }
+        return functionNames.map { name in
+            let taken = facts.takenFunctions[name]
+            return Item(
+                name: "rpc.\(name)",
+                migration: 1,
+                object: "function public.\(name)",
+                decision: taken.map { .refuse("\($0.joined(separator: ", ")) is there already: rename or drop it") }
+                    ?? .create,
+                locks: []
+            )
+        }
+    }
+}
