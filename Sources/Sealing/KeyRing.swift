@@ -1,0 +1,201 @@
+import Crypto
+
+/// The sealing keys of an installation: the newest one seals, all of them open.
+///
+/// The file has one `id:base64` per line; empty lines and lines that start with `#` do not count. The **last** key is
+/// the newest, so that rotating is appending a line. A key may be removed once nothing sealed with it is left.
+package struct KeyRing: Sendable {
+    /// The keys by name.
+    private let keys: [KeyID: SealingKey]
+    /// The names in the order of the file, oldest first.
+    package let ids: [KeyID]
+    private let newest: SealingKey
+
+    /// The name of the key that seals.
+    package var newestID: KeyID { newest.id }
+
+    /// Makes a ring of keys, oldest first.
+    ///
+    /// - Parameter keys: The keys.
+    /// - Throws: ``KeyRingProblems`` when there is none, or a name or a key stands twice.
+    package init(_ keys: [SealingKey]) throws(KeyRingProblems) {
+        try self.init(numbered: keys.enumerated().map { ($0.offset + 1, $0.element) }, problems: [])
+    }
+
+    /// Reads the text of a key file.
+    ///
+    /// - Parameter text: The file's text.
+    /// - Throws: ``KeyRingProblems`` with every line that is wrong, by number; never with what it says.
+    package init(fileText text: Secret<String>) throws(KeyRingProblems) {
+        var problems: [KeyRingProblems.Problem] = []
+        var keys: [(Int, SealingKey)] = []
+        let lines = text.reveal().split(omittingEmptySubsequences: false) { $0.isNewline }
+        for (index, line) in lines.enumerated() {
+            let line = line.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            do {
+                keys.append((index + 1, try Self.key(line)))
+            } catch {
+                problems.append(.init(line: index + 1, kind: error))
+            }
+        }
+        try self.init(numbered: keys, problems: problems)
+    }
+
+    private init(
+        numbered: [(line: Int, key: SealingKey)],
+        problems: [KeyRingProblems.Problem]
+    ) throws(KeyRingProblems) {
+        var problems = problems
+        var keys: [KeyID: SealingKey] = [:]
+        for (line, key) in numbered {
+            if keys[key.id] != nil {
+                problems.append(.init(line: line, kind: .repeatedID(key.id)))
+            } else if let same = keys.values.first(where: { $0.bytes.isEqual(to: key.bytes) }) {
+                problems.append(.init(line: line, kind: .repeatedKey(key.id, same.id)))
+            }
+            keys[key.id] = key
+        }
+        guard problems.isEmpty else { throw KeyRingProblems(problems: problems) }
+        guard let newest = numbered.last?.key else { throw KeyRingProblems(problems: [.init(line: 0, kind: .noKey)]) }
+        self.keys = keys
+        self.ids = numbered.map(\.key.id)
+        self.newest = newest
+    }
+
+    private static func key(_ line: String) throws(KeyRingProblems.Kind) -> SealingKey {
+        guard let colon = line.firstIndex(of: ":") else { throw .notAKey }
+        guard let id = KeyID(String(line[..<colon])) else { throw .badID }
+        guard let bytes = Base64.decode(line[line.index(after: colon)...]) else { throw .badBase64(id) }
+        guard let key = SealingKey(id: id, bytes: Secret(bytes)) else { throw .badLength(id, bytes.count) }
+        return key
+    }
+
+    func key(named id: KeyID) -> SealingKey? { keys[id] }
+
+    /// Whether the ring holds a key of this name.
+    package func contains(_ id: KeyID) -> Bool {
+        keys[id] != nil
+    }
+
+    /// Whether one of the keys has these bytes: a key for hashes must not be one that seals.
+    package func contains(bytes: Secret<[UInt8]>) -> Bool {
+        keys.values.contains { $0.bytes.isEqual(to: bytes) }
+    }
+
+    /// Seals bytes with the newest key.
+    ///
+    /// - Parameters:
+    ///   - plain: What to seal.
+    ///   - context: What it is for and whom it belongs to; the same is needed to open it.
+    /// - Returns: The sealed value, which names the key.
+    package func seal(_ plain: Secret<[UInt8]>, for context: SealingContext) -> SealedText {
+        Self.seal(plain, for: context, with: newest)
+    }
+
+    /// Seals text with the newest key; see ``seal(_:for:)-(Secret<[UInt8]>,_)``.
+    package func seal(_ plain: Secret<String>, for context: SealingContext) -> SealedText {
+        seal(plain.map { Array($0.utf8) }, for: context)
+    }
+
+    /// Opens sealed bytes.
+    ///
+    /// - Parameters:
+    ///   - sealed: What ``seal(_:for:)-(Secret<[UInt8]>,_)`` returned.
+    ///   - context: The same context.
+    /// - Returns: The bytes.
+    /// - Throws: ``SealingError`` when the key is missing or does not fit.
+    package func open(_ sealed: SealedText, for context: SealingContext) throws(SealingError) -> Secret<[UInt8]> {
+        guard let key = keys[sealed.keyID] else {
+            throw SealingError(.missingKey(sealed.keyID), purpose: context.purpose)
+        }
+        do {
+            let plain = try AES.GCM.open(
+                AES.GCM.SealedBox(combined: sealed.box),
+                using: key.symmetricKey,
+                authenticating: context.associatedData(version: SealedText.version, key: key.id)
+            )
+            return Secret(Array(plain))
+        } catch {
+            throw SealingError(.doesNotOpen(sealed.keyID), purpose: context.purpose)
+        }
+    }
+
+    /// Opens sealed text; see ``open(_:for:)``.
+    ///
+    /// - Parameters:
+    ///   - stored: The text as stored.
+    ///   - context: The same context that it was sealed for.
+    /// - Returns: The text.
+    /// - Throws: ``SealingError`` when the key is missing or does not fit, or the text is not a sealed value.
+    package func openText(_ stored: String, for context: SealingContext) throws(SealingError) -> Secret<String> {
+        guard let sealed = SealedText(stored) else { throw SealingError(.malformed, purpose: context.purpose) }
+        let bytes = try open(sealed, for: context)
+        guard let text = String(validating: bytes.reveal(), as: UTF8.self) else {
+            throw SealingError(.malformed, purpose: context.purpose)
+        }
+        return Secret(text)
+    }
+
+    /// Seals a value anew with the newest key.
+    ///
+    /// - Parameters:
+    ///   - sealed: A sealed value.
+    ///   - context: Its context.
+    /// - Returns: The value under the newest key; nil when it is already.
+    /// - Throws: ``SealingError`` when the value does not open.
+    package func reseal(_ sealed: SealedText, for context: SealingContext) throws(SealingError) -> SealedText? {
+        guard sealed.keyID != newest.id else { return nil }
+        return seal(try open(sealed, for: context), for: context)
+    }
+
+    private static func seal(_ plain: Secret<[UInt8]>, for context: SealingContext, with key: SealingKey) -> SealedText
+    {
+        let associated = context.associatedData(version: SealedText.version, key: key.id)
+        guard
+            let box = try? AES.GCM.seal(plain.reveal(), using: key.symmetricKey, authenticating: associated),
+            let combined = box.combined
+        else {
+            // The key has 256 bits and the nonce is made by the library: neither can be refused.
+            preconditionFailure("AES-GCM refused a 256-bit key")
+        }
+        return SealedText(keyID: key.id, box: Array(combined))
+    }
+}
+
+// MARK: - Canaries
+
+extension KeyRing {
+    /// What a canary says about a key.
+    package enum CanaryCheck: Sendable, Hashable {
+        /// The ring's key of this name is the one that made the canary.
+        case same
+        /// The ring has a key of this name, and it is another one.
+        case different(KeyID)
+        /// The ring has no key of this name.
+        case missing(KeyID)
+        /// Not a canary.
+        case malformed
+    }
+
+    private static let canaryContext = SealingContext(purpose: "key-canary", ids: [])
+    private static let canaryText = "this key is the one that sealed the rest"
+
+    /// A known text sealed with a key, to be stored when the key is first used.
+    ///
+    /// - Parameter id: The key's name.
+    /// - Returns: The canary; nil when the ring has no such key.
+    package func canary(of id: KeyID) -> SealedText? {
+        keys[id].map { Self.seal(Secret(Array(Self.canaryText.utf8)), for: Self.canaryContext, with: $0) }
+    }
+
+    /// Finds out whether a key that is in the ring today is the one that made a stored canary.
+    package func check(canary stored: String) -> CanaryCheck {
+        guard let sealed = SealedText(stored) else { return .malformed }
+        guard contains(sealed.keyID) else { return .missing(sealed.keyID) }
+        guard let text = try? openText(stored, for: Self.canaryContext), text.reveal() == Self.canaryText else {
+            return .different(sealed.keyID)
+        }
+        return .same
+    }
+}

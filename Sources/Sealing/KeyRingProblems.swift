@@ -1,0 +1,52 @@
+/// Everything that is wrong with a key file.
+///
+/// Names lines and key names, never keys.
+package struct KeyRingProblems: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong with a line.
+    package enum Kind: Error, Sendable, Hashable {
+        /// No key at all.
+        case noKey
+        /// Not `id:base64`.
+        case notAKey
+        /// The name has characters other than letters, digits, `-` and `_`, or more than 32.
+        case badID
+        /// What follows the name is not base64.
+        case badBase64(KeyID)
+        /// The key has this many bytes instead of 32.
+        case badLength(KeyID, Int)
+        /// The name stands in the file twice.
+        case repeatedID(KeyID)
+        /// Two names stand for the same key.
+        case repeatedKey(KeyID, KeyID)
+    }
+
+    /// One line that is wrong.
+    package struct Problem: Sendable, Hashable {
+        /// The line, from 1; 0 for the whole.
+        package let line: Int
+        /// What is wrong with it.
+        package let kind: Kind
+    }
+
+    /// All lines that are wrong.
+    package let problems: [Problem]
+
+    /// One line of text per problem.
+    package var description: String {
+        problems.map { problem in
+            (problem.line > 0 ? "line \(problem.line): " : "") + Self.text(problem.kind)
+        }.joined(separator: "\n")
+    }
+
+    private static func text(_ kind: Kind) -> String {
+        switch kind {
+        case .noKey: "no key; expected lines of the form id:base64"
+        case .notAKey: "not of the form id:base64"
+        case .badID: "a key's id is 1 to 32 letters, digits, - and _"
+        case .badBase64(let id): "key \"\(id)\" is not base64"
+        case .badLength(let id, let count): "key \"\(id)\" has \(count) bytes, expected \(SealingKey.byteCount)"
+        case .repeatedID(let id): "key id \"\(id)\" is used twice"
+        case .repeatedKey(let id, let other): "key \"\(id)\" is the same key as \"\(other)\""
+        }
+    }
+}

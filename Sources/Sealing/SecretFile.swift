@@ -1,0 +1,77 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Reads secrets from where they may come from: a file, or standard input.
+package enum SecretFile {
+    /// What was read.
+    package struct Contents: Sendable {
+        /// The bytes.
+        package let bytes: Secret<[UInt8]>
+        /// Whether users other than the owner may read the file; worth a warning, not an error, since secret stores
+        /// mount files that way.
+        package let isReadableByOthers: Bool
+
+        /// The bytes as text; nil when they are not UTF-8.
+        package var text: Secret<String>? {
+            String(validating: bytes.reveal(), as: UTF8.self).map { Secret($0) }
+        }
+    }
+
+    /// Why a file could not be read.
+    package struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The path as given.
+        package let path: String
+        /// The reason, in the system's words.
+        package let reason: String
+
+        /// Path and reason.
+        package var description: String { "\(path): \(reason)" }
+    }
+
+    /// Reads a whole file, or standard input for the path `-`.
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - limit: The most bytes that are taken; secrets are short.
+    /// - Returns: What was read.
+    /// - Throws: ``Failure`` when the file cannot be opened or read, is a directory or is longer than `limit`.
+    package static func read(_ path: String, limit: Int = 1 << 16) throws(Failure) -> Contents {
+        if path == "-" { return Contents(bytes: try readAll(STDIN_FILENO, path, limit), isReadableByOthers: false) }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        var status = stat()
+        let isOpenToOthers = fstat(descriptor, &status) == 0 && status.st_mode & (S_IRGRP | S_IROTH) != 0
+        return Contents(bytes: try readAll(descriptor, path, limit), isReadableByOthers: isOpenToOthers)
+    }
+
+    private static func readAll(_ descriptor: CInt, _ path: String, _ limit: Int) throws(Failure) -> Secret<[UInt8]> {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = chunk.withUnsafeMutableBytes { buffer in
+                #if canImport(Darwin)
+                    Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+                #elseif canImport(Musl)
+                    Musl.read(descriptor, buffer.baseAddress, buffer.count)
+                #else
+                    Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                #endif
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw Failure(path: path, reason: String(cString: strerror(errno)))
+            }
+            if count == 0 { return Secret(bytes) }
+            guard bytes.count + count <= limit else {
+                throw Failure(path: path, reason: "longer than \(limit) bytes")
+            }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+}
