@@ -1,0 +1,74 @@
+import Hummingbird
+import Synchronization
+
+/// The HTTP side of the pretended Apple.
+struct AppleEndpoints: Sendable {
+    let apple: AppleSandbox
+    let clock: SandboxClock
+    /// Called when a request ended a consent: Apple tells the app, even when the app itself asked for it.
+    let consentEnded: @Sendable (AppleState.Ended) -> Void
+
+    /// Answers a request of Apple's API; with `carryOut` false it answers the same and changes nothing.
+    func answer(_ route: Route, _ request: ReceivedRequest, carryOut: Bool) throws -> Reply {
+        if route == .appleKeys { return try keys() }
+        do {
+            guard
+                request.mediaType == nil && request.body.isEmpty
+                    || request.mediaType == "application/x-www-form-urlencoded"
+            else { throw AppleError.request("the body is not a form") }
+            let form = try FormBody(request.body)
+            let now = clock.now
+            switch route {
+            case .appleToken:
+                var reply = try Reply.json(try change(carryOut) { try $0.token(form, now: now) })
+                reply.headers[.cacheControl] = "no-store"
+                return reply
+            case .appleMigration:
+                return try .json(try change(carryOut) { try $0.migrate(form, bearer: request.bearer, now: now) })
+            default:
+                let ended = try change(carryOut) { try $0.revoke(form, now: now) }
+                if carryOut, let ended { consentEnded(ended) }
+                return Reply(status: 200)
+            }
+        } catch let error as AppleError {
+            return try Self.errorReply(code: error.code.rawValue, description: error.text, reason: error.reason)
+        } catch let fault as FormBody.Fault {
+            return try Self.errorReply(
+                code: AppleError.Code.invalidRequest.rawValue,
+                description: nil,
+                reason: fault.description
+            )
+        }
+    }
+
+    static func errorReply(code: String, description: String?, reason: String) throws -> Reply {
+        struct Body: Encodable {
+            let error: String
+            let errorDescription: String?
+
+            enum CodingKeys: String, CodingKey {
+                case error
+                case errorDescription = "error_description"
+            }
+        }
+        return try .json(Body(error: code, errorDescription: description), status: 400, reason: reason)
+    }
+
+    private func keys() throws -> Reply {
+        struct Set: Encodable {
+            let keys: [JSONWebKey]
+        }
+        return try .json(Set(keys: try apple.state.withLock { try $0.keyRing.published.map { try $0.jwk() } }))
+    }
+
+    private func change<Answer: Sendable>(
+        _ carryOut: Bool,
+        _ body: @Sendable (inout AppleState) throws -> Answer
+    ) throws -> Answer {
+        try apple.state.withLock { state in
+            if carryOut { return try body(&state) }
+            var copy = state
+            return try body(&copy)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import AsyncHTTPClient
+import Logging
+import NIOCore
+import NIOHTTP1
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Posts notifications to the app's server, as Apple does.
+package struct NotificationSender: Sendable {
+    private static let timeLimit = TimeAmount.seconds(10)
+
+    private let apple: AppleSandbox
+    private let url: String?
+    private let outbox: AsyncStream<AppleNotification>
+    private let intake: AsyncStream<AppleNotification>.Continuation
+    private let logger: Logger
+
+    init(apple: AppleSandbox, url: String?, logger: Logger) {
+        self.apple = apple
+        self.url = url
+        self.logger = logger
+        (outbox, intake) = AsyncStream.makeStream(of: AppleNotification.self)
+    }
+
+    /// The body that Apple posts.
+    package func body(_ notification: AppleNotification, forgery: Forgery? = nil) throws -> String {
+        #"{"payload":""# + (try apple.sign(notification, forgery: forgery)) + #""}"#
+    }
+
+    /// Posts a notification, and waits for the answers.
+    ///
+    /// - Parameters:
+    ///   - notification: what to tell.
+    ///   - url: where to; the configured URL when nil.
+    ///   - copies: how often the same token is posted, as a repeating Apple would.
+    ///   - forgery: what to get wrong.
+    /// - Returns: the status of each answer.
+    /// - Throws: ``SandboxError`` when there is no URL, and the client's errors.
+    @discardableResult
+    package func post(
+        _ notification: AppleNotification,
+        to url: String? = nil,
+        copies: Int = 1,
+        forgery: Forgery? = nil
+    ) async throws -> [Int] {
+        guard let url = url ?? self.url else { throw SandboxError("no notification URL is configured") }
+        let body = try body(notification, forgery: forgery)
+        var statuses: [Int] = []
+        for _ in 0..<copies {
+            var request = HTTPClientRequest(url: url)
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(string: body))
+            let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
+            _ = try await response.body.collect(upTo: 1 << 20)
+            statuses.append(Int(response.status.code))
+        }
+        return statuses
+    }
+
+    /// Queues what Apple tells by itself; nothing happens when no URL is configured.
+    func enqueue(_ notification: AppleNotification) {
+        guard url != nil else { return }
+        intake.yield(notification)
+    }
+
+    /// Posts what is queued until cancelled.
+    func run() async {
+        for await notification in outbox {
+            do {
+                try await post(notification)
+            } catch {
+                logger.warning("A notification was not delivered: \(error)")
+            }
+        }
+    }
+}

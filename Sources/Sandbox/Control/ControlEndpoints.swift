@@ -1,0 +1,108 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The sandbox's own requests under `/control`, for scripts and other programs: JSON in, JSON out.
+struct ControlEndpoints: Sendable {
+    let apple: AppleSandbox
+    let notifications: NotificationSender
+    let faults: Faults
+    let journal: RequestJournal
+    let clock: SandboxClock
+
+    func answer(_ words: [String], _ request: ReceivedRequest) async -> Reply {
+        do {
+            switch (request.method, words.first, words.dropFirst().first) {
+            case ("GET", "health", nil): return .text("{}", contentType: "application/json")
+            case ("GET", "requests", nil): return try .json(journal.entries)
+            case ("DELETE", "requests", nil):
+                journal.clear()
+                return Reply(status: 204)
+            case ("POST", "faults", nil): return try setFault(request)
+            case ("DELETE", "faults", nil):
+                faults.clearAll()
+                return Reply(status: 204)
+            case ("DELETE", "faults", let id?):
+                guard let id = Int(id), faults.clear(id) else { return Reply(status: 404) }
+                return Reply(status: 204)
+            case ("POST", "clock", nil):
+                let body = try decode(ClockBody.self, request)
+                clock.advance(by: .seconds(body.advanceSeconds))
+                return Reply(status: 204)
+            case (_, "apple", let word?): return try await answerApple(word, request)
+            default: return try problem(404, "no such control request")
+            }
+        } catch let error as SandboxError {
+            return (try? problem(400, error.description)) ?? Reply(status: 400)
+        } catch let error as DecodingError {
+            return (try? problem(400, "the body does not fit: \(error)")) ?? Reply(status: 400)
+        } catch {
+            return (try? problem(502, "\(error)")) ?? Reply(status: 502)
+        }
+    }
+
+    private func answerApple(_ word: String, _ request: ReceivedRequest) async throws -> Reply {
+        switch (request.method, word) {
+        case ("POST", "clients"):
+            let body = try decode(ClientBody.self, request)
+            apple.register(
+                client: body.clientID,
+                kind: body.kind ?? .bundle,
+                group: body.group,
+                teamID: body.teamID
+            )
+            return try .json(apple.makeKey(teamID: body.teamID), status: 201)
+        case ("POST", "sign-ins"):
+            let body = try decode(SignInBody.self, request)
+            return try .json(
+                try apple.signIn(
+                    clientID: body.clientID,
+                    sub: body.sub,
+                    email: body.email,
+                    hidesEmail: body.hidesEmail ?? false,
+                    nonce: body.nonce,
+                    redirectURI: body.redirectURI
+                ),
+                status: 201
+            )
+        case ("POST", "stop-using"):
+            let body = try decode(PersonBody.self, request)
+            return Reply(status: apple.stopUsing(sub: body.sub, clientID: body.clientID) ? 204 : 404)
+        case ("POST", "rotate-keys"):
+            let body = request.body.isEmpty ? nil : try decode(RotationBody.self, request)
+            try apple.rotateKeys(all: body?.all ?? false)
+            return Reply(status: 204)
+        case ("GET", "consents"):
+            return try .json(["live": apple.liveConsents])
+        case ("POST", "notifications"):
+            let body = try decode(NotificationBody.self, request)
+            let statuses = try await notifications.post(
+                body.notification(now: clock.now),
+                to: body.url,
+                copies: body.copies ?? 1,
+                forgery: body.forgery
+            )
+            return try .json(["statuses": statuses])
+        default:
+            return try problem(404, "no such control request")
+        }
+    }
+
+    private func setFault(_ request: ReceivedRequest) throws -> Reply {
+        let body = try decode(FaultBody.self, request)
+        let id = faults.set(try body.fault(), for: body.endpoint)
+        return try .json(["id": id], status: 201)
+    }
+
+    private func decode<Body: Decodable>(_ type: Body.Type, _ request: ReceivedRequest) throws -> Body {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .useDefaultKeys
+        return try decoder.decode(type, from: Data(request.body))
+    }
+
+    private func problem(_ status: Int, _ text: String) throws -> Reply {
+        try .json(["problem": text], status: status)
+    }
+}

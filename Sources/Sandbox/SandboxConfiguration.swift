@@ -1,0 +1,33 @@
+/// What a sandbox starts with.
+package struct SandboxConfiguration: Sendable {
+    /// A client registered with the pretended Apple from the start.
+    package struct Client: Sendable {
+        package let id: String
+        package let kind: AppleClient.Kind
+        /// The primary App ID it is grouped under; itself when nil.
+        package let group: String?
+
+        package init(id: String, kind: AppleClient.Kind = .bundle, group: String? = nil) {
+            self.id = id
+            self.kind = kind
+            self.group = group
+        }
+    }
+
+    /// The address to listen on.
+    package var host = "127.0.0.1"
+
+    /// The port to listen on; 0 takes a free one.
+    package var port = 0
+
+    /// The clients of the first team: an app, and the web site grouped with it.
+    package var clients = [
+        Client(id: "com.example.app"),
+        Client(id: "com.example.web", kind: .services, group: "com.example.app"),
+    ]
+
+    /// Where Apple posts its notifications; nil posts none but those asked for.
+    package var notificationURL: String?
+
+    package init() {}
+}

@@ -1,0 +1,52 @@
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What was asked of the pretended services and how they answered, in order.
+package final class RequestJournal: Sendable {
+    /// One request; holds no token, code or key.
+    package struct Entry: Sendable, Codable {
+        package let endpoint: Endpoint
+        package let time: Date
+        /// The client id of a request to Apple, the bucket of one to Storage.
+        package let subject: String?
+        /// The HTTP status sent, or nil when the connection was dropped instead.
+        package let status: Int?
+        /// Why the service refused, which the real ones do not say.
+        package let reason: String?
+        /// Whether a fault shaped the answer.
+        package let faulted: Bool
+        /// The `User-Agent` header of the request.
+        package let userAgent: String?
+    }
+
+    private let storage = Mutex<[Entry]>([])
+
+    package init() {}
+
+    /// All entries so far, oldest first.
+    package var entries: [Entry] { storage.withLock { $0 } }
+
+    /// The entries of one endpoint, oldest first.
+    package func entries(_ endpoint: Endpoint) -> [Entry] {
+        storage.withLock { $0.filter { $0.endpoint == endpoint } }
+    }
+
+    /// How often one endpoint was asked.
+    package func count(_ endpoint: Endpoint) -> Int {
+        storage.withLock { $0.count { $0.endpoint == endpoint } }
+    }
+
+    /// Forgets what was noted so far.
+    package func clear() {
+        storage.withLock { $0.removeAll() }
+    }
+
+    func append(_ entry: Entry) {
+        storage.withLock { $0.append(entry) }
+    }
+}

@@ -1,0 +1,31 @@
+/// What a request asks for, told by its method and path.
+enum Route: Equatable {
+    case appleToken, appleRevoke, appleKeys, appleMigration
+    /// A known path with a method that Apple does not take there.
+    case wrongMethod
+    case control([String])
+    case unknown
+
+    init(method: String, path: String) {
+        switch path {
+        case "/auth/token": self = method == "POST" ? .appleToken : .wrongMethod
+        case "/auth/revoke": self = method == "POST" ? .appleRevoke : .wrongMethod
+        case "/auth/usermigrationinfo": self = method == "POST" ? .appleMigration : .wrongMethod
+        case "/auth/keys": self = method == "GET" ? .appleKeys : .wrongMethod
+        default:
+            let words = path.split(separator: "/").map(String.init)
+            self = words.first == "control" ? .control(Array(words.dropFirst())) : .unknown
+        }
+    }
+
+    /// The name under which faults and the journal know the route.
+    var endpoint: Endpoint? {
+        switch self {
+        case .appleToken: .appleToken
+        case .appleRevoke: .appleRevoke
+        case .appleKeys: .appleKeys
+        case .appleMigration: .appleMigration
+        case .wrongMethod, .control, .unknown: nil
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Hummingbird
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Takes every request: finds its service, lets a fault have its way, and notes what happened.
+struct SandboxResponder: HTTPResponder {
+    /// What the client gets to see in the end.
+    private enum Outcome {
+        case reply(Reply)
+        case half(Reply)
+        case dropped
+    }
+
+    let clock: SandboxClock
+    let faults: Faults
+    let journal: RequestJournal
+    let apple: AppleEndpoints
+    let control: ControlEndpoints
+
+    func respond(to request: Request, context: SandboxContext) async throws -> Response {
+        let received = try await ReceivedRequest(request)
+        let route = Route(method: received.method, path: received.path)
+        guard let endpoint = route.endpoint else { return response(try await withoutFaults(route, received)) }
+
+        let subject = subject(of: route, received)
+        let fault = faults.next(for: endpoint, subject: subject, now: clock.now)
+        let outcome = try await answer(endpoint, route, received, fault: fault)
+        var status: Int?
+        var reason: String?
+        switch outcome {
+        case .reply(let reply), .half(let reply): (status, reason) = (reply.status, reply.reason)
+        case .dropped: break
+        }
+        journal.append(
+            RequestJournal.Entry(
+                endpoint: endpoint,
+                time: clock.now,
+                subject: subject,
+                status: status,
+                reason: reason,
+                faulted: fault != nil,
+                userAgent: received.header("user-agent")
+            )
+        )
+        switch outcome {
+        case .reply(let reply):
+            return response(reply)
+        case .half(let reply):
+            return half(reply, channel: context.channel)
+        case .dropped:
+            try? await context.channel.close()
+            return Response(status: .internalServerError)
+        }
+    }
+
+    // MARK: Services
+
+    private func withoutFaults(_ route: Route, _ request: ReceivedRequest) async throws -> Reply {
+        switch route {
+        case .control(let words): await control.answer(words, request)
+        case .wrongMethod: Reply(status: 405)
+        default: .text("<html><body><h1>404 Not Found</h1></body></html>", status: 404, contentType: "text/html")
+        }
+    }
+
+    private func subject(of route: Route, _ request: ReceivedRequest) -> String? {
+        switch route {
+        case .appleToken, .appleRevoke, .appleMigration: (try? FormBody(request.body))?["client_id"]
+        default: nil
+        }
+    }
+
+    private func serve(_ route: Route, _ request: ReceivedRequest, carryOut: Bool) async throws -> Reply {
+        try apple.answer(route, request, carryOut: carryOut)
+    }
+
+    // MARK: Faults
+
+    private func answer(
+        _ endpoint: Endpoint,
+        _ route: Route,
+        _ request: ReceivedRequest,
+        fault: Fault?
+    ) async throws -> Outcome {
+        guard let fault else { return .reply(try await serve(route, request, carryOut: true)) }
+        var genuine: Reply?
+        if fault.effect == .before { genuine = try await serve(route, request, carryOut: true) }
+        if fault.delay > .zero { try await Task.sleep(for: fault.delay) }
+        await fault.gate?.pass()
+        if fault.effect == .after { genuine = try await serve(route, request, carryOut: true) }
+
+        switch fault.answer {
+        case .genuine:
+            if let genuine { return .reply(genuine) }
+            return .reply(try await serve(route, request, carryOut: true))
+        case .pretendedSuccess:
+            return .reply(try await serve(route, request, carryOut: false))
+        case .truncated:
+            if let genuine { return .half(genuine) }
+            return .half(try await serve(route, request, carryOut: false))
+        case .dropped:
+            return .dropped
+        case .emptySuccess:
+            return .reply(endpoint.emptySuccess)
+        case .status(let status, let body, let contentType, let retryAfter):
+            var reply = Reply.text(body, status: status, contentType: contentType)
+            if contentType.isEmpty { reply.headers = HTTPFields() }
+            if let retryAfter { reply.headers[.retryAfter] = retryAfter }
+            return .reply(reply)
+        case .html(let status):
+            let page = "<html><head><title>\(status)</title></head><body><center>\(status)</center></body></html>"
+            return .reply(.text(page, status: status, contentType: "text/html"))
+        case .appleError(let code, let description):
+            return .reply(try AppleEndpoints.errorReply(code: code, description: description, reason: "a fault"))
+        case .storageError(let body):
+            return .reply(try .json(body, status: 400, reason: "a fault"))
+        }
+    }
+
+    // MARK: Bytes
+
+    private func response(_ reply: Reply) -> Response {
+        Response(
+            status: HTTPResponse.Status(code: reply.status),
+            headers: reply.headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body))
+        )
+    }
+
+    /// Declares the whole body, sends half of it and cuts the connection.
+    private func half(_ reply: Reply, channel: any Channel) -> Response {
+        let sent = ByteBuffer(bytes: reply.body.prefix(reply.body.count / 2))
+        return Response(
+            status: HTTPResponse.Status(code: reply.status),
+            headers: reply.headers,
+            body: ResponseBody(contentLength: reply.body.count) { writer in
+                try await writer.write(sent)
+                try await channel.close()
+            }
+        )
+    }
+}

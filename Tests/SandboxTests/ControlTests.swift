@@ -1,0 +1,88 @@
+import Foundation
+import Sandbox
+import Testing
+
+/// The sandbox's own requests, which scripts use.
+@Suite struct ControlTests {
+    @Test func faultsAreSetAndClearedByName() async throws {
+        try await Sandbox.with { sandbox async throws in
+            let control = sandbox.baseURL + "/control"
+            let set = try await Answer.json(
+                .post,
+                control + "/faults",
+                #"{"kind":"apple-error","code":"invalid_client","endpoint":"apple.token"}"#
+            )
+            #expect(set.status == 201)
+            let id = try #require(set.object["id"] as? Int)
+            let caller = AppleCaller(sandbox: sandbox)
+            #expect(try await caller.exchange("bogus")["error"] == "invalid_client")
+            #expect(try await Answer.to(.delete, control + "/faults/\(id)").status == 204)
+            #expect(try await Answer.to(.delete, control + "/faults/\(id)").status == 404)
+            #expect(try await caller.exchange("bogus")["error"] == "invalid_grant")
+            let journal = try await Answer.to(.get, control + "/requests")
+            #expect(journal.array.map { $0["endpoint"] as? String } == ["apple.token", "apple.token"])
+            #expect(try await Answer.to(.delete, control + "/requests").status == 204)
+            #expect(sandbox.journal.entries.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"kind":"status","status":500}"#, #"{"kind":"html"}"#, #"{"kind":"empty"}"#, #"{"kind":"malformed"}"#,
+        #"{"kind":"truncated"}"#, #"{"kind":"drop","effect":"before"}"#, #"{"kind":"delay","delay_seconds":0.1}"#,
+        #"{"kind":"hold"}"#, #"{"kind":"throttle","requests":1,"per_seconds":1}"#, #"{"kind":"storage-error"}"#,
+        #"{"kind":"empty-success","times":1,"sparing":1}"#, #"{"kind":"pretended-success","subject":"avatars"}"#,
+    ])
+    func everyKindOfFaultIsUnderstood(_ body: String) async throws {
+        try await Sandbox.with { sandbox async throws in
+            #expect(try await Answer.json(.post, sandbox.baseURL + "/control/faults", body).status == 201)
+        }
+    }
+
+    @Test func mistakesAreToldInWords() async throws {
+        try await Sandbox.with { sandbox async throws in
+            let url = sandbox.baseURL + "/control/faults"
+            let lacking = try await Answer.json(.post, url, #"{"kind":"status"}"#)
+            #expect(lacking.status == 400)
+            #expect(lacking["problem"]?.contains("needs status") == true)
+            #expect(try await Answer.json(.post, url, #"{"kind":"nonsense"}"#).status == 400)
+            #expect(try await Answer.to(.get, sandbox.baseURL + "/control/nonsense").status == 404)
+            #expect(try await Answer.to(.get, sandbox.baseURL + "/auth/token").status == 405)
+            #expect(try await Answer.to(.get, sandbox.baseURL + "/nonsense").status == 404)
+        }
+    }
+
+    @Test func clientsSignInsAndTheClock() async throws {
+        try await Sandbox.with { sandbox async throws in
+            let control = sandbox.baseURL + "/control"
+            let made = try await Answer.json(
+                .post,
+                control + "/apple/clients",
+                #"{"client_id":"com.example.new","team_id":"ABCDEFGHIJ"}"#
+            )
+            let key = DeveloperKey(
+                teamID: try #require(made["teamID"]),
+                keyID: try #require(made["keyID"]),
+                privateKey: try #require(made["privateKey"])
+            )
+            let signIn = try await Answer.json(
+                .post,
+                control + "/apple/sign-ins",
+                #"{"client_id":"com.example.new","hides_email":true,"email":"a@privaterelay.appleid.com"}"#
+            )
+            #expect(signIn["email"] == "a@privaterelay.appleid.com")
+            let caller = AppleCaller(sandbox: sandbox, clientID: "com.example.new")
+            let code = try #require(signIn["authorizationCode"])
+            let answer = try await caller.exchange(code, ["client_secret": caller.secret(key: key)])
+            #expect(answer.status == 200)
+            #expect(try await Answer.to(.get, control + "/apple/consents").object["live"] as? Int == 1)
+            let person = #"{"client_id":"com.example.new","sub":"\#(try #require(signIn["sub"]))"}"#
+            #expect(try await Answer.json(.post, control + "/apple/stop-using", person).status == 204)
+            #expect(try await Answer.json(.post, control + "/apple/stop-using", person).status == 404)
+            #expect(try await Answer.json(.post, control + "/clock", #"{"advance_seconds":600}"#).status == 204)
+            #expect(sandbox.clock.now.timeIntervalSinceNow > 590)
+            let before = sandbox.apple.publishedKeyIDs
+            #expect(try await Answer.to(.post, control + "/apple/rotate-keys").status == 204)
+            #expect(sandbox.apple.publishedKeyIDs != before)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Hummingbird
+import NIOCore
+import Sandbox
+import Synchronization
+import Testing
+
+/// Apple's notifications as they arrive at the app's server.
+@Suite struct NotificationTests {
+    /// A server that keeps what is posted to it, for as long as `body` runs.
+    private func withReceiver<Result: Sendable>(
+        _ body: @Sendable (_ url: String, _ received: AsyncStream<String>) async throws -> Result
+    ) async throws -> Result {
+        let (posts, intake) = AsyncStream.makeStream(of: String.self)
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        let router = Router()
+        router.post("/apple/notifications") { request, _ in
+            intake.yield(String(buffer: try await request.body.collect(upTo: 1 << 20)))
+            return HTTPResponse.Status.ok
+        }
+        let application = Application(
+            router: router,
+            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { listening.yield($0.localAddress?.port ?? 0) }
+        )
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = try #require(await iterator.next())
+            let result = try await body("http://127.0.0.1:\(port)/apple/notifications", posts)
+            group.cancelAll()
+            return result
+        }
+    }
+
+    private func claims(_ body: String) throws -> [String: Any] {
+        let object = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: String]
+        return AppleCaller.claims(object?["payload"])
+    }
+
+    @Test func aRevokeIsToldToThePrimaryAppID() async throws {
+        try await withReceiver { url, received in
+            var configuration = SandboxConfiguration()
+            configuration.notificationURL = url
+            try await Sandbox.with(configuration) { sandbox async throws in
+                let web = AppleCaller(sandbox: sandbox, clientID: "com.example.web")
+                let signIn = try sandbox.apple.signIn(clientID: web.clientID)
+                let token = try #require(try await web.exchange(signIn.authorizationCode)["refresh_token"])
+                _ = try await web.revoke(token)
+                var iterator = received.makeAsyncIterator()
+                let claims = try claims(try #require(await iterator.next()))
+                #expect(claims["aud"] as? String == "com.example.app")
+                #expect(claims["iss"] as? String == "https://appleid.apple.com")
+                let events = try #require(claims["events"] as? String)
+                let event = try JSONSerialization.jsonObject(with: Data(events.utf8)) as? [String: Any]
+                #expect(event?["type"] as? String == "consent-revoked")
+                #expect(event?["sub"] as? String == signIn.sub)
+                #expect((event?["event_time"] as? Int ?? 0) > 1_000_000_000_000)
+            }
+        }
+    }
+
+    @Test func duplicatesCarryOneIdentifierAndFormsVary() async throws {
+        try await withReceiver { url, received in
+            try await Sandbox.with { sandbox async throws in
+                var notification = AppleNotification(
+                    .emailDisabled,
+                    sub: "000001.aa.0001",
+                    audience: "com.example.app",
+                    eventTime: Date().addingTimeInterval(-7200),
+                    email: "x@privaterelay.appleid.com",
+                    isPrivateEmail: true
+                )
+                notification.eventsForm = .object
+                notification.timeUnit = .seconds
+                notification.expires = false
+                let statuses = try await sandbox.notifications.post(notification, to: url, copies: 2)
+                #expect(statuses == [200, 200])
+                var iterator = received.makeAsyncIterator()
+                let first = try claims(try #require(await iterator.next()))
+                let second = try claims(try #require(await iterator.next()))
+                #expect(first["jti"] as? String == second["jti"] as? String)
+                #expect(first["exp"] == nil)
+                let event = try #require(first["events"] as? [String: Any])
+                #expect((event["event_time"] as? Int ?? 0) < 100_000_000_000)
+                #expect(event["is_private_email"] as? String == "true")
+                notification.eventsForm = .array
+                try await sandbox.notifications.post(notification, to: url)
+                #expect(try claims(try #require(await iterator.next()))["events"] is [Any])
+            }
+        }
+    }
+
+    @Test(arguments: Forgery.allCases) func forgeriesDifferFromTheGenuine(_ forgery: Forgery) async throws {
+        try await Sandbox.with { sandbox async throws in
+            let notification = AppleNotification(
+                .consentRevoked,
+                sub: "000001.aa.0001",
+                audience: "com.example.app",
+                eventTime: Date()
+            )
+            let genuine = try sandbox.apple.sign(notification)
+            let forged = try sandbox.apple.sign(notification, forgery: forgery)
+            #expect(genuine != forged)
+            #expect(try sandbox.apple.sign(notification) == genuine)
+        }
+    }
+}
