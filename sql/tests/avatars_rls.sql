@@ -77,11 +77,11 @@ where not (verbs.verb = 'give away' and target.owner = 'Bert');
 
 insert into matrix
 select
-    who.name, who.role_name, who.claims, 'upload as ' || coalesce(uploader.name, 'nobody'), bucket,
+    who.name, who.role_name, who.claims, 'upload as ' || coalesce(uploader.name, 'nobody') || returning_clause, bucket,
     format(
-        'insert into storage.objects (bucket_id, name, owner, owner_id, version) values (%L, ''up.jpeg'', %L, %L, ''1'') '
-        'returning *', bucket, id(uploader.name), id(uploader.name)
-    ),
+        'insert into storage.objects (bucket_id, name, owner, owner_id, version) values (%L, ''up.jpeg'', %L, %L, ''1'')',
+        bucket, id(uploader.name), id(uploader.name)
+    ) || returning_clause,
     case
         when who.role_name = 'service_role' then '1 rows'
         when bucket = 'avatars' and who.name = coalesce(uploader.name, '') and who.name in ('Anna', 'Bert') then '1 rows'
@@ -97,10 +97,26 @@ from (
         ('service_role', 'service_role', '{"role": "service_role"}')
 ) as who (name, role_name, claims)
 cross join (values ('Anna'), ('Bert'), ('Cleo'), ('Gone'), (null)) as uploader (name)
-cross join (values ('avatars'), ('letters')) as target (bucket);
+cross join (values ('avatars'), ('letters')) as target (bucket)
+-- Without it the policy for reading has no say.
+cross join (values (''), (' returning *')) as clauses (returning_clause);
 
 insert into matrix
 values
+    -- Statements that read no column: the policy for reading has no say in them.
+    (
+        'Anna', 'authenticated', token('Anna'), 'give away', 'blindly',
+        format('update storage.objects set owner_id = %L', id('Bert')), '42501'
+    ),
+    (
+        'Bert', 'authenticated', token('Bert'), 'move to letters', 'blindly',
+        'update storage.objects set bucket_id = ''letters'', name = ''x''', '42501'
+    ),
+    ('Anna', 'authenticated', token('Anna'), 'update', 'blindly', 'update storage.objects set metadata = ''{}''', '2 rows'),
+    ('Bert', 'authenticated', token('Bert'), 'update', 'blindly', 'update storage.objects set metadata = ''{}''', '1 rows'),
+    ('Bert', 'authenticated', token('Bert'), 'delete', 'blindly', 'delete from storage.objects', '1 rows'),
+    ('anon', 'anon', null, 'update', 'blindly', 'update storage.objects set metadata = ''{}''', '0 rows'),
+    ('anon', 'anon', null, 'delete', 'blindly', 'delete from storage.objects', '0 rows'),
     -- The server's upload with upsert.
     (
         'Anna', 'authenticated', token('Anna'), 'upsert', 'her own',

@@ -129,7 +129,14 @@ values
     ),
     ('anon', 'anon', null, 'select', 'all', 'select * from public.profiles', '42501'),
     ('Anna', 'authenticated', token('Anna'), 'select', 'all', 'select * from public.profiles', '1 rows'),
+    -- Statements that read no column: the policy for reading has no say in them.
     ('Anna', 'authenticated', token('Anna'), 'update', 'all', 'update public.profiles set website = ''x''', '1 rows'),
+    (
+        'Anna', 'authenticated', token('Anna'), 'move', 'blindly',
+        format('update public.profiles set id = %L', id('Finn')), '42501'
+    ),
+    ('Gone', 'authenticated', token('Gone'), 'update', 'all', 'update public.profiles set website = ''x''', '0 rows'),
+    ('Cleo', 'authenticated', token('Cleo'), 'update', 'all', 'update public.profiles set website = ''x''', '42501'),
     (
         'Anna', 'authenticated', token('Anna'), 'returning', 'Anna',
         format('update public.profiles set website = ''x'' where id = %L returning *', id('Anna')), '1 rows'
