@@ -127,7 +127,7 @@ let package = Package(
             name: "Settings",
             dependencies: [
                 "Postgres", "HTTPCalls", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "JobQueue",
-                "AccountLifecycle",
+                "AccountLifecycle", "Terminal",
             ]
         ),
         .target(
@@ -238,7 +238,7 @@ let package = Package(
         .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "TestSupport"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
         .testTarget(name: "AccountLifecycleTests", dependencies: ["AccountLifecycle", "Sandbox", "TestSupport"]),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "Sealing", "TestSupport"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", "TestSupport"]),

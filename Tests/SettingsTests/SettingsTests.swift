@@ -1,1 +1,171 @@
-// Filled by its first commit.
+import Sealing
+import Settings
+import Testing
+
+@Suite("Settings are read and checked together")
+struct SettingsTests {
+    private func inputs(
+        _ file: String = "",
+        variables: [String: String] = [:],
+        flags: [String: (value: String, flag: String)] = [:],
+        environment: String? = nil,
+        files: [String: String] = [:]
+    ) -> SettingsInputs {
+        SettingsInputs(
+            file: (file, "a.conf"),
+            variables: variables,
+            flags: flags,
+            environment: environment,
+            readFile: { path in
+                guard let text = files[path] else { throw MissingFile() }
+                return text
+            }
+        )
+    }
+
+    private struct MissingFile: Error, CustomStringConvertible {
+        let description = "there is no such file"
+    }
+
+    @Test("Flags win over variables, variables over the file, the environment's section over the rest of the file")
+    func precedence() throws {
+        let file = """
+            [deletion]
+            grace = 1h
+            [environments.staging.deletion]
+            grace = 2h
+            """
+        #expect(try Settings(inputs()).deletion.grace == .days(1))
+        #expect(try Settings(inputs(file)).deletion.grace == .seconds(3600))
+        #expect(try Settings(inputs(file, environment: "staging")).deletion.grace == .seconds(7200))
+        let variables = ["ACCOUNTCTL_DELETION_GRACE": "3h", "ACCOUNTCTL_ENVIRONMENT": "staging"]
+        #expect(try Settings(inputs(file, variables: variables)).deletion.grace == .seconds(10800))
+        let flags = ["deletion.grace": (value: "4h", flag: "--grace")]
+        #expect(try Settings(inputs(file, variables: variables, flags: flags)).deletion.grace == .seconds(14400))
+    }
+
+    @Test("All problems come in one error, each with key, source and expected form")
+    func problems() throws {
+        let file = """
+            nonsense
+            [deletion]
+            grace = 24
+            graec = 1h
+            grace = 2h
+            note = "open
+            [bad section
+            """
+        let error = #expect(throws: SettingsError.self) {
+            try Settings(
+                inputs(
+                    file,
+                    variables: [
+                        "ACCOUNTCTL_WORKER_CONCURRENCY": "0", "ACCOUNTCTL_WORKR_POLL_INTERVAL": "1s", "HOME": "/",
+                    ]
+                )
+            )
+        }
+        let lines = try #require(error).problems.map(\.description)
+        #expect(
+            lines == [
+                "a.conf:1: nonsense: expected key = value",
+                "a.conf:3: deletion.grace: \"24\" is not a length of time such as 90s, 15m, 24h or 7d, from 0 to 30d",
+                "a.conf:4: deletion.graec: there is no such setting; did you mean deletion.grace?",
+                "a.conf:5: deletion.grace: already set at a.conf:3",
+                "a.conf:6: deletion.note: the closing quote is missing, or something follows it",
+                "a.conf:7: [bad section: expected [section]",
+                "variable ACCOUNTCTL_WORKER_CONCURRENCY: worker.concurrency: \"0\" is not a whole number from 1 to 256",
+                "variable ACCOUNTCTL_WORKR_POLL_INTERVAL: ACCOUNTCTL_WORKR_POLL_INTERVAL: there is no such setting; "
+                    + "did you mean ACCOUNTCTL_WORKER_POLL_INTERVAL?",
+            ]
+        )
+    }
+
+    @Test("A secret comes from a file or a variable, never from the settings file, and is never shown")
+    func secrets() throws {
+        let storage = "[storage]\nurl = https://p.supabase.co/storage/v1\n"
+        let settings = try Settings(inputs(storage + "service_key_file = k", files: ["k": "s3cret\n"]))
+        #expect(settings.storage.serviceKey?.reveal() == "s3cret")
+        #expect(!"\(settings.declarations)".contains("s3cret"))
+        #expect(
+            try Settings(inputs(storage, variables: ["ACCOUNTCTL_STORAGE_SERVICE_KEY": "v"])).storage.serviceKey?
+                .reveal() == "v"
+        )
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key = s3cret")) }
+        #expect(error?.description.contains("storage.service_key_file") == true)
+        #expect(error?.description.contains("s3cret") == false)
+        let missing = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key_file = gone")) }
+        #expect(missing?.description.contains("cannot read the file gone: there is no such file") == true)
+    }
+
+    @Test("Half of what Apple needs is told, with every missing part")
+    func appleHalf() throws {
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs("apple.team_id = ABCDE12345")) }
+        #expect(error?.problems.map(\.key) == ["apple.client_ids", "apple.key_id", "apple.private_key_file"])
+    }
+
+    @Test func unknownEnvironment() {
+        let error = #expect(throws: SettingsError.self) {
+            try Settings(inputs("[environments.staging]\ndeletion.grace = 1h", environment: "stagin"))
+        }
+        #expect(error?.description.contains("did you mean staging?") == true)
+    }
+
+    @Test("Production is known by its name or by its setting")
+    func production() throws {
+        #expect(try !Settings(inputs()).environment.isProduction)
+        #expect(try Settings(inputs(environment: "production")).environment.isProduction)
+        #expect(try Settings(inputs("production = yes")).environment.isProduction)
+        #expect(try !Settings(inputs("production = no", environment: "production")).environment.isProduction)
+    }
+
+    @Test("Comments, quotes and blanks in values")
+    func values() throws {
+        let file = """
+            # comment
+            [database]
+            url = postgresql://u@h/db?x=#1   # not the fragment
+            [storage]   # trailing
+            url = "https://p.supabase.co/storage/v1/"
+            service_key_file = "a # b"
+            [deletion]
+            buckets = [photos, "voice notes"]
+            """
+        let settings = try Settings(inputs(file, files: ["a # b": "k"]))
+        #expect(settings.database.url == "postgresql://u@h/db?x=#1")
+        #expect(settings.storage.url == "https://p.supabase.co/storage/v1")
+        #expect(settings.deletion.buckets == ["photos", "voice notes"])
+    }
+
+    @Test(
+        "Lengths of time",
+        arguments: [
+            ("0", Duration.zero), ("250ms", .milliseconds(250)), ("90s", .seconds(90)), ("1h30m", .seconds(5400)),
+            ("7d", .days(7)), ("1w", .days(7)), ("24", nil), ("", nil), ("h", nil), ("1h1h", nil), ("5m1h", nil),
+            ("-1h", nil), ("1.5h", nil), ("99999999999999999999d", nil), ("9999999999999999w", nil),
+        ] as [(String, Duration?)]
+    )
+    func durations(_ text: String, _ expected: Duration?) {
+        #expect(DurationText.read(text) == expected)
+        if let expected { #expect(DurationText.read(DurationText.write(expected)) == expected) }
+    }
+
+    @Test func addresses() {
+        #expect(ListenAddress("127.0.0.1:80") == ListenAddress(host: "127.0.0.1", port: 80))
+        #expect(ListenAddress("[::1]:80") == ListenAddress(host: "::1", port: 80))
+        #expect(ListenAddress(":0")?.host == "0.0.0.0")
+        #expect(ListenAddress("::1:80") == nil)
+        #expect(ListenAddress("host") == nil)
+        #expect(ListenAddress("host:70000") == nil)
+        #expect(Rate("50/h") == Rate(count: 50, per: .seconds(3600)))
+        #expect(Rate("50/h")?.description == "50/h")
+        #expect(Rate("50") == nil)
+    }
+
+    @Test("A service is called over TLS, except on this machine")
+    func serviceAddresses() throws {
+        #expect(throws: SettingsError.self) { try Settings(inputs("apple.host = http://apple.example.com")) }
+        #expect(throws: SettingsError.self) { try Settings(inputs("apple.host = http://localhost.example.com")) }
+        #expect(try Settings(inputs("apple.host = http://127.0.0.1:8080/")).apple.host == "http://127.0.0.1:8080")
+    }
+}

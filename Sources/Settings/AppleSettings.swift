@@ -1,0 +1,53 @@
+package import Sealing
+
+/// Sign in with Apple.
+package struct AppleSettings: Sendable {
+    package let teamID: String?
+    package let keyID: String?
+    package let privateKey: Secret<String>?
+    package let clientIDs: [String]
+    package let host: String
+    package let giveUp: Duration
+    package let timeout: Duration
+
+    /// Whether enough is set to call Apple.
+    package var isConfigured: Bool { teamID != nil && keyID != nil && privateKey != nil && !clientIDs.isEmpty }
+
+    init(_ reader: inout SettingsReader) {
+        teamID = reader.optional("apple.team_id", .code(length: 10), "The team id of the developer account.")
+        keyID = reader.optional("apple.key_id", .code(length: 10), "The id of the Sign in with Apple key.")
+        privateKey = reader.secret("apple.private_key", "The .p8 file of that key.")
+        clientIDs = reader.read(
+            "apple.client_ids",
+            .list(of: .text),
+            default: [],
+            "Bundle ids and Services IDs that sign people in."
+        )
+        host = reader.read(
+            "apple.host",
+            .serviceURL,
+            default: "https://appleid.apple.com",
+            "Apple's address; another one only for the sandbox."
+        )
+        giveUp = reader.read(
+            "apple.give_up",
+            .duration(.zero ... .days(25)),
+            default: .days(7),
+            "How long a deletion waits for Apple before it goes on without revoking."
+        )
+        timeout = reader.read(
+            "apple.timeout",
+            .duration(.seconds(1) ... .seconds(60)),
+            default: .seconds(10),
+            "How long one call to Apple may take."
+        )
+        let parts: [(String, Bool)] = [
+            ("apple.team_id", teamID != nil), ("apple.key_id", keyID != nil),
+            ("apple.private_key_file", privateKey != nil), ("apple.client_ids", !clientIDs.isEmpty),
+        ]
+        guard parts.contains(where: \.1) else { return }
+        for (key, isThere) in parts where !isThere && !reader.isSet(key) {
+            reader.report(key, "missing: Apple needs the team id, the key id, the key and at least one client id")
+        }
+    }
+}

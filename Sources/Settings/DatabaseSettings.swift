@@ -1,0 +1,50 @@
+package import Sealing
+
+/// Where the database is.
+package struct DatabaseSettings: Sendable {
+    /// Any connection string libpq takes; nil leaves everything to the PG* variables.
+    package let url: String?
+    package let password: Secret<String>?
+    package let connections: Int
+    package let statementTimeout: Duration
+    package let allowsPlaintext: Bool
+    package let pooler: Pooler
+
+    /// What lies between here and the server.
+    package enum Pooler: String, CaseIterable, Sendable {
+        case detect, none, transaction
+    }
+
+    init(_ reader: inout SettingsReader) {
+        url = reader.optional(
+            "database.url",
+            .text,
+            "Where the database is: any libpq connection string. Default: PG* variables."
+        )
+        password = reader.secret("database.password", "The database password, unless libpq finds it elsewhere.")
+        connections = reader.read(
+            "database.connections",
+            .integer(1...50),
+            default: 3,
+            "Connections of a worker's pool."
+        )
+        statementTimeout = reader.read(
+            "database.statement_timeout",
+            .duration(.seconds(1) ... .seconds(3600)),
+            default: .seconds(30),
+            "How long a statement may take unless it is known to need longer."
+        )
+        allowsPlaintext = reader.read(
+            "database.allow_plaintext",
+            .yesOrNo,
+            default: false,
+            "Whether a connection to another machine may go without TLS."
+        )
+        pooler = reader.read(
+            "database.pooler",
+            .choice,
+            default: .detect,
+            "Whether a pooler in transaction mode lies in between."
+        )
+    }
+}

@@ -1,0 +1,38 @@
+/// How accounts are deleted.
+package struct DeletionSettings: Sendable {
+    package let grace: Duration
+    package let hourlyCeiling: Int?
+    package let tokenLife: Duration
+    package let buckets: [String]
+
+    init(_ reader: inout SettingsReader) {
+        grace = reader.read(
+            "deletion.grace",
+            .duration(.zero ... .days(30)),
+            default: .days(1),
+            "How long after a request a person can still cancel."
+        )
+        hourlyCeiling = reader.optional(
+            "deletion.hourly_ceiling",
+            .integer(1...1_000_000),
+            "Deletions an hour beyond which requests wait. Default: the larger of 50 and 1 % of the accounts."
+        )
+        tokenLife = reader.read(
+            "deletion.token_life",
+            .duration(.zero ... .days(7)),
+            default: .seconds(3600),
+            "The longest life of an access token: how long after locking out the last sweep is made."
+        )
+        buckets = reader.read(
+            "deletion.buckets",
+            .list(of: .text),
+            default: [],
+            "Buckets besides avatars whose objects of the account are deleted."
+        )
+    }
+}
+
+extension Duration {
+    /// So many days of 24 hours.
+    package static func days(_ count: Int) -> Duration { .seconds(count * 86400) }
+}

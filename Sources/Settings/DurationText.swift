@@ -1,0 +1,43 @@
+/// Lengths of time as people write them in settings: `90s`, `15m`, `1h30m`, `7d`, `250ms`, `0`.
+package enum DurationText {
+    private static let units: [(name: String, milliseconds: Int64)] = [
+        ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+
+    /// Reads a length of time; a number needs its unit, except 0.
+    package static func read(_ text: String) -> Duration? {
+        if text == "0" { return .zero }
+        var rest = Substring(text)
+        var total: Int64 = 0
+        var lastUnit = Int64.max
+        while !rest.isEmpty {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            rest = rest.dropFirst(digits.count)
+            let letters = rest.prefix { $0.isLetter }
+            rest = rest.dropFirst(letters.count)
+            // Units only get smaller, so that 5m1h or 1h1h, surely a slip, is refused.
+            guard let number = Int64(digits), let unit = units.first(where: { $0.name == letters }),
+                unit.milliseconds < lastUnit
+            else { return nil }
+            lastUnit = unit.milliseconds
+            let (part, tooLarge) = number.multipliedReportingOverflow(by: unit.milliseconds)
+            let (sum, overflow) = total.addingReportingOverflow(part)
+            if tooLarge || overflow { return nil }
+            total = sum
+        }
+        return text.isEmpty ? nil : .milliseconds(total)
+    }
+
+    /// Writes a length of time in the largest units that hold it exactly.
+    package static func write(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        var rest = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        if rest == 0 { return "0" }
+        var text = ""
+        for unit in units where unit.name != "w" && rest >= unit.milliseconds {
+            text += "\(rest / unit.milliseconds)\(unit.name)"
+            rest %= unit.milliseconds
+        }
+        return text
+    }
+}

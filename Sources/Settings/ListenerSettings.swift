@@ -1,0 +1,51 @@
+/// The addresses that HTTP is served on.
+package struct ListenerSettings: Sendable {
+    package let admin: ListenAddress?
+    package let publicAddress: ListenAddress?
+
+    init(_ reader: inout SettingsReader) {
+        admin = reader.optional(
+            "listen.admin",
+            .address,
+            "Where health, metrics and the wake-up are served. Keep it from the public."
+        )
+        publicAddress = reader.optional("listen.public", .address, "Where Apple's notifications are taken.")
+        if let admin, admin == publicAddress, admin.port != 0 {
+            reader.report("listen.public", "the public listener needs another address than the admin one")
+        }
+    }
+}
+
+/// A host and port to listen on.
+package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    package let host: String
+    package let port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `:8080`, which is every address of the machine.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65535).contains(port)
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        self.init(host: host.isEmpty ? "0.0.0.0" : String(host), port: port)
+    }
+
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+extension SettingForm where Value == ListenAddress {
+    /// A host and port.
+    package static var address: Self {
+        .init(expected: "an address such as 127.0.0.1:8080, [::1]:8080 or :8080") { ListenAddress($0) }
+    }
+}

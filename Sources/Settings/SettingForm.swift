@@ -1,0 +1,137 @@
+/// The form of a setting's value: how it is read, how it is shown, and how the form is told to whoever got it wrong.
+package struct SettingForm<Value: Sendable>: Sendable {
+    /// The expected form in words: `a length of time such as 24h, 1m to 30d`.
+    package let expected: String
+    /// Reads the text, nil when it does not have the form.
+    let parse: @Sendable (String) -> Value?
+    /// Writes the value as one would in the settings file.
+    let show: @Sendable (Value) -> String
+
+    package init(
+        expected: String,
+        parse: @escaping @Sendable (String) -> Value?,
+        show: @escaping @Sendable (Value) -> String = { "\($0)" }
+    ) {
+        self.expected = expected
+        self.parse = parse
+        self.show = show
+    }
+}
+
+extension SettingForm where Value == String {
+    /// Any text that is not empty.
+    package static var text: Self { .init(expected: "a text") { $0.isEmpty ? nil : $0 } }
+
+    /// A path of a file or folder.
+    package static var path: Self { .init(expected: "a path") { $0.isEmpty ? nil : $0 } }
+
+    /// Exactly so many letters and digits, as Apple's team and key ids have.
+    package static func code(length: Int) -> Self {
+        .init(expected: "\(length) letters and digits") { text in
+            text.utf8.count == length && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } ? text : nil
+        }
+    }
+
+    /// The address of a service, without a path's closing slash.
+    package static var serviceURL: Self {
+        .init(expected: "an address that starts with https:// (or http:// for this machine)") { text in
+            let isLocal = ["http://localhost", "http://127.0.0.1", "http://[::1]"].contains { start in
+                text.hasPrefix(start) && [nil, ":", "/"].contains(text.dropFirst(start.count).first)
+            }
+            guard isLocal || text.hasPrefix("https://"), text.drop(while: { $0 != "/" }).count > 2 else { return nil }
+            guard !text.contains(where: { $0.isWhitespace || $0 == "@" }) else { return nil }
+            return text.hasSuffix("/") ? String(text.dropLast()) : text
+        }
+    }
+}
+
+extension SettingForm where Value == Bool {
+    /// Yes or no.
+    package static var yesOrNo: Self {
+        .init(
+            expected: "yes or no",
+            parse: { text in
+                switch text.lowercased() {
+                case "yes", "true", "on", "1": true
+                case "no", "false", "off", "0": false
+                default: nil
+                }
+            },
+            show: { $0 ? "yes" : "no" }
+        )
+    }
+}
+
+extension SettingForm where Value == Int {
+    /// A whole number within the range.
+    package static func integer(_ range: ClosedRange<Int>) -> Self {
+        .init(expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension SettingForm where Value == Double {
+    /// A number within the range.
+    package static func number(_ range: ClosedRange<Double>) -> Self {
+        .init(expected: "a number from \(range.lowerBound) to \(range.upperBound)") { text in
+            Double(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension SettingForm where Value == Duration {
+    /// A length of time within the range.
+    package static func duration(_ range: ClosedRange<Duration>) -> Self {
+        let bounds = "\(DurationText.write(range.lowerBound)) to \(DurationText.write(range.upperBound))"
+        return .init(
+            expected: "a length of time such as 90s, 15m, 24h or 7d, from \(bounds)",
+            parse: { DurationText.read($0).flatMap { range.contains($0) ? $0 : nil } },
+            show: { DurationText.write($0) }
+        )
+    }
+}
+
+extension SettingForm where Value == Rate {
+    /// So many per second, minute, hour or day.
+    package static func rate(atMost: Int) -> Self {
+        .init(
+            expected: "a rate such as 50/h or 5/s, at most \(atMost)",
+            parse: { Rate($0).flatMap { (1...atMost).contains($0.count) ? $0 : nil } }
+        )
+    }
+}
+
+extension SettingForm where Value: CaseIterable & RawRepresentable<String> {
+    /// One of the names of the type's cases.
+    package static var choice: Self {
+        .init(
+            expected: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
+            parse: { Value(rawValue: $0) },
+            show: { $0.rawValue }
+        )
+    }
+}
+
+extension SettingForm {
+    /// Several values between commas; brackets around them are allowed.
+    package static func list<Element>(of form: SettingForm<Element>) -> SettingForm<[Element]>
+    where Value == [Element] {
+        .init(
+            expected: "a list with commas of: " + form.expected,
+            parse: { text in
+                var inner = Substring(text)
+                if inner.hasPrefix("["), inner.hasSuffix("]") { inner = inner.dropFirst().dropLast() }
+                var values: [Element] = []
+                for part in inner.split(separator: ",") {
+                    let item = part.drop { $0 == " " || $0 == "\"" }
+                    let end = item.lastIndex { $0 != " " && $0 != "\"" }
+                    guard let end, let value = form.parse(String(item[...end])) else { return nil }
+                    values.append(value)
+                }
+                return values
+            },
+            show: { $0.map(form.show).joined(separator: ", ") }
+        )
+    }
+}

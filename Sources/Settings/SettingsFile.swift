@@ -1,0 +1,116 @@
+/// The text of a settings file, taken apart.
+///
+/// ```
+/// # A comment.
+/// environment = production
+///
+/// [database]
+/// url = postgresql://postgres@db.example.com/postgres
+///
+/// [deletion]
+/// grace = 24h                  # a comment after a value
+/// note = "quotes keep # and blanks, \"escapes\" too"
+/// ```
+///
+/// A section's name goes before its keys: `[deletion]` and `grace` are the key `deletion.grace`. A list is written with commas.
+struct SettingsFile: Sendable, Equatable {
+    /// The values by key.
+    private(set) var values: [String: RawSetting] = [:]
+    private(set) var problems: [SettingsProblem] = []
+
+    /// Reads a whole file; what cannot be read becomes a problem with its line.
+    init(text: String, path: String) {
+        var section = ""
+        for (offset, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let source = SettingsSource.file(path: path, line: offset + 1)
+            let content = Self.trimmed(line)
+            if content.isEmpty || content.hasPrefix("#") { continue }
+            if content.hasPrefix("[") {
+                let inner = Self.trimmed(Self.withoutComment(content))
+                let name = inner.dropFirst().dropLast()
+                guard inner.hasSuffix("]"), Self.isKey(name) else {
+                    problems.append(.init(key: String(content), source: source, message: "expected [section]"))
+                    continue
+                }
+                section = name + "."
+                continue
+            }
+            guard let equals = content.firstIndex(of: "=") else {
+                problems.append(.init(key: String(content), source: source, message: "expected key = value"))
+                continue
+            }
+            let name = Self.trimmed(content[..<equals])
+            guard Self.isKey(name) else {
+                problems.append(
+                    .init(key: String(name), source: source, message: "this is no key: letters, digits, _ and .")
+                )
+                continue
+            }
+            add(section + name, Self.trimmed(content[content.index(after: equals)...]), source)
+        }
+    }
+
+    private mutating func add(_ key: String, _ text: Substring, _ source: SettingsSource) {
+        guard let value = Self.value(text) else {
+            problems.append(
+                .init(key: key, source: source, message: "the closing quote is missing, or something follows it")
+            )
+            return
+        }
+        if let earlier = values[key] {
+            problems.append(.init(key: key, source: source, message: "already set at \(earlier.source)"))
+            return
+        }
+        values[key] = RawSetting(text: value, source: source)
+    }
+
+    /// A quoted text with its escapes resolved, or the bare text up to a comment; nil when the quotes do not close.
+    private static func value(_ text: Substring) -> String? {
+        guard text.hasPrefix("\"") else { return String(trimmed(withoutComment(text))) }
+        var result = ""
+        var rest = text.dropFirst()
+        while let character = rest.popFirst() {
+            switch character {
+            case "\"":
+                let after = trimmed(rest)
+                return after.isEmpty || after.hasPrefix("#") ? result : nil
+            case "\\":
+                switch rest.popFirst() {
+                case "n": result += "\n"
+                case "t": result += "\t"
+                case let escaped?: result.append(escaped)
+                case nil: return nil
+                }
+            default: result.append(character)
+            }
+        }
+        return nil
+    }
+
+    /// A `#` starts a comment only after a blank: it is an ordinary character of passwords and fragments.
+    private static func withoutComment(_ text: Substring) -> Substring {
+        var previous: Character = " "
+        for index in text.indices {
+            if text[index] == "#", previous == " " || previous == "\t" { return text[..<index] }
+            previous = text[index]
+        }
+        return text
+    }
+
+    private static func isKey(_ text: Substring) -> Bool {
+        !text.isEmpty
+            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
+                !part.isEmpty
+                    && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }
+            }
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" || character == "\r" }
+        guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })
+        else {
+            return ""
+        }
+        return text[first...last]
+    }
+}

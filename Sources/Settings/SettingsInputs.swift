@@ -1,0 +1,103 @@
+import Terminal
+
+/// Everything that settings may come from: flags before variables before the file's part for the environment before its rest.
+package struct SettingsInputs: Sendable {
+    /// Variables that start with the product's name and are no settings.
+    private static let otherVariables: Set<String> = [
+        "ACCOUNTCTL_CONFIG", "ACCOUNTCTL_ENVIRONMENT", "ACCOUNTCTL_POSTGRES_BIN", "ACCOUNTCTL_PAGER",
+    ]
+    private static let prefix = "ACCOUNTCTL_"
+
+    /// The environment chosen by flag, variable or file, nil when none is.
+    package let environment: String?
+    let problems: [SettingsProblem]
+    let readFile: @Sendable (String) throws -> String
+    private let values: [String: RawSetting]
+    private let variables: [String: RawSetting]
+
+    /// - Parameters:
+    ///   - file: the text and path of the settings file, if there is one.
+    ///   - variables: the variables of the process.
+    ///   - flags: what the command line sets, by key, with the flag's name.
+    ///   - environment: the environment that the command line names.
+    ///   - readFile: reads the file of a secret.
+    package init(
+        file: (text: String, path: String)?,
+        variables: [String: String],
+        flags: [String: (value: String, flag: String)] = [:],
+        environment: String? = nil,
+        readFile: @escaping @Sendable (String) throws -> String
+    ) {
+        let parsed = file.map { SettingsFile(text: $0.text, path: $0.path) }
+        let chosen =
+            environment ?? variables["ACCOUNTCTL_ENVIRONMENT"].flatMap { $0.isEmpty ? nil : $0 }
+            ?? parsed?.values["environment"]?.text
+        var problems = parsed?.problems ?? []
+        var values: [String: RawSetting] = [:]
+        var environments: Set<String> = []
+        for (key, value) in parsed?.values ?? [:] where key != "environment" {
+            let parts = key.split(separator: ".", maxSplits: 2).map(String.init)
+            if parts.count == 3, parts[0] == "environments" {
+                environments.insert(parts[1])
+            } else {
+                values[key] = value
+            }
+        }
+        if let chosen {
+            for (key, value) in parsed?.values ?? [:] where key.hasPrefix("environments.\(chosen).") {
+                values[String(key.dropFirst("environments.\(chosen).".count))] = value
+            }
+            if !environments.isEmpty, !environments.contains(chosen) {
+                let near = NearestName.of(chosen, among: environments).map { "; did you mean \($0)?" } ?? ""
+                problems.append(
+                    SettingsProblem(
+                        key: "environment",
+                        source: environment == nil
+                            ? parsed?.values["environment"]?.source ?? .standard : .flag("--environment"),
+                        message: "there is no section [environments.\(chosen)]" + near
+                    )
+                )
+            }
+        }
+        for (key, flag) in flags { values[key] = RawSetting(text: flag.value, source: .flag(flag.flag)) }
+        self.environment = chosen
+        self.problems = problems
+        self.readFile = readFile
+        self.values = values
+        self.variables = Dictionary(
+            uniqueKeysWithValues: variables.filter { $0.key.hasPrefix(Self.prefix) }
+                .map { ($0.key, RawSetting(text: $0.value, source: .variable($0.key))) }
+        )
+    }
+
+    /// The variable that sets a key: `deletion.grace` is `ACCOUNTCTL_DELETION_GRACE`.
+    package static func variable(of key: String) -> String {
+        prefix + String(key.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
+    }
+
+    func value(of key: String) -> RawSetting? {
+        if let value = values[key], case .flag = value.source { return value }
+        return variables[Self.variable(of: key)] ?? values[key]
+    }
+
+    /// A problem for each key that is set and that nothing reads.
+    func unknownKeys(known: Set<String>) -> [SettingsProblem] {
+        var problems: [SettingsProblem] = []
+        for (key, value) in values where !known.contains(key) {
+            problems.append(problem(key, value, NearestName.of(key, among: known)))
+        }
+        let knownVariables = Set(known.map { Self.variable(of: $0) })
+        for (name, value) in variables
+        where !knownVariables.contains(name) && !Self.otherVariables.contains(name)
+            && !name.hasPrefix("ACCOUNTCTL_TEST_")
+        {
+            problems.append(problem(name, value, NearestName.of(name, among: knownVariables)))
+        }
+        return problems
+    }
+
+    private func problem(_ key: String, _ value: RawSetting, _ near: String?) -> SettingsProblem {
+        let hint = near.map { "did you mean \($0)?" } ?? "accountctl config show lists the keys"
+        return SettingsProblem(key: key, source: value.source, message: "there is no such setting; \(hint)")
+    }
+}

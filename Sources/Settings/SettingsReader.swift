@@ -1,0 +1,164 @@
+package import Sealing
+
+/// Reads settings one by one and keeps every problem, so that they are told together.
+///
+/// A group of settings declares a key by reading it: name, form, default and meaning stand in that one line, and the table of
+/// keys, `config show` and the search for unknown keys come from the same line.
+///
+/// ```swift
+/// grace = reader.read("deletion.grace", .duration(.zero ... .days(30)), default: .days(1), "How long a person can cancel.")
+/// ```
+package struct SettingsReader {
+    /// A declared key, for the table of keys.
+    package struct Declaration: Sendable, Equatable {
+        package let key: String
+        package let form: String
+        /// The default as it would be written, nil when there is none.
+        package let standard: String?
+        package let help: String
+        package let isSecret: Bool
+        /// The value in use as it would be written; nil when unset, a fixed text for secrets.
+        package let value: String?
+        package let source: SettingsSource
+    }
+
+    private let inputs: SettingsInputs
+    private var problems: [SettingsProblem] = []
+    package private(set) var declarations: [Declaration] = []
+
+    init(inputs: SettingsInputs) {
+        self.inputs = inputs
+        problems = inputs.problems
+    }
+
+    /// Reads a setting that has a default; a value without the form becomes a problem and the default is used.
+    package mutating func read<Value: Sendable>(
+        _ key: String,
+        _ form: SettingForm<Value>,
+        default standard: Value,
+        _ help: String
+    ) -> Value {
+        value(key, form, standard: standard, help) ?? standard
+    }
+
+    /// Reads a setting that may be absent.
+    package mutating func optional<Value: Sendable>(_ key: String, _ form: SettingForm<Value>, _ help: String) -> Value?
+    {
+        value(key, form, standard: nil, help)
+    }
+
+    /// Reads a secret: from the file that `KEY_file` names, or from the variable of the key itself, never from the settings file.
+    package mutating func secret(_ key: String, _ help: String) -> Secret<String>? {
+        let fileKey = key + "_file"
+        let named = inputs.value(of: fileKey)
+        let direct = inputs.value(of: key)
+        declare(fileKey, "a path, or - for standard input", nil, help, isSecret: true, named?.text, named?.source)
+        if let direct, case .variable = direct.source {
+            return Secret(direct.text)
+        } else if let direct {
+            report(key, direct.source, "a secret must not stand here: put it in a file and name that with \(fileKey)")
+        }
+        guard let named else { return nil }
+        do {
+            let text = try inputs.readFile(named.text).trimmingLineEnds()
+            if text.isEmpty { report(fileKey, named.source, "the file \(named.text) is empty") }
+            return Secret(text)
+        } catch {
+            report(fileKey, named.source, "cannot read the file \(named.text): \(error)")
+            return nil
+        }
+    }
+
+    /// Adds a problem that concerns several settings, or a value whose form is right and whose sense is not.
+    package mutating func report(_ key: String, _ message: String) {
+        report(key, inputs.value(of: key)?.source ?? .standard, message)
+    }
+
+    /// Whether somebody set the key.
+    package func isSet(_ key: String) -> Bool {
+        inputs.value(of: key) != nil
+    }
+
+    /// All problems in the order of their sources, with one for each key that no group declared.
+    mutating func finish() -> [SettingsProblem] {
+        let known = Set(
+            declarations.flatMap { $0.isSecret ? [$0.key, String($0.key.dropLast("_file".count))] : [$0.key] }
+        )
+        problems += inputs.unknownKeys(known: known)
+        return problems.sorted { ($0.source.order, $0.key) < ($1.source.order, $1.key) }
+    }
+
+    private mutating func value<Value: Sendable>(
+        _ key: String,
+        _ form: SettingForm<Value>,
+        standard: Value?,
+        _ help: String
+    ) -> Value? {
+        let raw = inputs.value(of: key)
+        let parsed = raw.flatMap { form.parse($0.text) }
+        if let raw, parsed == nil {
+            report(key, raw.source, "\"\(raw.text)\" is not \(form.expected)")
+        }
+        let shownDefault = standard.map { form.show($0) }
+        declare(
+            key,
+            form.expected,
+            shownDefault,
+            help,
+            isSecret: false,
+            parsed.map { form.show($0) } ?? shownDefault,
+            raw?.source
+        )
+        return parsed ?? standard
+    }
+
+    private mutating func declare(
+        _ key: String,
+        _ form: String,
+        _ standard: String?,
+        _ help: String,
+        isSecret: Bool,
+        _ value: String?,
+        _ source: SettingsSource?
+    ) {
+        assert(!declarations.contains { $0.key == key }, "the key \(key) is declared twice")
+        declarations.append(
+            Declaration(
+                key: key,
+                form: form,
+                standard: standard,
+                help: help,
+                isSecret: isSecret,
+                value: value,
+                source: source ?? .standard
+            )
+        )
+    }
+
+    private mutating func report(_ key: String, _ source: SettingsSource, _ message: String) {
+        problems.append(SettingsProblem(key: key, source: source, message: message))
+    }
+}
+
+extension SettingsSource {
+    /// File lines in their order first, then variables, flags and what was not set.
+    fileprivate var order: (Int, Int, String) {
+        switch self {
+        case .file(let path, let line): (0, line, path)
+        case .variable(let name): (1, 0, name)
+        case .flag(let name): (2, 0, name)
+        case .standard: (3, 0, "")
+        }
+    }
+}
+
+private func < (left: ((Int, Int, String), String), right: ((Int, Int, String), String)) -> Bool {
+    left.0 == right.0 ? left.1 < right.1 : left.0 < right.0
+}
+
+extension String {
+    fileprivate func trimmingLineEnds() -> String {
+        guard let last = lastIndex(where: { !$0.isNewline }) else { return "" }
+        return String(self[...last])
+    }
+}

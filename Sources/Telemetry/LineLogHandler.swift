@@ -1,0 +1,63 @@
+package import Logging
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Writes each log event as one line: JSON for machines, text for a terminal; what names a person or a secret is masked.
+package struct LineLogHandler: LogHandler {
+    /// The form of the lines.
+    package enum Format: Sendable {
+        case json, text
+    }
+
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+
+    private let label: String
+    private let format: Format
+    private let write: @Sendable (String) -> Void
+    private let now: @Sendable () -> Date
+
+    /// Makes a handler.
+    ///
+    /// - Parameters:
+    ///   - label: what the logger is called.
+    ///   - format: the form of the lines.
+    ///   - level: the least important level that is written.
+    ///   - now: the time of an event.
+    ///   - write: takes a whole line with its end and writes it at once.
+    package init(
+        label: String,
+        format: Format,
+        level: Logger.Level,
+        now: @escaping @Sendable () -> Date = { Date() },
+        write: @escaping @Sendable (String) -> Void
+    ) {
+        self.label = label
+        self.format = format
+        self.logLevel = level
+        self.now = now
+        self.write = write
+    }
+
+    package subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var merged = metadata
+        if let provided = metadataProvider?.get() { merged.merge(provided) { _, new in new } }
+        if let own = event.metadata { merged.merge(own) { _, new in new } }
+        if let error = event.error { merged["error"] = .string(String(describing: error)) }
+        let line = LogLine(time: now(), level: event.level, label: label, message: "\(event.message)", metadata: merged)
+        switch format {
+        case .json: write(line.json)
+        case .text: write(line.text)
+        }
+    }
+}

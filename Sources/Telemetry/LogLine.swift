@@ -1,0 +1,112 @@
+import Logging
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One event, ready to be written.
+struct LogLine {
+    let time: Date
+    let level: Logger.Level
+    let label: String
+    let message: String
+    let metadata: Logger.Metadata
+
+    /// One JSON object: `time`, `level`, `logger`, `message`, then the metadata with its keys sorted.
+    var json: String {
+        var text = "{\"time\":\"" + stamp + "\",\"level\":\"\(level.rawValue)\",\"logger\":"
+        LogText.quote(label, to: &text)
+        text += ",\"message\":"
+        LogText.quote(message, to: &text)
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            text += ","
+            // The four names above stay ours.
+            LogText.quote(Self.ownNames.contains(key) ? "metadata." + key : key, to: &text)
+            text += ":"
+            Self.writeJSON(LogMask.apply(to: value, key: key), to: &text)
+        }
+        return text + "}\n"
+    }
+
+    /// `23:15:04.120 info message key=value`.
+    var text: String {
+        var text = stamp.dropFirst("2026-11-20T".count).dropLast() + " \(level.rawValue) " + LogText.line(message)
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            text += " " + LogText.line(key) + "=" + LogText.line("\(LogMask.apply(to: value, key: key))")
+        }
+        return text + "\n"
+    }
+
+    private static let ownNames: Set<String> = ["time", "level", "logger", "message"]
+
+    private var stamp: String {
+        (time + 0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    private static func writeJSON(_ value: Logger.MetadataValue, to text: inout String) {
+        switch value {
+        case .string(let string): LogText.quote(string, to: &text)
+        case .stringConvertible(let number as Int): text += String(number)
+        case .stringConvertible(let number as Int64): text += String(number)
+        case .stringConvertible(let flag as Bool): text += flag ? "true" : "false"
+        case .stringConvertible(let other): LogText.quote(other.description, to: &text)
+        case .array(let items):
+            text += "["
+            for (index, item) in items.enumerated() {
+                if index > 0 { text += "," }
+                writeJSON(item, to: &text)
+            }
+            text += "]"
+        case .dictionary(let members):
+            text += "{"
+            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { text += "," }
+                LogText.quote(member.key, to: &text)
+                text += ":"
+                writeJSON(member.value, to: &text)
+            }
+            text += "}"
+        }
+    }
+}
+
+/// Text in log lines: no line breaks, nothing a terminal would act on, whoever wrote it.
+enum LogText {
+    static func line(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            if isHarmful(scalar) {
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    static func quote(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case _ where isHarmful(scalar):
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+
+    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{200B}"..."\u{200F}", "\u{2028}"..."\u{202E}",
+            "\u{2060}"..."\u{206F}", "\u{FEFF}":
+            true
+        default: false
+        }
+    }
+}

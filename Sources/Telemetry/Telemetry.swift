@@ -1,1 +1,0 @@
-// Telemetry: filled by its first commit.

@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// A command that does something: it builds what it needs, calls the library, and renders what comes back.
+protocol AccountctlCommand: ParsableCommand {
+    /// The options every command takes.
+    var global: GlobalOptions { get }
+
+    /// The names that `--json` can select, for the help and for telling a selection from an operand.
+    static var jsonFields: [String] { get }
+
+    /// Does the work.
+    ///
+    /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is thrown.
+    func run(in context: CommandContext) async throws -> ExitStatus
+}
+
+extension AccountctlCommand {
+    static var jsonFields: [String] { [] }
+}

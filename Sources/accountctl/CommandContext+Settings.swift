@@ -1,0 +1,110 @@
+import Logging
+import Settings
+import Telemetry
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CommandContext {
+    /// The settings of every part, checked together.
+    ///
+    /// - Throws: `SettingsError` with all problems, ``CommandError`` when the settings file cannot be read.
+    func settings() throws -> Settings {
+        try Settings(settingsInputs())
+    }
+
+    /// What the settings are read from: flags, variables, the settings file.
+    func settingsInputs() throws -> SettingsInputs {
+        var flags: [String: (value: String, flag: String)] = [:]
+        if let url = global.databaseURL { flags["database.url"] = (url, "--database-url") }
+        if let level = global.logLevel { flags["log.level"] = (level, "--log-level") }
+        return SettingsInputs(
+            file: try SettingsFileSearch(environment: environment).load(named: global.config),
+            variables: environment,
+            flags: flags,
+            environment: global.environment,
+            readFile: { path in
+                if path == "-" { return StandardInput.text() }
+                return try String(contentsOfFile: path, encoding: .utf8)
+            }
+        )
+    }
+
+    /// A logger that writes to standard error as the settings say.
+    func logger(_ settings: Settings, label: String = "accountctl") -> Logger {
+        let asJSON =
+            switch settings.log.format {
+            case .json: true
+            case .text: false
+            case .auto: !messages.style.isTerminal
+            }
+        let level = Logger.Level(rawValue: settings.log.level.rawValue) ?? .info
+        let sink = DescriptorSink(descriptor: 2)
+        return Logger(label: label) { label in
+            LineLogHandler(label: label, format: asJSON ? .json : .text, level: level) { line in
+                // When standard error is gone there is nobody left to tell.
+                try? sink.write(line)
+            }
+        }
+    }
+}
+
+/// Finds the settings file: the one that was named, else the user's, else the machine's.
+struct SettingsFileSearch {
+    let environment: [String: String]
+
+    /// The places looked at when none was named.
+    var standardPaths: [String] {
+        let user =
+            environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+            ?? environment["HOME"].map { $0 + "/.config" }
+        return [user.map { $0 + "/accountctl/accountctl.conf" }, "/etc/accountctl/accountctl.conf"].compactMap { $0 }
+    }
+
+    /// Reads the file; nil when none was named and none lies in the standard places.
+    func load(named flag: String?) throws -> (text: String, path: String)? {
+        let variable = environment["ACCOUNTCTL_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        if let path = flag ?? variable { return (try read(path), path) }
+        guard let path = standardPaths.first(where: { FileManager.default.fileExists(atPath: $0) }) else { return nil }
+        return (try read(path), path)
+    }
+
+    private func read(_ path: String) throws -> String {
+        do {
+            return try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw CommandError(.usage, "cannot read the settings file \(path): \(error.localizedReason)")
+        }
+    }
+}
+
+/// Everything that comes in on standard input.
+enum StandardInput {
+    static func text() -> String {
+        var text = ""
+        while let line = readLine(strippingNewline: false) { text += line }
+        return text
+    }
+}
+
+extension Error {
+    /// The words of a file error without the type around them.
+    fileprivate var localizedReason: String {
+        switch (self as? CocoaError)?.code {
+        case .fileReadNoSuchFile?, .fileNoSuchFile?: "there is no such file"
+        case .fileReadNoPermission?: "no permission"
+        case .fileReadInapplicableStringEncoding?, .fileReadCorruptFile?: "it is not UTF-8 text"
+        default: String(describing: self)
+        }
+    }
+}
+
+extension SettingsError: ReportableError {
+    var report: ErrorReport {
+        ErrorReport(.usage, description, hint: "See all settings: accountctl config show")
+    }
+}

@@ -1,0 +1,43 @@
+import Terminal
+
+/// What a command works with: where its results go, how it asks, which settings and database it uses.
+struct CommandContext: Sendable {
+    /// The options every command takes.
+    let global: GlobalOptions
+    /// The variables of the process.
+    let environment: [String: String]
+    /// Standard output: data and nothing else.
+    let output: Output
+    /// Whether somebody can be asked.
+    let isInteractive: Bool
+
+    /// Standard error, for people.
+    var messages: Messages { output.messages }
+
+    /// Asks before something that can be undone, or ends the command when the answer is no.
+    ///
+    /// - Throws: ``PromptRefusal``.
+    func confirm(_ question: String, _ options: WriteOptions) throws {
+        try prompter(assumesYes: options.yes).confirm(question)
+    }
+
+    /// Asks for the id before something that cannot be undone.
+    ///
+    /// - Parameters:
+    ///   - question: what is about to happen, and to what.
+    ///   - id: the full id that has to be typed or given with `--confirm`.
+    ///   - options: what the command line already answered.
+    /// - Throws: ``PromptRefusal``, also when the environment is production and `--production` was not given.
+    func confirmIrreversible(_ question: String, id: String, _ options: ConfirmOptions) throws {
+        try prompter(assumesYes: false).typed(id, given: options.confirm, question: question)
+    }
+
+    /// A progress line on standard error.
+    func progress(_ label: String, total: Int?) -> ProgressReporter {
+        ProgressReporter(label, total: total, messages: messages)
+    }
+
+    private func prompter(assumesYes: Bool) -> Prompter {
+        Prompter(isInteractive: isInteractive, assumesYes: assumesYes, messages: messages)
+    }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+
+/// The commands under the root, in the order the help shows them.
+///
+/// A new command is one line here and one file of its own.
+enum CommandList {
+    static let running: [any ParsableCommand.Type] = [
+        ConfigCommand.self
+    ]
+
+    static let accounts: [any ParsableCommand.Type] = []
+
+    static let help: [any ParsableCommand.Type] = [
+        CompletionCommand.self
+    ]
+}

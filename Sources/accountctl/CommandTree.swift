@@ -1,0 +1,41 @@
+import ArgumentParser
+
+/// The way a command line takes through the command tree.
+struct CommandPath {
+    /// The commands from the root to where the words stop naming commands.
+    private(set) var commands: [any ParsableCommand.Type]
+    /// How many of the words name these commands, counted from the start of the command line.
+    private(set) var wordCount = 0
+    /// The first word that should have named a command and does not.
+    private(set) var strayWord: String?
+
+    init(root: any ParsableCommand.Type, words: [String]) {
+        commands = [root]
+        for word in words {
+            let children = last.configuration.subcommands
+            if children.isEmpty || word.hasPrefix("-") { return }
+            guard let child = children.first(where: { $0.names.contains(word) }) else {
+                strayWord = word
+                return
+            }
+            commands.append(child)
+            wordCount += 1
+        }
+    }
+
+    /// The command the words lead to.
+    var last: any ParsableCommand.Type { commands[commands.count - 1] }
+
+    /// The names as one would type them.
+    var text: String { commands.map { $0._commandName }.joined(separator: " ") }
+
+    /// The names a stray word may have meant.
+    var expected: [String] {
+        last.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap { $0.names }
+    }
+}
+
+extension ParsableCommand {
+    /// The name of the command and its aliases.
+    fileprivate static var names: [String] { [_commandName] + configuration.aliases }
+}

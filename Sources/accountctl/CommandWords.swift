@@ -1,0 +1,63 @@
+import ArgumentParser
+
+/// Brings a command line into the form that the parser reads without doubt.
+///
+/// - Global options may stand before the command: `accountctl --json user find anna`.
+/// - `--json` takes its fields as the next word, but only when that word is a list of fields of the command: in
+///   `deletion show --json 42` the 42 stays an operand.
+enum CommandWords {
+    private static let globalOptionsWithValue: Set<String> = [
+        "--database-url", "--config", "--environment", "--format", "--log-level",
+    ]
+
+    static func normalised(_ words: [String], root: any ParsableCommand.Type) -> [String] {
+        joinFields(moveLeadingOptions(words, root: root), root: root)
+    }
+
+    private static func moveLeadingOptions(_ words: [String], root: any ParsableCommand.Type) -> [String] {
+        var index = 0
+        while index < words.count, words[index].hasPrefix("--"), words[index].count > 2 {
+            index += globalOptionsWithValue.contains(words[index]) ? 2 : 1
+        }
+        guard index > 0, index < words.count else { return words }
+        let leading = words[..<index]
+        let rest = Array(words[index...])
+        let path = CommandPath(root: root, words: rest)
+        return Array(rest[..<path.wordCount] + leading + rest[path.wordCount...])
+    }
+
+    private static func joinFields(_ words: [String], root: any ParsableCommand.Type) -> [String] {
+        let command = CommandPath(root: root, words: words).last as? any AccountctlCommand.Type
+        let known = Set(command?.jsonFields ?? [])
+        var result: [String] = []
+        var index = 0
+        while index < words.count {
+            let word = words[index]
+            index += 1
+            if word == "--" {
+                result += words[(index - 1)...]
+                break
+            }
+            guard word == "--json" else {
+                result.append(word)
+                continue
+            }
+            if index < words.count, isSelection(words[index], known: known) {
+                result.append("--json=" + words[index])
+                index += 1
+            } else {
+                result.append("--json=" + GlobalOptions.FieldSelection.all)
+            }
+        }
+        return result
+    }
+
+    /// Several words between commas can only be meant as fields; a single one might be an operand.
+    private static func isSelection(_ word: String, known: Set<String>) -> Bool {
+        let names = word.split(separator: ",", omittingEmptySubsequences: false)
+        let shaped = names.allSatisfy { name in
+            !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "_") }
+        }
+        return shaped && (names.count > 1 || known.contains(word))
+    }
+}

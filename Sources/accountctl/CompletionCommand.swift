@@ -1,0 +1,39 @@
+import ArgumentParser
+import Terminal
+
+/// Prints the script that completes command lines.
+struct CompletionCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completion",
+        abstract: "Print the completion script of a shell.",
+        discussion: """
+            EXAMPLES
+              accountctl completion bash > /etc/bash_completion.d/accountctl
+              accountctl completion zsh > "${fpath[1]}/_accountctl"
+              accountctl completion fish > ~/.config/fish/completions/accountctl.fish
+            """
+    )
+
+    enum Shell: String, CaseIterable, ExpressibleByArgument {
+        case bash, zsh, fish
+
+        var kind: CompletionShell {
+            switch self {
+            case .bash: .bash
+            case .zsh: .zsh
+            case .fish: .fish
+            }
+        }
+    }
+
+    @Argument(help: "bash, zsh or fish.")
+    var shell: Shell
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        try context.output.document(Accountctl.completionScript(for: shell.kind))
+        return .ok
+    }
+}

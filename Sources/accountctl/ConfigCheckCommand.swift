@@ -1,0 +1,41 @@
+import ArgumentParser
+import Settings
+import Terminal
+
+/// Reports every problem of the settings at once.
+struct ConfigCheckCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Report every problem of the settings at once.",
+        discussion: """
+            Exit code 0 when there is none, 2 otherwise.
+
+            EXAMPLES
+              accountctl config check --config ./accountctl.conf
+              accountctl config check --json key,source,message
+            """
+    )
+
+    private static let fields: [Field<SettingsProblem>] = [
+        Field("source", "Source") { .text($0.source.description) },
+        Field("key", "Key") { .text($0.key) },
+        Field("message", "Problem") { .text($0.message) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let problems = Settings.check(try context.settingsInputs()).problems
+        // Lines rather than a table: a message is never cut, whatever the width of the terminal.
+        if context.output.format == .table {
+            for problem in problems { try context.output.document(SafeText.line(problem.description)) }
+            if problems.isEmpty { context.messages.note("The settings are right.") }
+        } else {
+            try context.output.list(problems, Self.fields)
+        }
+        return problems.isEmpty ? .ok : .usage
+    }
+}

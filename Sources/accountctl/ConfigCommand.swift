@@ -1,0 +1,20 @@
+import ArgumentParser
+
+/// What the settings are, and whether they are right.
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Check and show the settings.",
+        discussion: """
+            Settings come from the settings file, then variables (ACCOUNTCTL_ and the key in capitals), then flags; the later
+            one wins. The file is the one that --config or ACCOUNTCTL_CONFIG names, else
+            $XDG_CONFIG_HOME/accountctl/accountctl.conf, else /etc/accountctl/accountctl.conf.
+
+            EXAMPLES
+              accountctl config check                     every problem at once, with key, source and expected form
+              accountctl config show                      every key, its value and where that came from
+              accountctl config show --environment staging
+            """,
+        subcommands: [ConfigCheckCommand.self, ConfigShowCommand.self]
+    )
+}

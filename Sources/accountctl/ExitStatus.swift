@@ -1,0 +1,46 @@
+/// How a command ended, for scripts and monitoring; the numbers are part of the interface.
+enum ExitStatus: Int32, Sendable, CaseIterable {
+    /// Done.
+    case ok = 0
+    /// Failed for a reason no other number tells.
+    case failure = 1
+    /// The command line was wrong, or a confirmation was declined.
+    case usage = 2
+    /// What was asked for does not exist.
+    case notFound = 3
+    /// The role, key or credential may not do this.
+    case notAuthorised = 4
+    /// Personal data was left behind, or the database differs from what it should be.
+    case residue = 5
+    /// Something forbids it: a legal hold, a constraint, a column nobody decided about, a pause.
+    case blocked = 6
+    /// Worth trying again: the database or a service could not be reached, or was busy.
+    case temporary = 75
+    /// Interrupted from the keyboard.
+    case interrupted = 130
+    /// The reader of the output went away, as with `| head`.
+    case outputClosed = 141
+
+    /// What the status means, in a few words.
+    var meaning: String {
+        switch self {
+        case .ok: "done"
+        case .failure: "failed"
+        case .usage: "wrong usage, or a confirmation was declined"
+        case .notFound: "not found"
+        case .notAuthorised: "not authorised"
+        case .residue: "residue or drift found"
+        case .blocked: "blocked (hold, constraint, pause)"
+        case .temporary: "temporary failure, try again"
+        case .interrupted: "interrupted"
+        case .outputClosed: "the reader of the output went away"
+        }
+    }
+
+    /// The table of the help.
+    static let table = allCases.map { status in
+        let number = String(status.rawValue)
+        return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + status.meaning
+    }
+    .joined(separator: "\n")
+}

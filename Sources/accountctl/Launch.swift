@@ -1,0 +1,96 @@
+import ArgumentParser
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One run of the program: parse, run, report.
+struct Launch {
+    let arguments: [String]
+    let environment: [String: String]
+
+    init(arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment) {
+        self.arguments = arguments
+        self.environment = environment
+    }
+
+    func run() async -> ExitStatus {
+        let noColour = arguments.contains("--no-color")
+        let messages = Messages(style: style(.error, noColour: noColour), sink: DescriptorSink(descriptor: 2))
+        let words = CommandWords.normalised(arguments, root: Accountctl.self)
+        let command: any ParsableCommand
+        do {
+            command = try Accountctl.parseAsRoot(words)
+        } catch {
+            return reportParsing(error, words: words, messages: messages)
+        }
+        do {
+            guard let command = command as? any AccountctlCommand else {
+                // A group named without a command, or the parser's own help command.
+                var command = command
+                try command.run()
+                return .ok
+            }
+            let output = Output(
+                format: command.global.outputFormat,
+                style: style(.output, noColour: noColour),
+                sink: DescriptorSink(descriptor: 1),
+                messages: messages
+            )
+            return try await command.run(
+                in: CommandContext(
+                    global: command.global,
+                    environment: environment,
+                    output: output,
+                    isInteractive: isInteractive(command.global)
+                )
+            )
+        } catch {
+            if Accountctl.exitCode(for: error) == .success {
+                return reportParsing(error, words: words, messages: messages)
+            }
+            let report = ErrorReport(error)
+            if !report.message.isEmpty { messages.failure(report.message, hint: report.hint) }
+            return report.status
+        }
+    }
+
+    private func isInteractive(_ global: GlobalOptions) -> Bool {
+        !global.noInput && StandardStreams.isTerminal(.input) && StandardStreams.isTerminal(.error)
+    }
+
+    private func style(_ stream: StandardStreams.Stream, noColour: Bool) -> StreamStyle {
+        .decide(
+            isTerminal: StandardStreams.isTerminal(stream),
+            columns: StandardStreams.columns(stream),
+            environment: environment,
+            noColour: noColour
+        )
+    }
+
+    /// Help and version are data; everything else the parser says is a mistake on the command line.
+    private func reportParsing(_ error: any Error, words: [String], messages: Messages) -> ExitStatus {
+        if Accountctl.exitCode(for: error) == .success {
+            do {
+                try DescriptorSink(descriptor: 1).write(Accountctl.fullMessage(for: error) + "\n")
+                return .ok
+            } catch {
+                return ErrorReport(error).status
+            }
+        }
+        let path = CommandPath(root: Accountctl.self, words: words)
+        if let stray = path.strayWord {
+            let near = NearestName.of(stray, among: path.expected).map { "Did you mean: \(path.text) \($0)\n" } ?? ""
+            messages.failure(
+                "there is no command \"\(path.text) \(SafeText.line(stray))\"",
+                hint: near + "See: \(path.text) --help"
+            )
+        } else {
+            messages.failure(SafeText.lines(Accountctl.message(for: error)), hint: "See: \(path.text) --help")
+        }
+        return .usage
+    }
+}

@@ -1,0 +1,6 @@
+/// What `accountctl --version` says.
+enum Version {
+    static let number = "0.1.0"
+
+    static var text: String { "accountctl \(number)" }
+}
