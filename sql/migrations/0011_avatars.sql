@@ -141,7 +141,7 @@ exception
     when insufficient_privilege then
         raise exception 'this role may not create policies on storage.objects: %', sqlerrm
             using errcode = 'insufficient_privilege',
-                hint = 'Migrate as the role postgres of the platform; on a plain server lend it the membership of the owner.';
+                hint = 'Migrate as the role postgres of the platform; on a plain server lend it the ownership meanwhile.';
 end
 $$;
 

@@ -1,8 +1,8 @@
 -- Takes back what allow-storage-policies.sql lent. Applied by supabase_admin.
 
 begin;
--- Two runs at once on one cluster would fail with "tuple concurrently updated".
-lock table pg_catalog.pg_auth_members in share row exclusive mode;
-set local client_min_messages = error;
-revoke supabase_storage_admin from postgres;
+alter table storage.objects owner to supabase_storage_admin;
+-- Changing the owner has made the rights that `postgres` held part of the owner's.
+set local role supabase_storage_admin;
+grant all on storage.objects to postgres with grant option;
 commit;
