@@ -1,1 +1,85 @@
-// EventThread: filled by its first commit.
+/// One thread that runs jobs for actors and tasks and, when there are none, waits on descriptors.
+///
+/// An actor whose `unownedExecutor` is such a thread may call blocking C code and wait for sockets without holding up the
+/// cooperative pool: everything isolated to the actor runs here and nowhere else. As a task executor it also carries the
+/// nonisolated functions that an isolated body calls, and the child tasks of that body; `Task {}` leaves it.
+///
+/// The thread ends when the last reference to this object is gone and the jobs queued until then have run. Keep CPU-heavy work
+/// away from it: everything on one thread runs one after the other.
+package final class EventThread: SerialExecutor, TaskExecutor {
+    private let loop: EventLoop
+
+    /// Starts a thread.
+    ///
+    /// - Parameter name: Shown by debuggers and `top -H`; Linux keeps 15 bytes of it.
+    /// - Throws: ``EventThreadError`` when the system has no thread or descriptor left.
+    package init(name: String) throws(EventThreadError) {
+        loop = try EventLoop(name: name)
+        try loop.start()
+    }
+
+    deinit {
+        loop.stop()
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        loop.enqueue(UnownedJob(job), on: self)
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    package func asUnownedTaskExecutor() -> UnownedTaskExecutor {
+        UnownedTaskExecutor(ordinary: self)
+    }
+
+    package func checkIsolated() {
+        precondition(isCurrent, "expected to run on the event thread")
+    }
+
+    package func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    /// Whether the caller runs on this thread.
+    package var isCurrent: Bool { loop.isCurrent }
+
+    /// Makes a wait on this thread return ``Readiness/woken``; does nothing lasting otherwise.
+    ///
+    /// Callable from any thread.
+    package func wake() {
+        loop.waker.signal()
+    }
+
+    /// Waits on this thread for one descriptor.
+    ///
+    /// Jobs that arrive meanwhile stay queued. Task cancellation does not end the wait: wake the thread from a cancellation
+    /// handler and look at `Task.isCancelled`.
+    ///
+    /// - Parameters:
+    ///   - interest: The descriptor and what to wait for.
+    ///   - deadline: When to give up; nil waits for ever.
+    /// - Returns: Why the wait ended.
+    package func wait(for interest: Interest, until deadline: ContinuousClock.Instant?) -> Readiness {
+        loop.wait(for: CollectionOfOne(interest), until: deadline)
+    }
+
+    /// Waits on this thread for the first of several descriptors.
+    ///
+    /// - Parameters:
+    ///   - interests: The descriptors and what to wait for on each; may be empty to wait for the deadline or a wake-up alone.
+    ///   - deadline: When to give up; nil waits for ever.
+    /// - Returns: Why the wait ended.
+    package func wait(for interests: [Interest], until deadline: ContinuousClock.Instant?) -> Readiness {
+        loop.wait(for: interests, until: deadline)
+    }
+
+    /// Has descriptors watched while the thread has no jobs to run, in place of what was watched before.
+    ///
+    /// The watch stays until replaced. Its handler runs on this thread, in no task, so an actor of this thread enters by
+    /// `assumeIsolated`; a handler must not keep a strong reference to the owner of the thread.
+    package func watch(_ watch: IdleWatch?) {
+        loop.setWatch(watch)
+    }
+}

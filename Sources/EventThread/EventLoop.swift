@@ -1,0 +1,197 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+import Synchronization
+
+/// What the thread itself runs: the queue of jobs, the waker and the idle watch.
+///
+/// Separate from ``EventThread`` so that the running thread does not keep the executor alive: the executor's end ends the loop.
+final class EventLoop: Sendable {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        /// Keeps the executor alive while jobs that refer to it (unowned) are queued or run.
+        var executor: EventThread?
+        /// The thread is in `poll`, or about to enter it and will not look at the queue again: enqueuing has to wake it.
+        var sleeps = false
+        var stopped = false
+        var watch: IdleWatch?
+    }
+
+    let waker: Waker
+    private let name: String
+    private let state = Mutex(State())
+
+    init(name: String) throws(EventThreadError) {
+        self.name = name
+        waker = try Waker()
+    }
+
+    var isCurrent: Bool {
+        CurrentThread.loop() == Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    func start() throws(EventThreadError) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let context = Unmanaged.passRetained(self)
+        #if canImport(Glibc)
+            var thread = pthread_t()
+        #else
+            var thread: pthread_t?
+        #endif
+        let result = pthread_create(&thread, &attributes, runLoop, context.toOpaque())
+        guard result == 0 else {
+            context.release()
+            throw EventThreadError(call: "pthread_create", number: result)
+        }
+    }
+
+    func stop() {
+        state.withLock { $0.stopped = true }
+        waker.signal()
+    }
+
+    func enqueue(_ job: UnownedJob, on executor: EventThread) {
+        let mustWake = state.withLock { state in
+            state.jobs.append(job)
+            state.executor = executor
+            // Cleared here so that a burst of jobs costs one write.
+            defer { state.sleeps = false }
+            return state.sleeps
+        }
+        if mustWake { waker.signal() }
+    }
+
+    func setWatch(_ watch: IdleWatch?) {
+        let mustWake = state.withLock { state in
+            state.watch = watch
+            return state.sleeps && !isCurrent
+        }
+        if mustWake { waker.signal() }
+    }
+
+    func run() {
+        nameThread()
+        CurrentThread.setLoop(Unmanaged.passUnretained(self).toOpaque())
+        defer { CurrentThread.setLoop(nil) }
+        while true {
+            runQueuedJobs()
+            switch prepareToSleep() {
+            case .run: continue
+            case .sleep(let watch): sleep(watch)
+            case .end: return
+            }
+        }
+    }
+
+    private func runQueuedJobs() {
+        let (jobs, executor) = state.withLock { state in
+            defer {
+                state.jobs = []
+                state.executor = nil
+            }
+            return (state.jobs, state.executor)
+        }
+        guard let executor else { return }
+        let serial = executor.asUnownedSerialExecutor()
+        let task = executor.asUnownedTaskExecutor()
+        for job in jobs {
+            job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+        }
+    }
+
+    private enum Step {
+        case run
+        case sleep(IdleWatch?)
+        case end
+    }
+
+    /// Decides under one lock that there is nothing to do, so that a job enqueued after that decision wakes the thread.
+    private func prepareToSleep() -> Step {
+        state.withLock { state in
+            guard state.jobs.isEmpty else { return .run }
+            if state.stopped { return .end }
+            state.sleeps = true
+            return .sleep(state.watch)
+        }
+    }
+
+    private func sleep(_ watch: IdleWatch?) {
+        let readiness = wait(for: watch?.interests ?? [], until: watch?.deadline)
+        let interrupted = state.withLock { state in
+            state.sleeps = false
+            // A job may be about to change what is watched; it goes first, the descriptor stays ready.
+            return !state.jobs.isEmpty
+        }
+        guard let watch, !interrupted else { return }
+        switch readiness {
+        case .ready(let events): watch.handler(events)
+        case .deadline: watch.handler([])
+        case .woken: break
+        }
+    }
+
+    func wait(for interests: some Collection<Interest>, until deadline: ContinuousClock.Instant?) -> Readiness {
+        precondition(isCurrent, "waits belong on the event thread")
+        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: interests.count + 1) { slots in
+            slots.initializeElement(at: 0, to: pollfd(fd: waker.readEnd, events: IOEvents.read.rawValue, revents: 0))
+            for (index, interest) in interests.enumerated() {
+                let slot = pollfd(fd: interest.descriptor, events: interest.events.rawValue, revents: 0)
+                slots.initializeElement(at: index + 1, to: slot)
+            }
+            while true {
+                let count = poll(slots.baseAddress, nfds_t(slots.count), Self.milliseconds(until: deadline))
+                if count < 0 {
+                    precondition(errno == EINTR || errno == EAGAIN || errno == ENOMEM, "poll was called wrongly")
+                    continue
+                }
+                if slots[0].revents != 0 {
+                    waker.drain()
+                    if count == 1 { return .woken }
+                }
+                if count > 0 {
+                    return .ready(
+                        slots.dropFirst().filter { $0.revents != 0 }
+                            .map { Interest($0.fd, IOEvents(rawValue: $0.revents)) }
+                    )
+                }
+                // Long waits are cut by milliseconds(until:), so look again.
+                if let deadline, deadline <= .now { return .deadline }
+            }
+        }
+    }
+
+    /// The time left as `poll` wants it, rounded up so that a wait never ends a little early and spins.
+    private static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
+        guard let deadline else { return -1 }
+        let left = ContinuousClock.now.duration(to: deadline)
+        guard left > .zero else { return 0 }
+        guard left < .seconds(3600) else { return 3_600_000 }
+        let (seconds, attoseconds) = left.components
+        return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+
+    private func nameThread() {
+        let short = String(name.prefix(15))
+        #if canImport(Glibc)
+            // Glibc's pthread_setname_np is a GNU extension that the module leaves out.
+            let file = open("/proc/thread-self/comm", O_WRONLY)
+            guard file >= 0 else { return }
+            _ = short.withCString { write(file, $0, strlen($0)) }
+            close(file)
+        #else
+            pthread_setname_np(short)
+        #endif
+    }
+}
+
+/// The thread's entry: a file-level function, since a closure made in a main-actor context would trap here.
+private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+}

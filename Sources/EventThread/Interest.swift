@@ -1,0 +1,69 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What can happen on a descriptor.
+package struct IOEvents: OptionSet, Sendable {
+    package let rawValue: Int16
+
+    package init(rawValue: Int16) {
+        self.rawValue = rawValue
+    }
+
+    /// There is something to read, or the end of it.
+    package static let read = IOEvents(rawValue: Int16(POLLIN))
+
+    /// Writing would not block.
+    package static let write = IOEvents(rawValue: Int16(POLLOUT))
+
+    /// The other side is gone or the descriptor is broken; told without being asked for.
+    package static let failure = IOEvents(rawValue: Int16(POLLERR | POLLHUP | POLLNVAL))
+}
+
+/// A descriptor and the events to wait for on it.
+package struct Interest: Sendable, Equatable {
+    /// The file descriptor; the caller keeps it open while it is waited for.
+    package var descriptor: Int32
+
+    /// The events wanted, or the events that happened.
+    package var events: IOEvents
+
+    package init(_ descriptor: Int32, _ events: IOEvents) {
+        self.descriptor = descriptor
+        self.events = events
+    }
+}
+
+/// Why a wait ended.
+package enum Readiness: Sendable, Equatable {
+    /// These descriptors are ready, with what happened on each.
+    case ready([Interest])
+    /// The deadline has come.
+    case deadline
+    /// Somebody called ``EventThread/wake()``.
+    case woken
+}
+
+/// Descriptors that are watched while a thread has nothing else to do.
+package struct IdleWatch: Sendable {
+    /// The descriptors and what to watch for on each.
+    package var interests: [Interest]
+
+    /// When to call the handler though nothing happened.
+    package var deadline: ContinuousClock.Instant?
+
+    /// Called on the thread with what happened; with an empty list when the deadline has come.
+    package var handler: @Sendable ([Interest]) -> Void
+
+    package init(
+        _ interests: [Interest],
+        until deadline: ContinuousClock.Instant? = nil,
+        handler: @escaping @Sendable ([Interest]) -> Void
+    ) {
+        self.interests = interests
+        self.deadline = deadline
+        self.handler = handler
+    }
+}

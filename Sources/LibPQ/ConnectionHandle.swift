@@ -1,0 +1,232 @@
+import CLibpq
+
+/// One connection of libpq, closed with the last reference; used by one thread at a time and therefore not Sendable.
+///
+/// A thin layer: each member is one call of the library, named after what it does. Waiting, deadlines and the order of calls
+/// belong to the layer above.
+@safe
+package final class ConnectionHandle {
+    private let handle: OpaquePointer
+    private let notices: Unmanaged<NoticeReceiver>
+
+    /// Begins to connect; continue with ``pollConnecting()``.
+    ///
+    /// Name resolution happens in here and blocks.
+    ///
+    /// - Parameters:
+    ///   - parameters: Keywords and values, later ones winning; `dbname` may hold a whole connection string.
+    ///   - onNotice: Receives the server's notices on the thread that uses the connection.
+    /// - Throws: ``OutOfMemory``; every other problem is a connection whose ``isBroken`` is true and whose message tells it.
+    package init(
+        parameters: [(keyword: String, value: String)],
+        onNotice: @escaping @Sendable ([ErrorField: String]) -> Void
+    ) throws(OutOfMemory) {
+        let started = unsafe withCStrings(parameters.map(\.keyword)) { keywords in
+            unsafe withCStrings(parameters.map(\.value)) { values in
+                unsafe PQconnectStartParams(keywords, values, 1)
+            }
+        }
+        guard let started = unsafe started else { throw OutOfMemory() }
+        unsafe handle = started
+        unsafe notices = Unmanaged.passRetained(NoticeReceiver(onNotice))
+        // Always installed: libpq's default prints to standard error.
+        _ = unsafe PQsetNoticeReceiver(started, receiveNotice, notices.toOpaque())
+        // Puts the SQLSTATE of a refused connection, which has no result to ask, into its message.
+        _ = unsafe PQsetErrorVerbosity(started, PQERRORS_VERBOSE)
+    }
+
+    deinit {
+        // In this order: finishing may still call the receiver.
+        unsafe PQfinish(handle)
+        unsafe notices.release()
+    }
+
+    // MARK: Connecting and state
+
+    /// Takes connecting a step further and tells what to wait for.
+    package func pollConnecting() -> ConnectingStep {
+        switch unsafe PQconnectPoll(handle) {
+        case PGRES_POLLING_READING: .waitForReading
+        case PGRES_POLLING_WRITING: .waitForWriting
+        case PGRES_POLLING_OK: .connected
+        default: .failed
+        }
+    }
+
+    /// The socket; changes while connecting, negative when there is none.
+    package var socket: Int32 { unsafe PQsocket(handle) }
+
+    /// Whether the connection is lost or was never made.
+    package var isBroken: Bool { unsafe PQstatus(handle) == CONNECTION_BAD }
+
+    /// Where the connection is in a transaction, as the server last told.
+    package var transactionStatus: TransactionStatus {
+        switch unsafe PQtransactionStatus(handle) {
+        case PQTRANS_IDLE: .idle
+        case PQTRANS_ACTIVE: .active
+        case PQTRANS_INTRANS: .inTransaction
+        case PQTRANS_INERROR: .inFailedTransaction
+        default: .unknown
+        }
+    }
+
+    /// The library's last message about this connection; may name hosts and users, never the password.
+    package var errorMessage: String { unsafe String(cString: PQerrorMessage(handle)).trimmedEnd() }
+
+    /// The SQLSTATE in ``errorMessage`` of a connection that the server refused.
+    package var refusalSQLState: String? {
+        for line in errorMessage.split(separator: "\n") {
+            let words = line.split(separator: ":", omittingEmptySubsequences: false)
+            for word in words.dropFirst() {
+                let code = word.drop { $0 == " " }
+                guard code.utf8.count == 5, word.utf8.count == 7 else { continue }
+                if code.utf8.allSatisfy({ (48...57).contains($0) || (65...90).contains($0) }) { return String(code) }
+            }
+        }
+        return nil
+    }
+
+    /// The server's version as a number, such as 150018; zero when unknown.
+    package var serverVersion: Int { Int(unsafe PQserverVersion(handle)) }
+
+    /// The process id of the server process; poolers make up their own.
+    package var backendPID: Int32 { unsafe PQbackendPID(handle) }
+
+    /// A setting the server reports, such as `server_version` or `TimeZone`.
+    package func parameterStatus(_ name: String) -> String? {
+        unsafe PQparameterStatus(handle, name).map { unsafe String(cString: $0) }
+    }
+
+    /// The parameters in force, defaults, environment and service file included; the password left out.
+    package func parametersInForce() -> [String: String] {
+        guard let options = unsafe PQconninfo(handle) else { return [:] }
+        defer { unsafe PQconninfoFree(options) }
+        return unsafe ConninfoOption.list(options).reduce(into: [:]) { found, option in
+            if !option.isSecret, let value = option.value { found[option.keyword] = value }
+        }
+    }
+
+    /// The host or socket folder connected to.
+    package var host: String { unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? "" }
+
+    /// Whether TLS protects the connection.
+    package var usesTLS: Bool { unsafe PQsslInUse(handle) == 1 }
+
+    /// A fact about TLS in use, such as `protocol` or `cipher`.
+    package func tlsAttribute(_ name: String) -> String? {
+        unsafe PQsslAttribute(handle, name).map { unsafe String(cString: $0) }
+    }
+
+    /// Makes sending return instead of blocking.
+    package func setNonBlocking() -> Bool { unsafe PQsetnonblocking(handle, 1) == 0 }
+
+    /// What is needed to cancel the running statement from any thread; nil when there is no connection.
+    package func cancelHandle() -> CancelHandle? {
+        unsafe PQgetCancel(handle).map { unsafe CancelHandle($0) }
+    }
+
+    // MARK: Sending
+
+    /// Sends SQL by the simple protocol: several statements, no parameters.
+    package func sendQuery(_ sql: String) -> Bool { unsafe PQsendQuery(handle, sql) == 1 }
+
+    /// Sends one statement with its parameters.
+    package func sendQuery(_ sql: String, _ parameters: borrowing Parameters, binaryResult: Bool) -> Bool {
+        unsafe parameters.withPointers { count, types, values, lengths, formats in
+            unsafe PQsendQueryParams(handle, sql, count, types, values, lengths, formats, binaryResult ? 1 : 0) == 1
+        }
+    }
+
+    /// Sends the preparation of a statement; the empty name is the unnamed one.
+    package func sendPrepare(name: String, _ sql: String, types: [UInt32]) -> Bool {
+        unsafe PQsendPrepare(handle, name, sql, Int32(types.count), types) == 1
+    }
+
+    /// Sends the execution of a prepared statement.
+    package func sendPrepared(name: String, _ parameters: borrowing Parameters, binaryResult: Bool) -> Bool {
+        unsafe parameters.withPointers { count, _, values, lengths, formats in
+            unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, binaryResult ? 1 : 0) == 1
+        }
+    }
+
+    /// Asks for the running query's rows one result each; to be called right after sending.
+    package func setSingleRowMode() -> Bool { unsafe PQsetSingleRowMode(handle) == 1 }
+
+    /// Pushes out what is queued: true when all is sent, false when the socket is full, nil when the connection failed.
+    package func flush() -> Bool? {
+        switch unsafe PQflush(handle) {
+        case 0: true
+        case 1: false
+        default: nil
+        }
+    }
+
+    // MARK: Receiving
+
+    /// Reads what has arrived; false when the connection failed.
+    package func consumeInput() -> Bool { unsafe PQconsumeInput(handle) == 1 }
+
+    /// Whether ``nextResult()`` would block.
+    package var isBusy: Bool { unsafe PQisBusy(handle) == 1 }
+
+    /// The next result of what was sent; nil when there is no more.
+    package func nextResult() -> QueryResult? {
+        unsafe PQgetResult(handle).map { unsafe QueryResult($0) }
+    }
+
+    /// The next notification that has arrived.
+    package func nextNotification() -> RawNotification? {
+        guard let raw = unsafe PQnotifies(handle) else { return nil }
+        defer { unsafe PQfreemem(raw) }
+        return unsafe RawNotification(
+            channel: String(cString: raw.pointee.relname),
+            payload: String(cString: raw.pointee.extra),
+            backendPID: raw.pointee.be_pid
+        )
+    }
+
+    // MARK: Pipelines
+
+    /// Begins to queue statements without waiting for each result.
+    package func enterPipeline() -> Bool { unsafe PQenterPipelineMode(handle) == 1 }
+
+    /// Ends pipelining; refused while results are outstanding.
+    package func exitPipeline() -> Bool { unsafe PQexitPipelineMode(handle) == 1 }
+
+    /// Marks the end of a batch.
+    package func syncPipeline() -> Bool { unsafe PQpipelineSync(handle) == 1 }
+
+    // MARK: COPY
+
+    /// Queues COPY data: true when queued, false when the socket is full, nil when the connection failed.
+    package func putCopyData(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+        let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+        switch unsafe PQputCopyData(handle, start, Int32(bytes.count)) {
+        case 1: return true
+        case 0: return false
+        default: return nil
+        }
+    }
+
+    /// Ends COPY IN, with a reason to make the server drop it: true when queued, false when the socket is full, nil on failure.
+    package func endCopy(failing reason: String?) -> Bool? {
+        switch unsafe PQputCopyEnd(handle, reason) {
+        case 1: true
+        case 0: false
+        default: nil
+        }
+    }
+
+    /// Hands the next COPY OUT message to `body` if one has arrived.
+    package func takeCopyData(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows -> CopyOutStep {
+        var buffer: UnsafeMutablePointer<CChar>?
+        let count = unsafe PQgetCopyData(handle, &buffer, 1)
+        guard let buffer = unsafe buffer else { return count == 0 ? .wait : count == -1 ? .end : .failed }
+        defer { unsafe PQfreemem(buffer) }
+        unsafe try body(UnsafeRawBufferPointer(start: buffer, count: Int(count)))
+        return .data
+    }
+}
+
+/// The library had no memory for a connection.
+package struct OutOfMemory: Error {}

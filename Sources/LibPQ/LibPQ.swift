@@ -1,1 +1,0 @@
-// LibPQ: filled by its first commit.

@@ -1,0 +1,91 @@
+import CLibpq
+
+/// The parameters of one statement, as one buffer of bytes.
+///
+/// One buffer and offsets, so that the array of pointers libpq wants is made inside a single closure and no pointer outlives
+/// the memory it points into.
+package struct Parameters: Sendable, Equatable {
+    /// One parameter's place in the buffer.
+    struct Slot: Sendable, Equatable {
+        var type: UInt32
+        var isBinary: Bool
+        var offset: Int
+        /// Negative for NULL.
+        var length: Int
+    }
+
+    private(set) var slots: [Slot] = []
+    private(set) var bytes: [UInt8] = []
+
+    /// No parameters.
+    package init() {}
+
+    /// How many parameters there are.
+    package var count: Int { slots.count }
+
+    /// The object ids of the types; zero leaves a type to the server.
+    package var types: [UInt32] { slots.map(\.type) }
+
+    /// Adds NULL.
+    package mutating func appendNull(type: UInt32) {
+        slots.append(Slot(type: type, isBinary: true, offset: bytes.count, length: -1))
+    }
+
+    /// Adds a value whose bytes `write` appends.
+    ///
+    /// A value in text format must not hold a NUL, which ends it early for libpq.
+    package mutating func append(type: UInt32, isBinary: Bool, _ write: (inout [UInt8]) -> Void) {
+        let offset = bytes.count
+        write(&bytes)
+        slots.append(Slot(type: type, isBinary: isBinary, offset: offset, length: bytes.count - offset))
+        if !isBinary { bytes.append(0) }
+    }
+
+    /// Adds the parameters of another list.
+    package mutating func append(_ other: Parameters) {
+        let base = bytes.count
+        bytes += other.bytes
+        for var slot in other.slots {
+            slot.offset += base
+            slots.append(slot)
+        }
+    }
+
+    /// Gives `body` what libpq's sending functions take; the pointers are valid during the call only.
+    borrowing func withPointers<Result>(
+        _ body: (
+            Int32, UnsafePointer<UInt32>?, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?,
+            UnsafePointer<Int32>?
+        ) -> Result
+    ) -> Result {
+        let count = slots.count
+        guard count > 0 else { return body(0, nil, nil, nil, nil) }
+        return unsafe bytes.withUnsafeBytes { buffer in
+            // Never nil, so that an empty value is not taken for NULL.
+            let base = unsafe (buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1))
+            return unsafe withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
+                unsafe withUnsafeTemporaryAllocation(of: Int32.self, capacity: count * 3) { numbers in
+                    for index in 0..<count {
+                        let slot = slots[index]
+                        let start = unsafe base?.advanced(by: slot.offset).assumingMemoryBound(to: CChar.self)
+                        unsafe values.initializeElement(at: index, to: slot.length < 0 ? nil : start)
+                        unsafe numbers.initializeElement(at: index, to: Int32(bitPattern: slot.type))
+                        unsafe numbers.initializeElement(at: count + index, to: Int32(max(slot.length, 0)))
+                        unsafe numbers.initializeElement(at: 2 * count + index, to: slot.isBinary ? 1 : 0)
+                    }
+                    let start = unsafe numbers.baseAddress.map { unsafe UnsafePointer($0) }
+                    guard let start = unsafe start else { preconditionFailure("an allocation has an address") }
+                    return unsafe start.withMemoryRebound(to: UInt32.self, capacity: count) { types in
+                        unsafe body(
+                            Int32(count),
+                            types,
+                            values.baseAddress.map { unsafe UnsafePointer($0) },
+                            start + count,
+                            start + 2 * count
+                        )
+                    }
+                }
+            }
+        }
+    }
+}

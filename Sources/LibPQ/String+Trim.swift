@@ -1,0 +1,8 @@
+extension String {
+    /// Without the line ends that libpq puts after its messages.
+    package func trimmedEnd() -> String {
+        var text = self[...]
+        while let last = text.last, last.isWhitespace { text.removeLast() }
+        return String(text)
+    }
+}

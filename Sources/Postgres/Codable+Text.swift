@@ -1,0 +1,28 @@
+/// Text is sent without a type, so that the server takes it for whatever the context wants: text, an enum, a network address.
+/// It is read from every type, as that type's text.
+extension String: PostgresEncodable, PostgresDecodable {
+    package static var postgresType: UInt32 { TypeID.unspecified }
+    package static var sendsText: Bool { true }
+    package static var readsBinary: Bool { false }
+
+    package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
+        let start = bytes.count
+        bytes.append(contentsOf: utf8)
+        if bytes[start...].contains(0) { throw .nul }
+    }
+
+    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
+        try write(to: &bytes)
+    }
+
+    package static func read(_ cell: Cell?) throws(DecodingFault) -> String {
+        guard let cell else { throw .null }
+        if cell.isBinary {
+            switch cell.type {
+            case TypeID.text, TypeID.varchar, TypeID.bpchar, TypeID.name, TypeID.json, TypeID.unknown: break
+            default: throw .type(cell.type)
+            }
+        }
+        return cell.text
+    }
+}

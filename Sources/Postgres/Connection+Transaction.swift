@@ -1,0 +1,110 @@
+import LibPQ
+
+/// What a transaction sees of others.
+package enum IsolationLevel: String, Sendable {
+    case readCommitted = "read committed"
+    case repeatableRead = "repeatable read"
+    case serializable
+}
+
+extension Connection {
+    /// Runs a body in a transaction: committed when it returns, rolled back when it throws.
+    ///
+    /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` when the connection broke during COMMIT, so that nobody
+    ///   knows whether it happened: look at the data, never just repeat. An error that the server reports at COMMIT, such as a
+    ///   deferred constraint's, is an ordinary one. `transactionRolledBack` when a statement had failed and `body` returned all
+    ///   the same; `transactionState` inside another transaction (use ``savepoint(_:)``).
+    package func transaction<Result>(
+        isolation level: IsolationLevel? = nil,
+        readOnly: Bool = false,
+        _ body: (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        guard !isInTransaction else {
+            throw PostgresError(.transactionState, reason: "a transaction is open already: use a savepoint")
+        }
+        var begin = "begin"
+        if let level { begin += " isolation level \(level.rawValue)" }
+        if readOnly { begin += " read only" }
+        try run(Statement(unsafeSQL: begin), binaryResult: true, deadline: nil)
+        let result: Result
+        do {
+            result = try await body(self)
+            // A cancelled task does not commit what it may have skipped half of.
+            try Task.checkCancellation()
+        } catch {
+            rollback()
+            throw error
+        }
+        try commit()
+        return result
+    }
+
+    /// Runs a body whose failure undoes what it did and leaves the transaction around it usable.
+    ///
+    /// - Throws: What `body` throws; `transactionState` outside a transaction.
+    package func savepoint<Result>(_ body: (isolated Connection) async throws -> Result) async throws -> Result {
+        guard isInTransaction else {
+            throw PostgresError(.transactionState, reason: "a savepoint needs a transaction around it")
+        }
+        savepointDepth += 1
+        defer { savepointDepth -= 1 }
+        let name = "savepoint_\(savepointDepth)"
+        try run(Statement(unsafeSQL: "savepoint \(name)"), binaryResult: true, deadline: nil)
+        do {
+            let result = try await body(self)
+            try run(Statement(unsafeSQL: "release savepoint \(name)"), binaryResult: true, deadline: nil)
+            return result
+        } catch {
+            // Both in one message: released too, so that a loop does not pile them up.
+            attemptEnd("rollback to savepoint \(name); release savepoint \(name)")
+            throw error
+        }
+    }
+
+    private func commit() throws {
+        // Lost before COMMIT was sent: the server has rolled back, nothing is in doubt.
+        guard isUsable else {
+            throw PostgresError(.connectionLost, reason: "lost before the commit", connectionUsable: false)
+        }
+        guard isInTransaction else {
+            throw PostgresError(.transactionState, reason: "the transaction was ended inside its own scope")
+        }
+        do {
+            let result = try run(
+                Statement(unsafeSQL: "commit"),
+                binaryResult: true,
+                deadline: nil,
+                isCancellable: false
+            )
+            // The server answers COMMIT of a failed transaction by rolling back, without an error.
+            if result.commandTag == "ROLLBACK" {
+                throw PostgresError(
+                    .transactionRolledBack,
+                    reason: "a statement had failed and its error was not passed on: the transaction was rolled back"
+                )
+            }
+        } catch let error as PostgresError where !error.connectionUsable {
+            throw error.inDoubt()
+        }
+    }
+
+    private func rollback() {
+        if isInTransaction || handle?.transactionStatus == .active { attemptEnd("rollback") }
+    }
+
+    /// Ends something in spite of a cancelled task.
+    ///
+    /// A failure drops the connection, which rolls back too; what the caller throws is the error that led here.
+    private func attemptEnd(_ sql: String) {
+        do {
+            try operate(.busy, deadline: configuration.cancelGrace, isCancellable: false) { handle in
+                guard handle.sendQuery(sql) else { throw lost(handle) }
+                try flush(handle)
+                if let failed = try drain(handle) { throw error(failed, handle, statement: sql) }
+            }
+        } catch {
+            lose()
+            handle = nil
+        }
+    }
+}

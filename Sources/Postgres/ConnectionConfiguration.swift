@@ -1,0 +1,48 @@
+/// Where a database is and how to talk to it.
+package struct ConnectionConfiguration: Sendable {
+    /// What this side knows about a pooler in between.
+    package enum Pooler: Sendable {
+        /// Find out from the server process's behaviour and the port.
+        case detect
+        /// There is none, or one that pins a server process to each session.
+        case none
+        /// Each transaction may meet another server process: no LISTEN, no prepared statements, no session settings.
+        case transaction
+    }
+
+    /// Anything libpq takes: a URI, a keyword string, or a database's name.
+    ///
+    /// Without one the `PG*` variables alone count. They also fill in what the string leaves out, as do the service file and the
+    /// password file.
+    package var conninfo: String?
+
+    /// A password kept apart from the connection string; wins over every other source.
+    package var password: String?
+
+    /// What `pg_stat_activity` shows, unless the connection string names something.
+    package var applicationName = "accountctl"
+
+    /// How long making a connection may take, all hosts together.
+    ///
+    /// Name resolution is not cut short.
+    package var connectTimeout: Duration = .seconds(10)
+
+    /// The deadline of a statement for which the call names none; nil is none.
+    package var statementDeadline: Duration? = .seconds(30)
+
+    /// How long a cancelled statement may take to end before its connection is dropped.
+    package var cancelGrace: Duration = .seconds(5)
+
+    /// Allows connections to other machines without TLS.
+    ///
+    /// Otherwise `sslmode` `allow` and `prefer` (libpq's default) are raised to `require` for all hosts but sockets and
+    /// loopback; an explicit `sslmode=disable` is taken at its word.
+    package var allowsPlaintext = false
+
+    /// What is known about a pooler in between.
+    package var pooler: Pooler = .detect
+
+    package init(conninfo: String? = nil) {
+        self.conninfo = conninfo
+    }
+}

@@ -1,0 +1,71 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A value kept as `jsonb`, written and read through `Codable`; times are ISO 8601 text in it.
+package struct JSON<Value: Codable & Sendable>: Sendable {
+    /// The value itself.
+    package var value: Value
+
+    package init(_ value: Value) {
+        self.value = value
+    }
+}
+
+extension JSON: Equatable where Value: Equatable {}
+
+extension JSON: PostgresEncodable, PostgresDecodable {
+    package static var postgresType: UInt32 { TypeID.jsonb }
+    package static var sendsText: Bool { true }
+    package static var readsBinary: Bool { false }
+
+    package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        guard let data = try? encoder.encode(value) else { throw .json }
+        bytes.append(contentsOf: data)
+    }
+
+    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
+        try write(to: &bytes)
+    }
+
+    package static func read(_ cell: Cell?) throws(DecodingFault) -> JSON {
+        guard let cell else { throw .null }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        guard let value = try? decoder.decode(Value.self, from: Data(cell.bytes)) else { throw .malformed }
+        return JSON(value)
+    }
+}
+
+/// The text of a `jsonb` value, passed on as it is; the server checks that it is JSON.
+package struct RawJSON: Sendable, Hashable {
+    /// The text.
+    package var text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+}
+
+extension RawJSON: PostgresEncodable, PostgresDecodable {
+    package static var postgresType: UInt32 { TypeID.jsonb }
+    package static var sendsText: Bool { true }
+    package static var readsBinary: Bool { false }
+
+    package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
+        try text.write(to: &bytes)
+    }
+
+    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
+        try text.write(to: &bytes)
+    }
+
+    package static func read(_ cell: Cell?) throws(DecodingFault) -> RawJSON {
+        RawJSON(try String.read(cell))
+    }
+}

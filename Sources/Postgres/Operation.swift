@@ -1,0 +1,66 @@
+/// The limits of what a connection is doing now, and whether it was interrupted.
+struct Operation: Sendable {
+    /// Why a running statement is stopped.
+    enum Interruption: Sendable, Equatable {
+        /// The task was cancelled.
+        case cancelled
+        /// The deadline came.
+        case deadline
+        /// A closure that takes rows or gives data threw.
+        case abandonedByCaller
+    }
+
+    /// What a wait has come to.
+    enum Verdict: Sendable, Equatable {
+        /// Go on waiting.
+        case goOn
+        /// Ask the server to stop, then read on until ``Operation/patience``.
+        case interrupt(Interruption)
+        /// The server did not stop in time: drop the connection.
+        case abandon
+    }
+
+    /// When the statement is to be stopped.
+    var deadline: ContinuousClock.Instant?
+
+    /// Whether cancelling the task stops it; never for COMMIT and ROLLBACK, whose outcome matters more.
+    var isCancellable: Bool
+
+    /// How long an interrupted statement may take to end.
+    var grace: Duration
+
+    private(set) var interruption: Interruption?
+
+    private var patience: ContinuousClock.Instant?
+
+    init(deadline: ContinuousClock.Instant?, isCancellable: Bool, grace: Duration) {
+        self.deadline = deadline
+        self.isCancellable = isCancellable
+        self.grace = grace
+    }
+
+    /// When the present wait has to end to look again.
+    func nextLook(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        if let patience { return patience }
+        guard isCancellable else { return deadline }
+        // The lease's cancellation handler wakes the wait at once. Only a child task that is cancelled while its lease goes on
+        // has no handler; it is noticed by looking.
+        let look = now.advanced(by: .milliseconds(500))
+        guard let deadline else { return look }
+        return min(look, deadline)
+    }
+
+    /// Decides what to do now.
+    func verdict(at now: ContinuousClock.Instant, taskIsCancelled: Bool) -> Verdict {
+        if let patience { return now >= patience ? .abandon : .goOn }
+        if isCancellable, taskIsCancelled { return .interrupt(.cancelled) }
+        if let deadline, now >= deadline { return .interrupt(.deadline) }
+        return .goOn
+    }
+
+    /// Records that the server was asked to stop.
+    mutating func interrupted(_ reason: Interruption, at now: ContinuousClock.Instant) {
+        interruption = interruption ?? reason
+        patience = now.advanced(by: grace)
+    }
+}

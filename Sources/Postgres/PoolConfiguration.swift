@@ -1,0 +1,26 @@
+/// How a pool behaves.
+package struct PoolConfiguration: Sendable {
+    /// Where the database is.
+    package var connection: ConnectionConfiguration
+
+    /// How many connections there are at most.
+    ///
+    /// Few, since a session pooler pins a server process for each.
+    package var maximumConnections = 3
+
+    /// How long a request waits for a connection, attempts to make one included.
+    package var acquireDeadline: Duration = .seconds(30)
+
+    /// How old a connection gets; the lives of connections made together end up to a tenth earlier.
+    package var maximumAge: Duration = .seconds(3600)
+
+    /// The wait after a failed attempt to connect, doubled for each further one; half of each wait is random.
+    package var initialBackoff: Duration = .milliseconds(100)
+
+    /// The longest wait between attempts to connect.
+    package var maximumBackoff: Duration = .seconds(10)
+
+    package init(connection: ConnectionConfiguration) {
+        self.connection = connection
+    }
+}

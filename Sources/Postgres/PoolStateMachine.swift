@@ -1,0 +1,218 @@
+import DequeModule
+
+/// Decides which request gets which connection and when to make one; ``Pool`` carries it out.
+///
+/// Pure: time comes in as an argument, connections are numbers, every input returns what is to be done. The rules:
+/// first come, first served; a request makes its own connection while there are fewer than the maximum; after a failed attempt
+/// nobody tries before the back-off is over, then one request does; a connection that is too old is replaced, not leased.
+struct PoolStateMachine: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Names a request for a connection.
+    struct RequestID: Hashable, Sendable {
+        let number: Int
+    }
+
+    /// Names a connection, and the place it takes while it is being made.
+    struct ConnectionID: Hashable, Sendable {
+        let number: Int
+    }
+
+    struct Configuration: Sendable {
+        var maximum: Int
+        var maximumAge: Duration
+        var initialBackoff: Duration
+        var maximumBackoff: Duration
+    }
+
+    /// What a request gets.
+    enum Grant: Sendable, Equatable {
+        /// This idle connection.
+        case lease(ConnectionID)
+        /// The place of a connection that it makes itself.
+        case connect(ConnectionID)
+        /// Nothing any more: the pool is closed.
+        case closed
+    }
+
+    /// The answer to a new request.
+    enum Answer: Sendable, Equatable {
+        case granted(Grant)
+        /// It has to wait for a grant.
+        case wait
+    }
+
+    /// What is to be done after an input.
+    struct Actions: Sendable, Equatable {
+        /// Waiting requests that now get something.
+        var grants: [RequestID: Grant] = [:]
+        /// Connections to close.
+        var close: [ConnectionID] = []
+        /// When ``tick(now:)`` has something to do; requests that wait see to it.
+        var tickAt: Instant?
+    }
+
+    private enum ConnectionState {
+        /// Being made by a request. Next: leased, or gone.
+        case connecting
+        /// Lying ready. Next: leased, or gone.
+        case idle
+        /// Given to a request. Next: idle, or gone.
+        case leased
+    }
+
+    private struct Member {
+        var state: ConnectionState
+        var expires: Instant
+    }
+
+    private let configuration: Configuration
+    private var members: [ConnectionID: Member] = [:]
+    /// The most recently used last: it is leased first, so that what a quiet pool does not need grows old.
+    private var idle: [ConnectionID] = []
+    private var waiting: Deque<RequestID> = []
+    private var failures = 0
+    private var noAttemptBefore: Instant?
+    private var isClosed = false
+    private var serial = 0
+
+    init(configuration: Configuration) {
+        self.configuration = configuration
+    }
+
+    /// How many connections lie ready, are leased or being made, and how many requests wait.
+    var counts: (idle: Int, inUse: Int, waiting: Int) { (idle.count, members.count - idle.count, waiting.count) }
+
+    /// Whether connections fail to be made.
+    var isFailing: Bool { failures > 0 }
+
+    /// A request arrives.
+    mutating func request(_ id: RequestID, now: Instant) -> (answer: Answer, actions: Actions) {
+        if isClosed { return (.granted(.closed), Actions()) }
+        waiting.append(id)
+        var actions = serve(now: now)
+        guard let grant = actions.grants.removeValue(forKey: id) else { return (.wait, actions) }
+        return (.granted(grant), actions)
+    }
+
+    /// A waiting request gives up.
+    ///
+    /// Too late for one that was granted something meanwhile: that is false, and the caller has to give back what it
+    /// got.
+    mutating func giveUp(_ id: RequestID) -> Bool {
+        guard let index = waiting.firstIndex(of: id) else { return false }
+        waiting.remove(at: index)
+        return true
+    }
+
+    /// A connection was made and stays with the request that made it.
+    ///
+    /// `jitter` is from 0 to 1 and spreads the ends of connections made together.
+    mutating func connected(_ id: ConnectionID, now: Instant, jitter: Double) -> Actions {
+        failures = 0
+        noAttemptBefore = nil
+        let age = configuration.maximumAge * (1 - 0.1 * jitter)
+        members[id] = Member(state: .leased, expires: now.advanced(by: age))
+        // Others may have waited for the server to answer again.
+        return serve(now: now)
+    }
+
+    /// A connection could not be made.
+    ///
+    /// `mayRetry` is false when trying again cannot help (a wrong password); then there is no back-off. `jitter` is from 0 to 1:
+    /// between half and all of the back-off is waited.
+    mutating func connectingFailed(_ id: ConnectionID, mayRetry: Bool, now: Instant, jitter: Double) -> Actions {
+        members[id] = nil
+        if mayRetry {
+            failures += 1
+            var backoff = configuration.initialBackoff
+            for _ in 1..<min(failures, 16) where backoff < configuration.maximumBackoff { backoff *= 2 }
+            backoff = min(backoff, configuration.maximumBackoff)
+            noAttemptBefore = now.advanced(by: backoff * (0.5 + 0.5 * jitter))
+        }
+        return serve(now: now)
+    }
+
+    /// A request puts itself back in front of the queue, since its attempt to connect failed.
+    mutating func requestAgain(_ id: RequestID, now: Instant) -> (answer: Answer, actions: Actions) {
+        if isClosed { return (.granted(.closed), Actions()) }
+        waiting.prepend(id)
+        var actions = serve(now: now)
+        guard let grant = actions.grants.removeValue(forKey: id) else { return (.wait, actions) }
+        return (.granted(grant), actions)
+    }
+
+    /// A leased connection comes back.
+    mutating func release(_ id: ConnectionID, isUsable: Bool, now: Instant) -> Actions {
+        guard let member = members[id] else { return Actions() }
+        guard isUsable, !isClosed, now < member.expires else {
+            members[id] = nil
+            var actions = serve(now: now)
+            actions.close.append(id)
+            return actions
+        }
+        members[id]?.state = .idle
+        idle.append(id)
+        return serve(now: now)
+    }
+
+    /// An idle connection turned out to be lost.
+    mutating func lost(_ id: ConnectionID, now: Instant) -> Actions {
+        guard let index = idle.firstIndex(of: id) else { return Actions() }
+        idle.remove(at: index)
+        members[id] = nil
+        var actions = serve(now: now)
+        actions.close.append(id)
+        return actions
+    }
+
+    /// Time has passed.
+    mutating func tick(now: Instant) -> Actions {
+        serve(now: now)
+    }
+
+    /// The pool ends: idle connections close now, leased ones when they come back, requests get nothing.
+    mutating func close() -> Actions {
+        isClosed = true
+        var actions = Actions()
+        for id in waiting { actions.grants[id] = .closed }
+        waiting = []
+        actions.close = idle
+        for id in idle { members[id] = nil }
+        idle = []
+        return actions
+    }
+
+    /// Grants as much as there is, in the order of the queue.
+    private mutating func serve(now: Instant) -> Actions {
+        var actions = Actions()
+        while !waiting.isEmpty, !isClosed {
+            if let id = takeIdle(now: now, &actions) {
+                members[id]?.state = .leased
+                actions.grants[waiting.removeFirst()] = .lease(id)
+                continue
+            }
+            guard members.count < configuration.maximum else { break }
+            if let noAttemptBefore, now < noAttemptBefore {
+                actions.tickAt = noAttemptBefore
+                break
+            }
+            // While the server is failing one request at a time finds out whether it is back.
+            if failures > 0, members.values.contains(where: { $0.state == .connecting }) { break }
+            serial += 1
+            let id = ConnectionID(number: serial)
+            members[id] = Member(state: .connecting, expires: now)
+            actions.grants[waiting.removeFirst()] = .connect(id)
+        }
+        return actions
+    }
+
+    private mutating func takeIdle(now: Instant, _ actions: inout Actions) -> ConnectionID? {
+        while let id = idle.popLast() {
+            if let member = members[id], now < member.expires { return id }
+            members[id] = nil
+            actions.close.append(id)
+        }
+        return nil
+    }
+}

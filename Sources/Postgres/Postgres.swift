@@ -1,1 +1,0 @@
-// Postgres: filled by its first commit.

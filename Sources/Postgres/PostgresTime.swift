@@ -1,0 +1,127 @@
+/// The text form of times in ISO style, which is the style the connection asks for.
+///
+/// Written out here since Foundation's formatters keep milliseconds only and know neither infinity nor years before Christ.
+enum PostgresTime {
+    /// Seconds from 2000-01-01, where PostgreSQL counts from, to 2001-01-01, where Foundation does.
+    static let referenceOffset: Double = 31_622_400
+
+    private static let dayLength: Int64 = 86_400_000_000
+
+    /// Microseconds since 2000-01-01 00:00 UTC of `2026-11-20 23:12:56.123456+05:30`, of `infinity` and of times `BC`.
+    static func microseconds(_ text: String) -> Int64? {
+        if text == "infinity" { return .max }
+        if text == "-infinity" { return .min }
+        var scanner = Scanner(text)
+        guard let year = scanner.number(), scanner.take("-"), let month = scanner.number(), scanner.take("-"),
+            let day = scanner.number(), scanner.take(" "), let hour = scanner.number(), scanner.take(":"),
+            let minute = scanner.number(), scanner.take(":"), let second = scanner.number(),
+            (1...12).contains(month), (1...31).contains(day), hour < 25, minute < 60, second < 61
+        else { return nil }
+        let fraction = scanner.take(".") ? scanner.fraction() : 0
+        guard let offset = scanner.offset() else { return nil }
+        let isBC = scanner.takeAll(" BC")
+        guard scanner.isAtEnd else { return nil }
+        let days = daysSince2000(year: isBC ? 1 - year : year, month: month, day: day)
+        return days * dayLength + ((hour * 60 + minute) * 60 + second - offset) * 1_000_000 + fraction
+    }
+
+    /// The text that the server reads back as the same time.
+    static func text(microseconds: Int64) -> String {
+        if microseconds == .max { return "infinity" }
+        if microseconds == .min { return "-infinity" }
+        var (days, rest) = microseconds.quotientAndRemainder(dividingBy: dayLength)
+        if rest < 0 {
+            days -= 1
+            rest += dayLength
+        }
+        let (year, month, day) = date(daysSince2000: days)
+        let seconds = rest / 1_000_000
+        let time = "\(pad(seconds / 3600)):\(pad(seconds / 60 % 60)):\(pad(seconds % 60)).\(pad(rest % 1_000_000, 6))"
+        let isBC = year <= 0
+        return "\(pad(isBC ? 1 - year : year, 4))-\(pad(month))-\(pad(day)) \(time)+00\(isBC ? " BC" : "")"
+    }
+
+    private static func pad(_ number: Int64, _ width: Int = 2) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    /// Days from 2000-01-01 in the proleptic Gregorian calendar, by eras of 400 years that begin in March.
+    private static func daysSince2000(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 730_425
+    }
+
+    private static func date(daysSince2000 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 730_425
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+    }
+
+    private struct Scanner {
+        private var rest: Substring.UTF8View
+
+        init(_ text: String) {
+            rest = text[...].utf8
+        }
+
+        var isAtEnd: Bool { rest.isEmpty }
+
+        mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard rest.first == UInt8(ascii: character) else { return false }
+            rest.removeFirst()
+            return true
+        }
+
+        mutating func takeAll(_ word: String) -> Bool {
+            guard rest.starts(with: word.utf8) else { return false }
+            rest.removeFirst(word.utf8.count)
+            return true
+        }
+
+        /// Up to nine digits, so that nothing overflows.
+        mutating func number() -> Int64? {
+            var value: Int64 = 0
+            var digits = 0
+            while let byte = rest.first, (48...57).contains(byte), digits < 9 {
+                value = value * 10 + Int64(byte - 48)
+                digits += 1
+                rest.removeFirst()
+            }
+            return digits > 0 ? value : nil
+        }
+
+        /// The digits after the point, as microseconds.
+        mutating func fraction() -> Int64 {
+            var value: Int64 = 0
+            var digits = 0
+            while let byte = rest.first, (48...57).contains(byte) {
+                if digits < 6 { value = value * 10 + Int64(byte - 48) }
+                digits += 1
+                rest.removeFirst()
+            }
+            for _ in digits..<max(digits, 6) { value *= 10 }
+            return value
+        }
+
+        /// The distance from UTC in seconds, as `+00`, `-03:30` or `+00:53:28`.
+        mutating func offset() -> Int64? {
+            let sign: Int64 = take("-") ? -1 : 1
+            if sign == 1, !take("+") { return nil }
+            guard let hours = number() else { return nil }
+            let minutes = take(":") ? number() ?? 0 : 0
+            let seconds = take(":") ? number() ?? 0 : 0
+            return sign * ((hours * 60 + minutes) * 60 + seconds)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import LibPQ
+
+/// Reads rows of one statement as typed tuples.
+struct RowReader<each Column: PostgresDecodable> {
+    let statement: Statement
+
+    init(statement: Statement) {
+        self.statement = statement
+    }
+
+    /// Whether every column can be read in binary: the server takes one format for all.
+    var readsBinary: Bool {
+        var allRead = true
+        for type in repeat (each Column).self { allRead = allRead && type.readsBinary }
+        return allRead
+    }
+
+    private var columnCount: Int {
+        var count = 0
+        for _ in repeat (each Column).self { count += 1 }
+        return count
+    }
+
+    /// Refuses a result with another number of columns, also when it has no rows.
+    func checkColumns(of result: QueryResult) throws(PostgresError) {
+        let expected = columnCount
+        guard result.columnCount == expected else {
+            throw PostgresError(
+                .unexpectedColumns,
+                statement: statement.text,
+                reason: "expected \(expected) columns, got \(result.columnCount)"
+            )
+        }
+    }
+
+    /// The error for a number of rows that the caller did not ask for.
+    func unexpected(_ count: Int, _ wanted: String) -> PostgresError {
+        PostgresError(.unexpectedRowCount, statement: statement.text, reason: "expected \(wanted), got \(count)")
+    }
+
+    /// Reads one row; the caller has checked the columns.
+    func read(_ result: QueryResult, at row: Int) throws -> (repeat each Column) {
+        var column = -1
+        func value<Value: PostgresDecodable>(_ type: Value.Type) throws -> Value {
+            column += 1
+            let cell = result.bytes(row: row, column: column).map {
+                Cell(bytes: $0, type: result.columnType(column), isBinary: result.isBinary(column))
+            }
+            do throws(DecodingFault) {
+                return try Value.read(cell)
+            } catch {
+                throw decodingError(error, type, result, column)
+            }
+        }
+        let values = (repeat try value((each Column).self))
+        // The cells point into the result.
+        withExtendedLifetime(result) {}
+        return values
+    }
+
+    private func decodingError(
+        _ fault: DecodingFault,
+        _ type: any PostgresDecodable.Type,
+        _ result: QueryResult,
+        _ column: Int
+    ) -> PostgresError {
+        let name = result.columnName(column) ?? "?"
+        return PostgresError(
+            .decoding,
+            statement: statement.text,
+            reason: "column \(column + 1) \"\(name)\" (\(TypeID.name(result.columnType(column)))) cannot be read as "
+                + "\(type): \(fault.reason); statement: \(statement.text)"
+        )
+    }
+}

@@ -1,0 +1,130 @@
+import LibPQ
+
+/// SQL with the values that belong to it, made by string interpolation.
+///
+/// `"select name from users where id = \(id)"` becomes `select name from users where id = $1` and one bound value: no value ever
+/// becomes part of the text. What is not a value is spelled out: ``StringInterpolation/appendInterpolation(identifier:)`` quotes
+/// a name, `\(unsafeSQL: text)` and ``init(unsafeSQL:)`` take text as it is.
+package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// The text with `$n` in the place of values.
+    package private(set) var text: String
+
+    private(set) var parameters = Parameters()
+
+    /// The UTF-8 offsets of each `$n`, for renumbering when statements are joined.
+    private var placeholders: [Range<Int>] = []
+
+    /// The first value that cannot be sent; thrown when the statement runs, since interpolation cannot throw.
+    private(set) var fault: EncodingFault?
+
+    package init(stringLiteral value: String) {
+        text = value
+    }
+
+    package init(stringInterpolation: StringInterpolation) {
+        self = stringInterpolation.statement
+    }
+
+    /// Takes text as it is.
+    ///
+    /// Never build it from input.
+    package init(unsafeSQL text: String) {
+        self.text = text
+    }
+
+    /// The text, which holds no values.
+    package var description: String { text }
+
+    /// Joins two statements, with the values of both.
+    package static func + (left: Statement, right: Statement) -> Statement {
+        var joined = left
+        joined.append(right)
+        return joined
+    }
+
+    /// Joins another statement to this one.
+    package static func += (left: inout Statement, right: Statement) {
+        left.append(right)
+    }
+
+    mutating func append(_ other: Statement) {
+        fault = fault ?? other.fault
+        guard !other.placeholders.isEmpty else {
+            text += other.text
+            return
+        }
+        let utf8 = Array(other.text.utf8)
+        var copied = 0
+        for placeholder in other.placeholders {
+            text += String(decoding: utf8[copied..<placeholder.lowerBound], as: UTF8.self)
+            appendPlaceholder()
+            copied = placeholder.upperBound
+        }
+        text += String(decoding: utf8[copied...], as: UTF8.self)
+        parameters.append(other.parameters)
+    }
+
+    mutating func append(literal: String) {
+        text += literal
+    }
+
+    mutating func bind<Value: PostgresEncodable>(_ value: Value) {
+        appendPlaceholder()
+        do throws(EncodingFault) {
+            try value.bind(to: &parameters)
+        } catch {
+            fault = fault ?? error
+            parameters.appendNull(type: Value.postgresType)
+        }
+    }
+
+    private mutating func appendPlaceholder() {
+        let start = text.utf8.count
+        text += "$\(placeholders.count + 1)"
+        placeholders.append(start..<text.utf8.count)
+    }
+
+    /// Collects the pieces of an interpolated statement.
+    package struct StringInterpolation: StringInterpolationProtocol {
+        var statement: Statement
+
+        package init(literalCapacity: Int, interpolationCount: Int) {
+            statement = Statement(unsafeSQL: "")
+            statement.text.reserveCapacity(literalCapacity + interpolationCount * 3)
+        }
+
+        package mutating func appendLiteral(_ literal: String) {
+            statement.append(literal: literal)
+        }
+
+        /// Binds a value.
+        package mutating func appendInterpolation(_ value: some PostgresEncodable) {
+            statement.bind(value)
+        }
+
+        /// Inserts another statement with its values.
+        package mutating func appendInterpolation(_ other: Statement) {
+            statement.append(other)
+        }
+
+        /// Inserts a name, quoted.
+        ///
+        /// Give schema and table apart: `\(identifier: schema).\(identifier: table)`.
+        package mutating func appendInterpolation(identifier name: String) {
+            if name.utf8.contains(0) { statement.fault = statement.fault ?? .nul }
+            statement.append(literal: quoteIdentifier(name))
+        }
+
+        /// Inserts text as it is.
+        ///
+        /// Never build it from input.
+        package mutating func appendInterpolation(unsafeSQL text: String) {
+            statement.append(literal: text)
+        }
+    }
+}
+
+/// A name in double quotes, as SQL wants names that are not plain lower-case words.
+package func quoteIdentifier(_ name: String) -> String {
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+}

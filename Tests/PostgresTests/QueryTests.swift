@@ -1,0 +1,103 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct QueryTests {
+    @Test func readsTypedTuples() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let id = UUID()
+                let row = try connection.one(
+                    "select \(7), \("anna")::text, \(id), \(true), \(nil as String?)::text",
+                    as: (Int, String, UUID, Bool, String?).self
+                )
+                #expect(row == (7, "anna", id, true, nil))
+                let numbers = try connection.query("select n from generate_series(1, \(3)) n", as: Int.self)
+                #expect(numbers == [1, 2, 3])
+                #expect(try connection.first("select 1 where false", as: Int.self) == nil)
+            }
+        }
+    }
+
+    @Test func errorsCarryTheSQLState() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                try connection.execute("create temp table t (id int constraint t_key primary key)")
+                #expect(try connection.execute("insert into t values (\(1)), (\(2))") == 2)
+                do {
+                    try connection.execute("insert into t values (\(1))")
+                    Issue.record("a duplicate key went in")
+                } catch SQLState.uniqueViolation {
+                    // Expected.
+                }
+                let error = try #require(throws: PostgresError.self) {
+                    try connection.execute("insert into t values (\(1))")
+                }
+                #expect(error.code == .server && error.connectionUsable && error.outcomeKnown)
+                #expect(error.diagnostics?.constraint == "t_key")
+                #expect(!error.description.contains("already exists"))
+                #expect(error.debugDescription.contains("Key (id)=(1) already exists"))
+            }
+        }
+    }
+
+    @Test func transactionsCommitAndRollBack() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool { pool in
+                _ = try await pool.withConnection { connection in
+                    try connection.execute("create table t (id int)")
+                }
+                struct Stop: Error {}
+                await #expect(throws: Stop.self) {
+                    try await pool.withTransaction { connection in
+                        try connection.execute("insert into t values (1)")
+                        throw Stop()
+                    }
+                }
+                try await pool.withTransaction { connection in
+                    try connection.execute("insert into t values (2)")
+                    _ = try? await connection.savepoint { connection in
+                        try connection.execute("insert into t values (3)")
+                        try connection.execute("select 1/0")
+                    }
+                    try connection.execute("insert into t values (4)")
+                }
+                let ids = try await pool.withConnection { try $0.query("select id from t order by id", as: Int.self) }
+                #expect(ids == [2, 4])
+            }
+        }
+    }
+
+    @Test func cancellingLeavesTheConnectionUsable() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 1) { pool in
+                let pid = try await pool.withConnection { $0.backendPID }
+                let started = ContinuousClock.now
+                let task = Task {
+                    try await pool.withConnection { try $0.execute("select pg_sleep(60)") }
+                }
+                try await database.waitUntilRunning("pg_sleep")
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+                #expect(started.duration(to: .now) < .seconds(30))
+                let again = try await pool.withConnection { connection in
+                    (connection.backendPID, try connection.one("select 1", as: Int.self))
+                }
+                #expect(again == (pid, 1))
+            }
+        }
+    }
+
+    @Test func aDeadlineStopsTheStatement() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let error = try #require(throws: PostgresError.self) {
+                    try connection.execute("select pg_sleep(60)", deadline: .milliseconds(100))
+                }
+                #expect(error.code == .deadlineExceeded && error.connectionUsable)
+                #expect(try connection.one("select 1", as: Int.self) == 1)
+            }
+        }
+    }
+}
