@@ -102,6 +102,13 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
             statement.bind(value)
         }
 
+        /// Binds a value or NULL.
+        ///
+        /// Apart from the one above only so that the compiler does not warn of an optional in a string.
+        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
+            statement.bind(value)
+        }
+
         /// Inserts another statement with its values.
         package mutating func appendInterpolation(_ other: Statement) {
             statement.append(other)
