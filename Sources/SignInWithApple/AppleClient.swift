@@ -1,0 +1,157 @@
+import HTTPCalls
+import Logging
+package import Sealing
+
+/// Apple's REST API as one client id sees it.
+///
+/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. Cancelling is no proof that
+/// Apple did not act. While Apple rejects this client id, calls are answered by the breaker without being sent.
+package struct AppleClient: Sendable {
+    /// Who the client is.
+    package let identity: AppleClientIdentity
+    let transport: AppleTransport
+
+    /// The bundle id or Services ID.
+    package var clientID: String { identity.clientID }
+
+    /// Exchanges an authorization code.
+    ///
+    /// A code lives five minutes and works once. The call is sent once; it is repeated only while it is certain that
+    /// nothing left this machine.
+    ///
+    /// - Parameters:
+    ///   - code: The code as the app got it.
+    ///   - redirectURI: The redirect URI of the web flow; nil for native apps, where there is none.
+    /// - Returns: What became of it; see ``CodeExchangeOutcome``.
+    /// - Throws: `CancellationError`.
+    package func exchange(
+        code: Secret<String>,
+        redirectURI: String?
+    ) async throws(CancellationError) -> CodeExchangeOutcome {
+        var fields = [("grant_type", "authorization_code"), ("code", code.reveal())]
+        if let redirectURI { fields.append(("redirect_uri", redirectURI)) }
+        let answer = try await send(.exchange, fields)
+        switch answer {
+        case .success(let body): return Self.grant(body)
+        case .refused(let refusal, _) where refusal.code == .invalidGrant: return .codeRefused(refusal)
+        case .refused(let refusal, _): return .misconfigured(misconfiguration(refusal))
+        case .delayed(let delay):
+            switch delay.cause {
+            case .unreachable, .throttled, .breakerOpen: return .later(delay)
+            case .timedOut, .interrupted, .serverError, .notUnderstood: return .ambiguous(delay)
+            }
+        }
+    }
+
+    /// Finds out whether a grant lives; Apple asks for at most one check per user and day.
+    ///
+    /// - Parameter refreshToken: The stored token.
+    /// - Returns: What Apple says; see ``RefreshCheckOutcome``.
+    /// - Throws: `CancellationError`.
+    package func check(refreshToken: Secret<String>) async throws(CancellationError) -> RefreshCheckOutcome {
+        let answer = try await send(
+            .refresh,
+            [("grant_type", "refresh_token"), ("refresh_token", refreshToken.reveal())]
+        )
+        switch answer {
+        case .success(let body):
+            guard let json = try? StrictJSON(parsing: body), json["access_token"]?.text != nil else {
+                return .later(AppleDelay(.notUnderstood(status: 200)))
+            }
+            return .live(identityToken: json["id_token"]?.text.map { Secret($0) })
+        case .refused(let refusal, _):
+            switch refusal.code {
+            case .invalidGrant: return .grantGone(refusal)
+            case .invalidRequest: return .doubtful(refusal)
+            default: return .misconfigured(misconfiguration(refusal))
+            }
+        case .delayed(let delay): return .later(delay)
+        }
+    }
+
+    /// Ends the user's authorization for this client and its app group.
+    ///
+    /// May be repeated freely.
+    ///
+    /// - Parameters:
+    ///   - token: A refresh token, or an access token.
+    ///   - kind: Which of the two it is.
+    /// - Returns: What became of it; see ``RevocationOutcome``.
+    /// - Throws: `CancellationError`.
+    package func revoke(
+        _ token: Secret<String>,
+        kind: TokenKind = .refreshToken
+    ) async throws(CancellationError) -> RevocationOutcome {
+        let answer = try await send(.revoke, [("token", token.reveal()), ("token_type_hint", kind.rawValue)])
+        switch answer {
+        case .success: return .revoked
+        case .refused(let refusal, _) where refusal.code == .invalidGrant: return .grantUnknown(refusal)
+        case .refused(let refusal, _): return .misconfigured(misconfiguration(refusal))
+        case .delayed(let delay): return .later(delay)
+        }
+    }
+
+    /// Tests client, team and key without using anything up: with good credentials a code that cannot exist is
+    /// `invalid_grant`, with others the answer is `invalid_client`.
+    ///
+    /// The test is sent whether the breaker is open or not, and its result closes or opens it.
+    ///
+    /// - Returns: What the test found.
+    /// - Throws: `CancellationError`.
+    package func selfTest() async throws(CancellationError) -> SelfTestOutcome {
+        let answer = try await transport.sendDirectly(.selfTest, Self.selfTestFields, for: identity)
+        transport.breakers.settle(clientID, by: answer, at: transport.now())
+        return outcome(ofSelfTest: answer)
+    }
+
+    /// Which token is revoked.
+    package enum TokenKind: String, Sendable {
+        case refreshToken = "refresh_token"
+        case accessToken = "access_token"
+    }
+}
+
+// MARK: - Shared by the calls
+
+extension AppleClient {
+    static let selfTestFields = [("grant_type", "authorization_code"), ("code", "self-test.0.no-such-code")]
+
+    func send(_ call: AppleTransport.Call, _ fields: [(String, String)]) async throws(CancellationError) -> AppleAnswer
+    {
+        try await transport.send(call, fields, for: identity)
+    }
+
+    func misconfiguration(_ refusal: AppleRefusal) -> AppleMisconfiguration {
+        let kind: AppleMisconfiguration.Kind =
+            switch refusal.code {
+            case .invalidClient: .clientRejected
+            case .unauthorizedClient: .clientNotAllowed
+            default: .requestRejected
+            }
+        return AppleMisconfiguration(kind: kind, identity: identity, refusal: refusal)
+    }
+
+    func outcome(ofSelfTest answer: AppleAnswer) -> SelfTestOutcome {
+        switch answer {
+        // Nobody has seen Apple accept the code; if it did, the client would be good all the same.
+        case .success: .good
+        case .refused(let refusal, _) where refusal.code == .invalidGrant: .good
+        case .refused(let refusal, _): .misconfigured(misconfiguration(refusal))
+        case .delayed(let delay): .later(delay)
+        }
+    }
+
+    private static func grant(_ body: [UInt8]) -> CodeExchangeOutcome {
+        guard let json = try? StrictJSON(parsing: body),
+            let refresh = json["refresh_token"]?.text, !refresh.isEmpty,
+            let access = json["access_token"]?.text
+        else { return .ambiguous(AppleDelay(.notUnderstood(status: 200))) }
+        return .granted(
+            AppleGrant(
+                refreshToken: Secret(refresh),
+                accessToken: Secret(access),
+                identityToken: json["id_token"]?.text.map { Secret($0) }
+            )
+        )
+    }
+}

@@ -1,0 +1,100 @@
+package import HTTPCalls
+package import Logging
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// All clients of an installation by client id: several apps, Services IDs and teams side by side.
+package struct AppleClients: Sendable {
+    /// Where Apple lives.
+    package static let appleAddress = "https://appleid.apple.com"
+
+    private let clients: [String: AppleClient]
+    private let transport: AppleTransport
+    /// Apple's signing keys, shared by everything that verifies.
+    package let keys: AppleKeys
+
+    /// Makes the clients.
+    ///
+    /// - Parameters:
+    ///   - identities: Client ids with their teams and keys.
+    ///   - address: Apple, or a stand-in for it.
+    ///   - caller: What sends.
+    ///   - breakerPolicy: How long a client id rests after Apple rejected it.
+    ///   - deadline: When one call must have ended, repeats included.
+    ///   - logger: Gets breakers that open and close.
+    ///   - now: The clock.
+    /// - Throws: ``DuplicateClient`` when a client id stands in the list twice.
+    package init(
+        _ identities: [AppleClientIdentity],
+        address: ServiceAddress,
+        caller: HTTPCaller,
+        breakerPolicy: CircuitBreaker.Policy = .init(),
+        deadline: Duration = .seconds(30),
+        logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(DuplicateClient) {
+        transport = AppleTransport(
+            caller: caller,
+            address: address,
+            breakers: AppleBreakers(policy: breakerPolicy),
+            now: now,
+            logger: logger,
+            deadline: deadline
+        )
+        var clients: [String: AppleClient] = [:]
+        for identity in identities {
+            guard clients[identity.clientID] == nil else { throw DuplicateClient(clientID: identity.clientID) }
+            clients[identity.clientID] = AppleClient(identity: identity, transport: transport)
+        }
+        self.clients = clients
+        keys = AppleKeys(address: address, caller: caller, logger: logger, now: now)
+    }
+
+    var moment: Date { transport.now() }
+
+    /// The client ids, sorted.
+    package var clientIDs: [String] { clients.keys.sorted() }
+
+    /// The client of an id; nil when it is not configured.
+    package subscript(_ clientID: String) -> AppleClient? {
+        clients[clientID]
+    }
+
+    /// How things stand with Apple for a client id.
+    package func health(of clientID: String) -> ClientHealth {
+        let (state, refusal) = transport.breakers.health(of: clientID)
+        return ClientHealth(state: state, refusal: refusal)
+    }
+
+    /// Whether calls for a client id are paused now.
+    ///
+    /// False once the pause is over, although the breaker still wants its self-test: whoever calls then brings it about.
+    package func isPaused(_ clientID: String) -> Bool {
+        switch health(of: clientID).state {
+        case .closed: false
+        case .halfOpen: true
+        case .open(let until, _): until > transport.now()
+        }
+    }
+
+    /// How things stand with Apple for a client id.
+    package struct ClientHealth: Sendable, Hashable {
+        /// The breaker.
+        package let state: CircuitBreaker.State
+        /// What Apple said when it last rejected the client; nil while it takes it.
+        package let refusal: AppleRefusal?
+    }
+
+    /// A client id that is configured twice.
+    package struct DuplicateClient: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The client id.
+        package let clientID: String
+
+        /// One sentence.
+        package var description: String { "client id \(clientID) is configured twice" }
+    }
+}

@@ -1,0 +1,50 @@
+import Crypto
+import CryptoExtras
+import Sealing
+
+/// Apple's public keys (`/auth/keys`): identity tokens and notifications are signed with them, often not with the same.
+package struct AppleKeySet: Sendable {
+    private let keys: [String: _RSA.Signing.PublicKey]
+
+    /// The ids, sorted.
+    package var keyIDs: [String] { keys.keys.sorted() }
+
+    /// Reads a JWKS document; keys that are not RSA keys for RS256 signatures are left out.
+    ///
+    /// Gives nil when it is none, holds no usable key, or one id twice.
+    ///
+    /// - Parameter body: The document.
+    package init?(jwks body: [UInt8]) {
+        guard let json = try? StrictJSON(parsing: body), case .array(let entries)? = json["keys"],
+            entries.count <= 64
+        else { return nil }
+        var keys: [String: _RSA.Signing.PublicKey] = [:]
+        for entry in entries {
+            guard entry["kty"]?.text == "RSA", entry["use"]?.text ?? "sig" == "sig",
+                entry["alg"]?.text ?? "RS256" == "RS256",
+                let id = entry["kid"]?.text, SignedToken.isKeyID(id),
+                let modulus = entry["n"]?.text.flatMap({ Base64.decode($0, alphabet: .urlSafe) }),
+                let exponent = entry["e"]?.text.flatMap({ Base64.decode($0, alphabet: .urlSafe) }),
+                // The library refuses keys of fewer than 2048 bits.
+                let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent)
+            else { continue }
+            guard keys.updateValue(key, forKey: id) == nil else { return nil }
+        }
+        guard !keys.isEmpty else { return nil }
+        self.keys = keys
+    }
+
+    /// Whether the set holds a key of this id.
+    package func contains(_ keyID: String) -> Bool { keys[keyID] != nil }
+
+    /// Whether a key of the set made an RS256 signature; nil when the set has no such key.
+    func isValid(signature: [UInt8], of bytes: some Collection<UInt8>, keyID: String) -> Bool? {
+        guard let key = keys[keyID] else { return nil }
+        let digest = SHA256.hash(data: Array(bytes))
+        return key.isValidSignature(
+            _RSA.Signing.RSASignature(rawRepresentation: signature),
+            for: digest,
+            padding: .insecurePKCS1v1_5
+        )
+    }
+}

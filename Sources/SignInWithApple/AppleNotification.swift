@@ -1,0 +1,80 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// One verified server-to-server notification.
+package struct AppleNotification: Sendable, Hashable {
+    /// The notification's id: repeats of a delivery share it.
+    package let jti: String
+    /// The client id it is for, one of the configured.
+    package let audience: String
+    /// When Apple signed it.
+    package let issuedAt: Date
+    /// What happened; usually one event.
+    package let events: [Event]
+
+    /// Something that happened to a person's use of Sign in with Apple.
+    package struct Event: Sendable, Hashable {
+        /// What happened.
+        package let type: EventType
+        /// The person's id, one per team.
+        package let sub: String
+        /// When it happened.
+        package let occurredAt: Date
+        /// The relay address, in e-mail events only.
+        package let email: String?
+        /// Whether the address is a relay address.
+        package let isPrivateEmail: Bool?
+    }
+
+    /// What happened.
+    package enum EventType: Sendable, Hashable {
+        /// Mail to the relay address is no longer forwarded.
+        case emailDisabled
+        /// Mail to the relay address is forwarded again.
+        case emailEnabled
+        /// The person, or our own revocation, ended the app's use.
+        case consentRevoked
+        /// The person had the Apple Account deleted; both spellings of it.
+        case accountDeleted
+        /// A type nobody documented; kept.
+        case other(String)
+
+        /// Reads Apple's spelling.
+        package init(_ text: String) {
+            self =
+                switch text {
+                case "email-disabled": .emailDisabled
+                case "email-enabled": .emailEnabled
+                case "consent-revoked": .consentRevoked
+                case "account-deleted", "account-delete": .accountDeleted
+                default: .other(text)
+                }
+        }
+
+        /// One spelling for each type.
+        package var text: String {
+            switch self {
+            case .emailDisabled: "email-disabled"
+            case .emailEnabled: "email-enabled"
+            case .consentRevoked: "consent-revoked"
+            case .accountDeleted: "account-deleted"
+            case .other(let text): text
+            }
+        }
+    }
+}
+
+extension AppleNotification: CustomStringConvertible {
+    /// Client id and types; nothing that names the person.
+    package var description: String {
+        "<notification for \(audience): \(events.map(\.type.text).joined(separator: ", "))>"
+    }
+}
+
+extension AppleNotification.Event: CustomStringConvertible {
+    /// The type; nothing that names the person.
+    package var description: String { "<event \(type.text)>" }
+}

@@ -1,0 +1,67 @@
+/// Apple's `{"error": ...}`: the code decides, the text is for people.
+package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
+    /// The codes Apple documents, and room for others.
+    package enum Code: Sendable, Hashable {
+        case invalidRequest
+        case invalidClient
+        case invalidGrant
+        case unauthorizedClient
+        case unsupportedGrantType
+        case invalidScope
+        /// A code nobody documented, shortened.
+        case other(String)
+
+        /// The code as Apple spells it.
+        package var text: String {
+            switch self {
+            case .invalidRequest: "invalid_request"
+            case .invalidClient: "invalid_client"
+            case .invalidGrant: "invalid_grant"
+            case .unauthorizedClient: "unauthorized_client"
+            case .unsupportedGrantType: "unsupported_grant_type"
+            case .invalidScope: "invalid_scope"
+            case .other(let text): text
+            }
+        }
+
+        init(_ text: String) {
+            self =
+                switch text {
+                case "invalid_request": .invalidRequest
+                case "invalid_client": .invalidClient
+                case "invalid_grant": .invalidGrant
+                case "unauthorized_client": .unauthorizedClient
+                case "unsupported_grant_type": .unsupportedGrantType
+                case "invalid_scope": .invalidScope
+                default: .other(AppleRefusal.printable(text, limit: 40))
+                }
+        }
+    }
+
+    /// The code.
+    package let code: Code
+    /// `error_description`: undocumented, never to be compared with, and the only diagnostic there is.
+    ///
+    /// Printable ASCII, shortened.
+    package let detail: String?
+
+    /// A refusal.
+    package init(code: Code, detail: String? = nil) {
+        self.code = code
+        self.detail = detail.map { Self.printable($0, limit: 200) }
+    }
+
+    init?(body: [UInt8]) {
+        guard let json = try? StrictJSON(parsing: body), let code = json["error"]?.text else { return nil }
+        self.init(code: Code(code), detail: json["error_description"]?.text)
+    }
+
+    /// Code and detail.
+    package var description: String {
+        detail.map { "\(code.text) (\($0))" } ?? code.text
+    }
+
+    fileprivate static func printable(_ text: String, limit: Int) -> String {
+        String(decoding: text.utf8.prefix(limit).map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
+    }
+}

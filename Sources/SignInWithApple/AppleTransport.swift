@@ -1,0 +1,114 @@
+import HTTPCalls
+import Logging
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Sends the calls of all clients: mints the secret, asks the breaker, reads the answer.
+struct AppleTransport: Sendable {
+    let caller: HTTPCaller
+    let address: ServiceAddress
+    let breakers: AppleBreakers
+    let now: @Sendable () -> Date
+    let logger: Logger
+    let deadline: Duration
+
+    /// A call: where it goes and whether it may be sent twice.
+    struct Call: Sendable {
+        let label: String
+        let path: String
+        let repetition: HTTPCall.Repetition
+
+        static let exchange = Call(
+            label: "apple.exchange",
+            path: "/auth/token",
+            repetition: .onlyIfNothingWasSent
+        )
+        static let refresh = Call(label: "apple.refresh", path: "/auth/token", repetition: .always)
+        static let selfTest = Call(label: "apple.self-test", path: "/auth/token", repetition: .always)
+        static let migrationToken = Call(label: "apple.migration-token", path: "/auth/token", repetition: .always)
+        static let migrate = Call(label: "apple.migrate", path: "/auth/usermigrationinfo", repetition: .always)
+        static let revoke = Call(label: "apple.revoke", path: "/auth/revoke", repetition: .always)
+    }
+
+    /// Sends a call unless the breaker of the client id says no.
+    ///
+    /// Before the first call after a pause the breaker wants a probe: that is the self-test, never a user's token.
+    func send(
+        _ call: Call,
+        _ fields: [(String, String)],
+        for identity: AppleClientIdentity,
+        bearer: Secret<String>? = nil
+    ) async throws(CancellationError) -> AppleAnswer {
+        let key = identity.clientID
+        let moment = now()
+        switch breakers.admit(key, at: moment) {
+        case .refuse(let until):
+            return .delayed(AppleDelay(.breakerOpen, retryAfter: .seconds(max(0, until.timeIntervalSince(moment)))))
+        case .proceed(let permit):
+            return try await settling(key, permit) { () async throws(CancellationError) in
+                try await sendDirectly(call, fields, for: identity, bearer: bearer)
+            }
+        case .probe(let permit):
+            let test = try await settling(key, permit) { () async throws(CancellationError) in
+                try await sendDirectly(.selfTest, AppleClient.selfTestFields, for: identity)
+            }
+            guard test.verdictOnClient == .good else {
+                return .delayed(AppleDelay(.breakerOpen, retryAfter: breakers.pause(of: key, at: now())))
+            }
+            return try await send(call, fields, for: identity, bearer: bearer)
+        }
+    }
+
+    /// Sends a call past the breaker.
+    func sendDirectly(
+        _ call: Call,
+        _ fields: [(String, String)],
+        for identity: AppleClientIdentity,
+        bearer: Secret<String>? = nil
+    ) async throws(CancellationError) -> AppleAnswer {
+        guard let secret = try? ClientSecret.mint(for: identity, now: now()) else {
+            return .refused(AppleRefusal(code: .other("cannot_sign")), status: 0)
+        }
+        var headers: [HTTPCall.Header] = [
+            .init("Content-Type", "application/x-www-form-urlencoded"), .init("Accept", "application/json"),
+        ]
+        if let bearer { headers.append(.init("Authorization", bearer.map { "Bearer \($0)" })) }
+        let form = [("client_id", identity.clientID), ("client_secret", secret.reveal())] + fields
+        let outcome = try await caller.perform(
+            HTTPCall(
+                label: call.label,
+                method: .post,
+                address: address,
+                path: call.path,
+                headers: headers,
+                body: Secret(PercentEncoding.form(form.map { (name: $0.0, value: $0.1) })),
+                deadline: deadline,
+                attemptTimeout: min(.seconds(15), deadline),
+                repetition: call.repetition,
+                maximumReplyBytes: 1 << 16
+            )
+        )
+        return AppleAnswer(outcome)
+    }
+
+    private func settling(
+        _ key: String,
+        _ permit: CircuitBreaker.Permit,
+        _ body: () async throws(CancellationError) -> AppleAnswer
+    ) async throws(CancellationError) -> AppleAnswer {
+        do {
+            let answer = try await body()
+            breakers.settle(key, permit, by: answer, at: now(), logger: logger)
+            return answer
+        } catch {
+            // A probe that was cancelled must not hold the breaker half-open until its time-out.
+            breakers.abandon(key, permit, at: now())
+            throw error
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The JWT by which a client proves to Apple who it is; minted for each call, so that none is ever old.
+package enum ClientSecret {
+    /// The longest life Apple takes, about six months.
+    package static let longestLifetime: Duration = .seconds(15_777_000)
+    /// The audience, exactly as Apple wants it.
+    package static let audience = "https://appleid.apple.com"
+    /// How far `iat` lies in the past: Apple refuses tokens from what it believes to be the future.
+    package static let backdating: Duration = .seconds(30)
+
+    /// Mints a secret.
+    ///
+    /// - Parameters:
+    ///   - identity: Client, team and key.
+    ///   - now: The moment it is minted.
+    ///   - lifetime: How long it is good from then on, at most ``longestLifetime`` less the backdating.
+    /// - Returns: The compact JWT.
+    /// - Throws: What the signing library throws; with a key that could be read it does not.
+    package static func mint(
+        for identity: AppleClientIdentity,
+        now: Date,
+        lifetime: Duration = .seconds(300)
+    ) throws -> Secret<String> {
+        let issuedAt = Int64(now.timeIntervalSince1970) - backdating.components.seconds
+        let expires = issuedAt + min(lifetime + backdating, longestLifetime).components.seconds
+        let header = #"{"alg":"ES256","kid":"\#(identity.keyID)"}"#
+        // The identity's parts are letters, digits, dots, hyphens and underscores: nothing to escape.
+        let payload =
+            #"{"iss":"\#(identity.teamID)","iat":\#(issuedAt),"exp":\#(expires),"#
+            + #""aud":"\#(audience)","sub":"\#(identity.clientID)"}"#
+        let signed =
+            Base64.encode(Array(header.utf8), alphabet: .urlSafe) + "."
+            + Base64.encode(Array(payload.utf8), alphabet: .urlSafe)
+        let signature = try identity.key.signature(of: Array(signed.utf8))
+        return Secret(signed + "." + Base64.encode(signature, alphabet: .urlSafe))
+    }
+}

@@ -1,0 +1,124 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What a verified identity token says about a person.
+package struct IdentityToken: Sendable, Hashable {
+    /// The person's id, one per team; the same after revoking and coming back.
+    package let sub: String
+    /// The client id the token is for, one of the configured.
+    package let audience: String
+    /// When it was issued.
+    package let issuedAt: Date
+    /// When it ends.
+    package let expiresAt: Date
+    /// When the person signed in, where Apple says so.
+    package let authenticatedAt: Date?
+    /// The address, where Apple says so; never an identifier.
+    package let email: String?
+    /// Whether Apple verified the address.
+    package let isEmailVerified: Bool?
+    /// Whether the address is a relay address; absent for real ones.
+    package let isPrivateEmail: Bool?
+    /// 0 unsupported, 1 unknown, 2 likely real; whatever number Apple sends.
+    package let realUserStatus: Int?
+    /// The transfer identifier, during a team transfer only.
+    package let transferSub: String?
+
+    /// Checks a token against a key set, at a moment.
+    ///
+    /// A pure function.
+    ///
+    /// - Parameters:
+    ///   - token: The compact JWS.
+    ///   - keys: Apple's keys; nil when there are none.
+    ///   - audiences: The client ids it may be for.
+    ///   - nonce: The nonce that the app sent to Apple, nil when none is to be checked.
+    ///   - now: The moment.
+    /// - Returns: The verdict.
+    package static func verify(
+        _ token: String,
+        keys: AppleKeySet?,
+        audiences: Set<String>,
+        nonce: String?,
+        now: Date
+    ) -> Verdict {
+        switch SignedToken.verify(Array(token.utf8), keys: keys) {
+        case .unknownKey(let keyID): return .unknownKey(keyID)
+        case .refused(let problem): return .refused(problem)
+        case .verified(let payload):
+            do {
+                return .verified(try IdentityToken(payload, audiences: audiences, nonce: nonce, now: now))
+            } catch {
+                return .refused(error)
+            }
+        }
+    }
+
+    /// What a check found.
+    package enum Verdict: Sendable, Hashable {
+        /// Apple's, for us, now.
+        case verified(IdentityToken)
+        /// Signed with a key that the set lacks: fetch and check again.
+        case unknownKey(String)
+        /// Not to be believed.
+        case refused(TokenProblem)
+    }
+
+    private init(_ payload: StrictJSON, audiences: Set<String>, nonce: String?, now: Date) throws(TokenProblem) {
+        let claims = try TokenClaims(payload, audiences: audiences, now: now, expiryRequired: true)
+        guard let sub = payload["sub"]?.text, (1...255).contains(sub.utf8.count), let expires = claims.expiresAt else {
+            throw .missingClaim
+        }
+        if let nonce, payload["nonce"]?.text != nonce {
+            // Very old systems do not carry nonces and say so; whoever says nothing is not believed.
+            guard payload["nonce"] == nil, payload["nonce_supported"]?.truth == false else { throw .nonce }
+        }
+        self.sub = sub
+        audience = claims.audience
+        issuedAt = claims.issuedAt
+        expiresAt = expires
+        authenticatedAt = TokenClaims.date(payload["auth_time"])
+        email = payload["email"]?.text.flatMap { $0.isEmpty ? nil : $0 }
+        isEmailVerified = payload["email_verified"]?.truth
+        isPrivateEmail = payload["is_private_email"]?.truth
+        realUserStatus = payload["real_user_status"]?.numeric.flatMap { Int(exactly: $0) }
+        transferSub = payload["transfer_sub"]?.text
+    }
+}
+
+extension IdentityToken: CustomStringConvertible {
+    /// The client id alone: everything else is about a person.
+    package var description: String { "<identity token for \(audience)>" }
+}
+
+extension AppleClients {
+    /// Verifies an identity token, fetching Apple's keys where needed.
+    ///
+    /// - Parameters:
+    ///   - token: The compact JWS.
+    ///   - clientID: The client it must be for: the one whose code or token brought it.
+    ///   - nonce: The nonce that the app sent to Apple, nil when none is to be checked.
+    /// - Returns: The token, or why it is not believed.
+    /// - Throws: `CancellationError`.
+    package func verify(
+        identityToken token: String,
+        for clientID: String,
+        nonce: String? = nil
+    ) async throws(CancellationError) -> Result<IdentityToken, TokenProblem> {
+        let audiences: Set<String> = [clientID]
+        var keySet = try await keys.set()
+        for isLastTry in [false, true] {
+            switch IdentityToken.verify(token, keys: keySet, audiences: audiences, nonce: nonce, now: moment) {
+            case .verified(let token): return .success(token)
+            case .refused(let problem): return .failure(problem)
+            case .unknownKey(let keyID):
+                if isLastTry { break }
+                keySet = try await keys.set(having: keyID)
+            }
+        }
+        return .failure(keySet == nil ? .keysUnavailable : .unknownKey)
+    }
+}

@@ -1,0 +1,43 @@
+import Synchronization
+
+/// One piece of work at a time, whose result everybody who asks meanwhile gets.
+///
+/// The work runs in a task of its own, the only unstructured one here: a waiter that is cancelled leaves at once, and
+/// neither stops the work nor takes the result from the others. The work must end by itself; an HTTP call does, at its
+/// deadline.
+final class SharedFlight<Value: Sendable>: Sendable {
+    private struct State {
+        var isFlying = false
+        var waiters: [AsyncStream<Value>.Continuation] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Joins the work under way, or starts it.
+    ///
+    /// - Throws: `CancellationError` when the waiting task is cancelled.
+    func join(_ work: @escaping @Sendable () async -> Value) async throws(CancellationError) -> Value {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingOldest(1))
+        let mustStart = state.withLock { state in
+            state.waiters.append(continuation)
+            defer { state.isFlying = true }
+            return !state.isFlying
+        }
+        if mustStart {
+            Task(name: "shared flight") {
+                let value = await work()
+                // Whoever joins after this line starts a new flight.
+                let waiters = state.withLock { state in
+                    defer { state = State() }
+                    return state.waiters
+                }
+                for waiter in waiters {
+                    waiter.yield(value)
+                    waiter.finish()
+                }
+            }
+        }
+        for await value in stream { return value }
+        throw CancellationError()
+    }
+}

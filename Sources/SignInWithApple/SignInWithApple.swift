@@ -1,1 +1,0 @@
-// SignInWithApple: filled by its first commit.

@@ -1,0 +1,128 @@
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The client secret that Supabase keeps for the web flow: a JWT that silently ends after six months.
+package struct StaticClientSecret: Sendable, Hashable {
+    /// The header's algorithm, which must be ES256.
+    package let algorithm: String?
+    /// The id of the key that signed it.
+    package let keyID: String?
+    /// The team (`iss`).
+    package let teamID: String?
+    /// The client id (`sub`).
+    package let clientID: String?
+    /// When it was issued.
+    package let issuedAt: Date?
+    /// When it ends.
+    package let expiresAt: Date?
+    /// What Apple would not take.
+    package let problems: [Problem]
+
+    /// What a text turned out to be.
+    package enum Inspection: Sendable, Hashable {
+        /// A client secret, good or not.
+        case clientSecret(StaticClientSecret)
+        /// The `.p8` key itself, which belongs in no form field: it must be replaced at Apple if it was stored there.
+        case privateKey
+        /// Something else.
+        case notASecret
+    }
+
+    /// What Apple would not take.
+    package enum Problem: String, Sendable, Hashable, CustomStringConvertible {
+        case algorithm
+        case noKeyID
+        case audience
+        case noTeamID
+        case noClientID
+        case noEnd
+        case tooLong
+        case expired
+        case issuedInTheFuture
+
+        /// The problem in a few words.
+        package var description: String {
+            switch self {
+            case .algorithm: "not signed with ES256"
+            case .noKeyID: "names no key of ten characters (kid)"
+            case .audience: "the audience is not \(ClientSecret.audience)"
+            case .noTeamID: "names no team of ten characters (iss)"
+            case .noClientID: "names no client id (sub)"
+            case .noEnd: "has no end (exp) or no beginning (iat)"
+            case .tooLong: "lives for more than six months, which Apple refuses"
+            case .expired: "has ended"
+            case .issuedInTheFuture: "begins in the future"
+            }
+        }
+    }
+
+    /// Finds out what a text is, and reads it.
+    ///
+    /// The signature is not checked: that takes the key.
+    ///
+    /// - Parameters:
+    ///   - text: The text from Supabase's settings.
+    ///   - now: The moment.
+    /// - Returns: What it is.
+    package static func inspect(_ text: Secret<String>, now: Date) -> Inspection {
+        let value = text.reveal().filter { !$0.isWhitespace }
+        if let secret = StaticClientSecret(token: value, now: now) { return .clientSecret(secret) }
+        if (try? ApplePrivateKey(parsing: text)) != nil || text.reveal().contains("PRIVATE KEY") { return .privateKey }
+        return .notASecret
+    }
+
+    /// Whether a key signed a secret.
+    ///
+    /// - Parameters:
+    ///   - text: The secret.
+    ///   - key: The key it should be signed with.
+    /// - Returns: Whether the signature is that key's.
+    package static func isSigned(_ text: Secret<String>, with key: ApplePrivateKey) -> Bool {
+        let value = text.reveal().filter { !$0.isWhitespace }
+        guard let dot = value.lastIndex(of: "."),
+            let signature = Base64.decode(value[value.index(after: dot)...], alphabet: .urlSafe)
+        else { return false }
+        return key.isValid(signature: signature, of: Array(value[..<dot].utf8))
+    }
+
+    private init?(token: String, now: Date) {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, token.utf8.count <= 4096,
+            let header = Base64.decode(parts[0], alphabet: .urlSafe).flatMap({ try? StrictJSON(parsing: $0) }),
+            let payload = Base64.decode(parts[1], alphabet: .urlSafe).flatMap({ try? StrictJSON(parsing: $0) })
+        else { return nil }
+        algorithm = header["alg"]?.text
+        keyID = header["kid"]?.text
+        teamID = payload["iss"]?.text
+        clientID = payload["sub"]?.text
+        issuedAt = TokenClaims.date(payload["iat"])
+        expiresAt = TokenClaims.date(payload["exp"])
+
+        var problems: [Problem] = []
+        if algorithm != "ES256" { problems.append(.algorithm) }
+        if keyID?.utf8.count != 10 { problems.append(.noKeyID) }
+        if payload["aud"]?.text != ClientSecret.audience { problems.append(.audience) }
+        if teamID?.utf8.count != 10 { problems.append(.noTeamID) }
+        if clientID?.isEmpty ?? true { problems.append(.noClientID) }
+        if let issuedAt, let expiresAt {
+            let longest = Double(ClientSecret.longestLifetime.components.seconds)
+            if expiresAt.timeIntervalSince(max(issuedAt, now)) > longest { problems.append(.tooLong) }
+            if expiresAt <= now { problems.append(.expired) }
+            if issuedAt.timeIntervalSince(now) > TokenClaims.skew { problems.append(.issuedInTheFuture) }
+        } else {
+            problems.append(.noEnd)
+        }
+        self.problems = problems
+    }
+
+    /// Whether a text has the looks of a JWT: three parts, the first one an encoded object.
+    static func looksLikeToken(_ text: String) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 3 && text.hasPrefix("eyJ")
+    }
+}

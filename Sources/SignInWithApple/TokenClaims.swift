@@ -1,0 +1,55 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The claims that identity tokens and notifications share, checked.
+struct TokenClaims {
+    /// Apple's issuer.
+    ///
+    /// Fixed: Apple's own discovery document once named another for a day.
+    static let issuer = "https://appleid.apple.com"
+    /// How far clocks may be apart, in seconds.
+    static let skew: Double = 60
+
+    let audience: String
+    let issuedAt: Date
+    let expiresAt: Date?
+
+    init(
+        _ payload: StrictJSON,
+        audiences: Set<String>,
+        now: Date,
+        expiryRequired: Bool
+    ) throws(TokenProblem) {
+        guard payload["iss"]?.text == Self.issuer else { throw .issuer }
+        guard let audience = Self.audience(payload["aud"], among: audiences) else { throw .audience }
+        guard let issuedAt = Self.date(payload["iat"]) else { throw .missingClaim }
+        guard issuedAt.timeIntervalSince(now) <= Self.skew else { throw .notYetIssued }
+        if payload["exp"] != nil {
+            guard let expires = Self.date(payload["exp"]) else { throw .payload }
+            guard now.timeIntervalSince(expires) < Self.skew else { throw .expired }
+            expiresAt = expires
+        } else {
+            guard !expiryRequired else { throw .missingClaim }
+            expiresAt = nil
+        }
+        self.audience = audience
+        self.issuedAt = issuedAt
+    }
+
+    private static func audience(_ claim: StrictJSON?, among audiences: Set<String>) -> String? {
+        switch claim {
+        case .string(let text): audiences.contains(text) ? text : nil
+        case .array(let entries): entries.lazy.compactMap(\.text).first { audiences.contains($0) }
+        default: nil
+        }
+    }
+
+    /// Seconds since 1970, within what a date of ours can be.
+    static func date(_ claim: StrictJSON?) -> Date? {
+        guard case .number(let seconds)? = claim, (0..<1e11).contains(seconds) else { return nil }
+        return Date(timeIntervalSince1970: seconds)
+    }
+}
