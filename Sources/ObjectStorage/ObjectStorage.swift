@@ -1,1 +1,0 @@
-// ObjectStorage: filled by its first commit.

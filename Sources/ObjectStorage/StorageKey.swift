@@ -1,0 +1,71 @@
+import HTTPCalls
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The key by which the Storage service knows us: a secret key, or the legacy `service_role` JWT.
+package struct StorageKey: Sendable {
+    private let text: Secret<String>
+    /// Which of the two forms it has.
+    package let form: Form
+
+    /// The forms of keys.
+    package enum Form: String, Sendable, Hashable {
+        /// `sb_secret_...`: not a JWT, and refused as a bearer token.
+        case secretKey
+        /// A JWT, sent as API key and as bearer token.
+        case legacyJWT
+    }
+
+    /// What was given instead.
+    package enum Problem: String, Error, Sendable, Hashable, CustomStringConvertible {
+        case empty
+        case publishable
+        case notServiceRole
+        case notAKey
+
+        /// What it is, and what is wanted.
+        package var description: String {
+            switch self {
+            case .empty: "the key is empty"
+            case .publishable: "this is a publishable key, which may not delete; give a secret key (sb_secret_...)"
+            case .notServiceRole: "this JWT is not of the role service_role; give a secret key (sb_secret_...)"
+            case .notAKey: "neither a secret key (sb_secret_...) nor a service_role JWT"
+            }
+        }
+    }
+
+    /// Takes a key.
+    ///
+    /// - Parameter text: The key; whitespace around it does not count.
+    /// - Throws: ``Problem``, which does not show it.
+    package init(_ text: Secret<String>) throws(Problem) {
+        let value = text.reveal().filter { !$0.isWhitespace }
+        guard !value.isEmpty else { throw .empty }
+        if value.hasPrefix("sb_publishable_") { throw .publishable }
+        if value.hasPrefix("sb_secret_") {
+            form = .secretKey
+        } else {
+            struct Claims: Decodable { var role: String? }
+            let parts = value.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 3, let payload = Base64.decode(parts[1], alphabet: .urlSafe),
+                let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload))
+            else { throw .notAKey }
+            guard claims.role == "service_role" else { throw .notServiceRole }
+            form = .legacyJWT
+        }
+        self.text = Secret(value)
+    }
+
+    /// The header fields to send.
+    var headers: [HTTPCall.Header] {
+        switch form {
+        case .secretKey: [.init("apikey", text)]
+        case .legacyJWT: [.init("apikey", text), .init("Authorization", text.map { "Bearer \($0)" })]
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package import HTTPCalls
+
+/// What became of a call to the Storage service.
+package enum StorageOutcome<Value: Sendable>: Sendable {
+    /// Done.
+    case done(Value)
+    /// There is no such object or bucket.
+    case gone(StorageRefusal)
+    /// Our key, address or request; trying again changes nothing.
+    case misconfigured(StorageRefusal)
+    /// No verdict now; every call here may be repeated.
+    case later(StorageDelay)
+
+    /// The same outcome with another value.
+    package func map<Other: Sendable>(_ transform: (Value) -> Other) -> StorageOutcome<Other> {
+        switch self {
+        case .done(let value): .done(transform(value))
+        case .gone(let refusal): .gone(refusal)
+        case .misconfigured(let refusal): .misconfigured(refusal)
+        case .later(let delay): .later(delay)
+        }
+    }
+}
+
+extension StorageOutcome: Equatable where Value: Equatable {}
+
+/// No verdict now, and the same call may be made later.
+package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
+    /// Why there is no verdict.
+    package enum Cause: Sendable, Hashable {
+        /// Nothing was sent.
+        case unreachable(HTTPOutcome.Unreachable)
+        /// No answer in time.
+        case timedOut
+        /// The connection ended before the answer.
+        case interrupted
+        /// The service says "not now".
+        case refused(StorageRefusal)
+        /// An answer that is not the service's API: a gateway's page, a body too long, JSON of another shape.
+        case notUnderstood(status: Int)
+    }
+
+    /// Why there is no verdict.
+    package let cause: Cause
+    /// How long the service asks to wait.
+    package let retryAfter: Duration?
+
+    /// A delay.
+    package init(_ cause: Cause, retryAfter: Duration? = nil) {
+        self.cause = cause
+        self.retryAfter = retryAfter
+    }
+
+    /// The cause in a few words.
+    package var description: String {
+        switch cause {
+        case .unreachable(let reason): "storage cannot be reached: \(reason)"
+        case .timedOut: "storage did not answer in time"
+        case .interrupted: "the connection to storage was lost"
+        case .refused(let refusal): "storage says not now: \(refusal)"
+        case .notUnderstood(let status): "storage's answer is not understood (HTTP \(status))"
+        }
+    }
+}

@@ -1,0 +1,95 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The Storage service's error body; the HTTP status beside it is 400 for nearly everything and says nothing.
+package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
+    /// `code`, such as `NoSuchKey`; older servers send none.
+    package let code: String?
+    /// `statusCode`: the true status, sent as text.
+    package let status: Int?
+    /// `error`, such as `not_found`.
+    package let error: String?
+    /// Whether the server has no such route at all, which is not the same as having no such object.
+    package let isUnknownRoute: Bool
+
+    /// A refusal.
+    package init(code: String?, status: Int?, error: String? = nil, isUnknownRoute: Bool = false) {
+        self.code = code
+        self.status = status
+        self.error = error
+        self.isUnknownRoute = isUnknownRoute
+    }
+
+    init?(body: [UInt8]) {
+        struct Body: Decodable {
+            var code: String?
+            var error: String?
+            var message: String?
+            var status: Int?
+
+            enum Keys: String, CodingKey { case code, error, message, statusCode }
+
+            init(from decoder: any Decoder) throws {
+                let values = try decoder.container(keyedBy: Keys.self)
+                code = try? values.decodeIfPresent(String.self, forKey: .code)
+                error = try? values.decodeIfPresent(String.self, forKey: .error)
+                message = try? values.decodeIfPresent(String.self, forKey: .message)
+                status =
+                    (try? values.decode(Int.self, forKey: .statusCode))
+                    ?? (try? values.decode(String.self, forKey: .statusCode)).flatMap { Int($0) }
+            }
+        }
+        guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)),
+            body.code != nil || body.status != nil
+        else { return nil }
+        self.init(
+            code: body.code.map { Self.printable($0) },
+            status: body.status,
+            error: body.error.map { Self.printable($0) },
+            isUnknownRoute: body.code == nil && body.status == 404 && body.message?.hasPrefix("Route ") == true
+        )
+    }
+
+    /// Code and true status.
+    ///
+    /// The server's message is left out: it may hold an object's name.
+    package var description: String {
+        let parts = [code, error, status.map { "status \($0)" }].compactMap { $0 }
+        return parts.isEmpty ? "unnamed error" : parts.joined(separator: ", ")
+    }
+
+    private static func printable(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(60).map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
+    }
+
+    /// What a refusal means.
+    enum Meaning: Sendable {
+        case gone
+        case configuration
+        case notNow
+        case unknownRoute
+    }
+
+    /// By code first, then by the true status, never by the HTTP status.
+    var meaning: Meaning {
+        switch code {
+        case "NoSuchKey", "NoSuchBucket", "NoSuchUpload": return .gone
+        case "AccessDenied", "InvalidJWT", "Unauthorized", "InvalidSignature", "SignatureDoesNotMatch", "InvalidKey",
+            "InvalidBucketName", "InvalidRequest", "MissingParameter", "TenantNotFound":
+            return .configuration
+        case "SlowDown", "DatabaseTimeout", "LockTimeout", "ResourceLocked", "DatabaseReadOnly", "InternalError",
+            "DatabaseError", "S3Error":
+            return .notNow
+        default: break
+        }
+        if isUnknownRoute { return .unknownRoute }
+        return switch status {
+        case 404: .gone
+        case 400, 401, 403, 405, 409, 413, 422: .configuration
+        default: .notNow
+        }
+    }
+}
