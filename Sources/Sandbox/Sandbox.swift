@@ -1,6 +1,7 @@
 import Hummingbird
 package import Logging
 import NIOCore
+import Postgres
 
 /// A faithful local stand-in for Sign in with Apple's server side and for Supabase Storage, traps included.
 ///
@@ -23,6 +24,9 @@ package final class Sandbox: Sendable {
     /// The pretended Apple.
     package let apple: AppleSandbox
 
+    /// The pretended Storage.
+    package let storage: StorageSandbox
+
     /// Apple's notifications.
     package let notifications: NotificationSender
 
@@ -39,6 +43,7 @@ package final class Sandbox: Sendable {
         baseURL = "http://\(host):\(port)"
         self.port = port
         apple = parts.apple
+        storage = StorageSandbox(url: baseURL + "/storage/v1", keys: parts.keys, files: parts.files)
         notifications = parts.notifications
         faults = parts.faults
         journal = parts.journal
@@ -54,7 +59,23 @@ package final class Sandbox: Sendable {
         logger: Logger = Logger(label: "accountctl.sandbox"),
         _ body: @Sendable (Sandbox) async throws -> Result
     ) async throws -> Result {
-        let parts = try Parts(configuration, logger: logger)
+        guard let storage = configuration.storage else {
+            return try await serve(Parts(configuration, pool: nil, logger: logger), configuration, logger, body)
+        }
+        var pool = PoolConfiguration(connection: ConnectionConfiguration(conninfo: storage.conninfo))
+        pool.maximumConnections = storage.maximumConnections
+        pool.connection.applicationName = "accountctl-sandbox"
+        return try await Pool.withPool(pool, logger: logger) { pool in
+            try await serve(Parts(configuration, pool: pool, logger: logger), configuration, logger, body)
+        }
+    }
+
+    private static func serve<Result: Sendable>(
+        _ parts: Parts,
+        _ configuration: SandboxConfiguration,
+        _ logger: Logger,
+        _ body: @Sendable (Sandbox) async throws -> Result
+    ) async throws -> Result {
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
             responder: parts.responder,
@@ -96,10 +117,16 @@ package final class Sandbox: Sendable {
         let faults = Faults()
         let journal = RequestJournal()
         let clock = SandboxClock()
+        let keys: StorageKeys
+        let files: FileStore?
         let responder: SandboxResponder
 
-        init(_ configuration: SandboxConfiguration, logger: Logger) throws {
+        init(_ configuration: SandboxConfiguration, pool: Pool?, logger: Logger) throws {
             let clock = clock
+            let keys = try StorageKeys(now: clock.now)
+            let files = configuration.storage.map { FileStore(folder: $0.folder) }
+            self.keys = keys
+            self.files = files
             let apple = try AppleSandbox(clients: configuration.clients, clock: clock)
             let notifications = NotificationSender(apple: apple, url: configuration.notificationURL, logger: logger)
             self.apple = apple
@@ -112,8 +139,15 @@ package final class Sandbox: Sendable {
                     guard let notification = apple.consentRevoked(ended, at: clock.now) else { return }
                     notifications.enqueue(notification)
                 },
+                storage: StorageEndpoints(
+                    keys: keys,
+                    files: files,
+                    scope: pool.map { StorageScope(pool: $0) },
+                    clock: clock
+                ),
                 control: ControlEndpoints(
                     apple: apple,
+                    keys: keys,
                     notifications: notifications,
                     faults: faults,
                     journal: journal,

@@ -29,5 +29,23 @@ package struct SandboxConfiguration: Sendable {
     /// Where Apple posts its notifications; nil posts none but those asked for.
     package var notificationURL: String?
 
+    /// Where Storage keeps its objects; without it Storage answers that its database is away.
+    package var storage: Storage?
+
+    /// The two halves of Storage.
+    package struct Storage: Sendable {
+        /// The database with the `storage` schema, as `supabase_storage_admin` or a superuser.
+        package let conninfo: String
+        /// The folder of the files; made when missing, never removed.
+        package let folder: String
+        /// How many connections Storage may use.
+        package var maximumConnections = 4
+
+        package init(conninfo: String, folder: String) {
+            self.conninfo = conninfo
+            self.folder = folder
+        }
+    }
+
     package init() {}
 }

@@ -7,6 +7,7 @@
 /// The sandbox's own requests under `/control`, for scripts and other programs: JSON in, JSON out.
 struct ControlEndpoints: Sendable {
     let apple: AppleSandbox
+    let keys: StorageKeys
     let notifications: NotificationSender
     let faults: Faults
     let journal: RequestJournal
@@ -31,6 +32,22 @@ struct ControlEndpoints: Sendable {
                 let body = try decode(ClockBody.self, request)
                 clock.advance(by: .seconds(body.advanceSeconds))
                 return Reply(status: 204)
+            case ("GET", "storage", "keys"):
+                return try .json(
+                    [
+                        "service_role": keys.serviceRoleKey, "anon": keys.anonKey, "secret": keys.secretKey,
+                        "publishable": keys.publishableKey,
+                    ]
+                )
+            case ("POST", "storage", "access-tokens"):
+                let body = try decode(AccessTokenBody.self, request)
+                let token = try keys.accessToken(
+                    userID: body.userID,
+                    email: body.email,
+                    issuedAt: clock.now,
+                    lifetime: .seconds(body.lifetimeSeconds ?? 3600)
+                )
+                return try .json(["access_token": token], status: 201)
             case (_, "apple", let word?): return try await answerApple(word, request)
             default: return try problem(404, "no such control request")
             }

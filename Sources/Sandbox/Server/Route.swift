@@ -3,6 +3,7 @@ enum Route: Equatable {
     case appleToken, appleRevoke, appleKeys, appleMigration
     /// A known path with a method that Apple does not take there.
     case wrongMethod
+    case storage(StorageRoute)
     case control([String])
     case unknown
 
@@ -12,6 +13,8 @@ enum Route: Equatable {
         case "/auth/revoke": self = method == "POST" ? .appleRevoke : .wrongMethod
         case "/auth/usermigrationinfo": self = method == "POST" ? .appleMigration : .wrongMethod
         case "/auth/keys": self = method == "GET" ? .appleKeys : .wrongMethod
+        case _ where path.hasPrefix("/storage/v1/"):
+            self = .storage(StorageRoute(method: method, path: path.dropFirst("/storage/v1/".count)))
         default:
             let words = path.split(separator: "/").map(String.init)
             self = words.first == "control" ? .control(Array(words.dropFirst())) : .unknown
@@ -25,6 +28,7 @@ enum Route: Equatable {
         case .appleRevoke: .appleRevoke
         case .appleKeys: .appleKeys
         case .appleMigration: .appleMigration
+        case .storage(let route): route.endpoint
         case .wrongMethod, .control, .unknown: nil
         }
     }

@@ -20,6 +20,7 @@ struct SandboxResponder: HTTPResponder {
     let faults: Faults
     let journal: RequestJournal
     let apple: AppleEndpoints
+    let storage: StorageEndpoints
     let control: ControlEndpoints
 
     func respond(to request: Request, context: SandboxContext) async throws -> Response {
@@ -71,12 +72,16 @@ struct SandboxResponder: HTTPResponder {
     private func subject(of route: Route, _ request: ReceivedRequest) -> String? {
         switch route {
         case .appleToken, .appleRevoke, .appleMigration: (try? FormBody(request.body))?["client_id"]
+        case .storage(let route): route.bucket
         default: nil
         }
     }
 
     private func serve(_ route: Route, _ request: ReceivedRequest, carryOut: Bool) async throws -> Reply {
-        try apple.answer(route, request, carryOut: carryOut)
+        if case .storage(let route) = route {
+            return try await storage.answer(route, request, carryOut: carryOut)
+        }
+        return try apple.answer(route, request, carryOut: carryOut)
     }
 
     // MARK: Faults

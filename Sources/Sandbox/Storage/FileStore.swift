@@ -1,0 +1,94 @@
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The bytes of objects on disk: `folder/bucket/key/version`, each segment escaped.
+struct FileStore: Sendable {
+    let folder: String
+    /// Shared by all copies: whether the backend that holds the bytes is out of order.
+    private let breakage = Breakage()
+
+    private final class Breakage: Sendable {
+        let isBroken = Mutex(false)
+    }
+
+    init(folder: String) {
+        self.folder = folder
+    }
+
+    func setBroken(_ isBroken: Bool) {
+        breakage.isBroken.withLock { $0 = isBroken }
+    }
+
+    func write(_ bytes: [UInt8], bucket: String, key: String, version: String) throws {
+        try checkOrder()
+        let place = self.place(bucket: bucket, key: key)
+        let data = Data(bytes)
+        // A delete beside us may take the empty folder away between the two calls.
+        for attempt in 1...3 {
+            do {
+                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+                try data.write(to: URL(filePath: place + "/" + version))
+                return
+            } catch  where attempt < 3 {
+                continue
+            }
+        }
+    }
+
+    func read(bucket: String, key: String, version: String) throws -> [UInt8] {
+        try checkOrder()
+        return Array(try Data(contentsOf: URL(filePath: place(bucket: bucket, key: key) + "/" + version)))
+    }
+
+    /// Removes the bytes of one version, and the folders that this leaves empty; missing bytes are no error.
+    func remove(bucket: String, key: String, version: String) throws {
+        try checkOrder()
+        var place = self.place(bucket: bucket, key: key)
+        let file = place + "/" + version
+        guard FileManager.default.fileExists(atPath: file) else { return }
+        try FileManager.default.removeItem(atPath: file)
+        let root = folder + "/" + escaped(bucket)
+        while place.count > root.count, rmdirIfEmpty(place) {
+            place = String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)])
+        }
+    }
+
+    /// The paths of all files of a bucket, below the bucket's folder.
+    func files(bucket: String) -> [String] {
+        let root = folder + "/" + escaped(bucket)
+        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: root)) ?? []
+        return paths.filter { path in
+            var isFolder = false
+            return FileManager.default.fileExists(atPath: root + "/" + path, isDirectory: &isFolder) && !isFolder
+        }
+    }
+
+    private func rmdirIfEmpty(_ path: String) -> Bool {
+        guard (try? FileManager.default.contentsOfDirectory(atPath: path))?.isEmpty == true else { return false }
+        return (try? FileManager.default.removeItem(atPath: path)) != nil
+    }
+
+    private func checkOrder() throws {
+        if breakage.isBroken.withLock({ $0 }) { throw StorageFailure.backend }
+    }
+
+    private func place(bucket: String, key: String) -> String {
+        let segments = key.split(separator: "/", omittingEmptySubsequences: false).map { escaped(String($0)) }
+        return ([folder, escaped(bucket)] + segments).joined(separator: "/")
+    }
+
+    /// A segment that no file system takes for anything but a name.
+    private func escaped(_ segment: String) -> String {
+        switch segment {
+        case "": "%"
+        case ".": "%2E"
+        case "..": "%2E%2E"
+        default: PercentCoding.encode(segment)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import Hummingbird
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension StorageOperations {
+    /// Uploads: a row in the caller's name, then the bytes, then the commit.
+    func upload(
+        _ bucket: String,
+        _ key: String,
+        _ upload: UploadBody,
+        replaces: Bool,
+        as caller: StorageCaller,
+        carryOut: Bool
+    ) async throws -> Reply {
+        guard Self.isValid(key) else { throw StorageFailure.invalidKey(key) }
+        try await checkLimits(bucket, upload)
+        let version = UUID().uuidString.lowercased()
+        let metadata = JSON(ObjectMetadata(upload))
+        let owner = caller.subject
+        // The deprecated column is a uuid: left empty for subjects that are none.
+        let ownerID = owner.flatMap { UUID(uuidString: $0) }
+        let (id, previous) = try await scope.run(as: caller, operation: operation) { connection in
+            let previous = try connection.first(
+                """
+                select o.version
+                from storage.objects as o
+                where o.bucket_id = \(bucket)
+                  and o.name = \(key)
+                for update
+                """,
+                as: String?.self
+            )
+            let id: UUID
+            if previous != nil, replaces || upload.upserts {
+                id = try connection.one(
+                    """
+                    update storage.objects as o
+                    set version = \(version),
+                        metadata = \(metadata),
+                        owner = \(ownerID),
+                        owner_id = \(owner)
+                    where o.bucket_id = \(bucket)
+                      and o.name = \(key)
+                    returning o.id
+                    """,
+                    as: UUID.self
+                )
+            } else if replaces {
+                throw StorageFailure.noSuchKey
+            } else {
+                id = try connection.one(
+                    """
+                    insert into storage.objects (bucket_id, name, owner, owner_id, version, metadata)
+                    values (\(bucket), \(key), \(ownerID), \(owner), \(version), \(metadata))
+                    returning id
+                    """,
+                    as: UUID.self
+                )
+            }
+            guard carryOut else { throw Pretended(reply: try Self.uploaded(bucket, key, id)) }
+            try files.write(upload.bytes, bucket: bucket, key: key, version: version)
+            return (id, previous ?? nil)
+        }
+        if let previous { try? files.remove(bucket: bucket, key: key, version: previous) }
+        return try Self.uploaded(bucket, key, id)
+    }
+
+    func download(bucket: String, key: String, as caller: StorageCaller) async throws -> Reply {
+        let found = try await scope.run(as: caller, operation: operation) { connection in
+            try Self.find(bucket, key, on: connection)
+        }
+        return try read(bucket, key, found)
+    }
+
+    /// Downloads of public buckets need no key and ask no policy.
+    func downloadPublic(bucket: String, key: String) async throws -> Reply {
+        let found = try await scope.runAsServer { connection in
+            let isPublic = try connection.first(
+                "select b.public from storage.buckets as b where b.id = \(bucket)",
+                as: Bool?.self
+            )
+            guard isPublic == true else { throw StorageFailure.noSuchBucket }
+            return try Self.find(bucket, key, on: connection)
+        }
+        return try read(bucket, key, found)
+    }
+
+    private static func find(
+        _ bucket: String,
+        _ key: String,
+        on connection: isolated Connection
+    ) throws -> (version: String?, mediaType: String?)? {
+        try connection.first(
+            """
+            select o.version, o.metadata ->> 'mimetype'
+            from storage.objects as o
+            where o.bucket_id = \(bucket)
+              and o.name = \(key)
+            """,
+            as: (String?, String?).self
+        )
+    }
+
+    private func read(_ bucket: String, _ key: String, _ found: (version: String?, mediaType: String?)?) throws -> Reply
+    {
+        guard let found, let version = found.version else { throw StorageFailure.noSuchKey }
+        guard let bytes = try? files.read(bucket: bucket, key: key, version: version) else {
+            throw StorageFailure.noSuchKey
+        }
+        return Reply(status: 200, contentType: found.mediaType ?? "application/octet-stream", body: bytes)
+    }
+
+    /// The bucket's own limits, looked up past row-level security as the server does.
+    private func checkLimits(_ bucket: String, _ upload: UploadBody) async throws {
+        let limits = try await scope.runAsServer { connection in
+            try connection.first(
+                "select b.file_size_limit, b.allowed_mime_types from storage.buckets as b where b.id = \(bucket)",
+                as: (Int64?, [String]?).self
+            )
+        }
+        guard let (largest, types) = limits else { throw StorageFailure.noSuchBucket }
+        if let largest, upload.bytes.count > largest { throw StorageFailure.tooLarge }
+        if let types, !types.isEmpty {
+            let family = upload.mediaType.split(separator: "/").first.map { $0 + "/*" } ?? "*"
+            guard types.contains(upload.mediaType) || types.contains(family) || types.contains("*/*") else {
+                throw StorageFailure.mimeType(upload.mediaType)
+            }
+        }
+    }
+
+    private static func uploaded(_ bucket: String, _ key: String, _ id: UUID) throws -> Reply {
+        struct Body: Encodable {
+            let id: String
+            let key: String
+
+            enum CodingKeys: String, CodingKey {
+                case id = "Id"
+                case key = "Key"
+            }
+        }
+        return try .json(Body(id: id.uuidString.lowercased(), key: "\(bucket)/\(key)"))
+    }
+
+    /// The characters that the server takes in a new key.
+    private static func isValid(_ key: String) -> Bool {
+        let punctuation = Set("_/!-.*'() &$@=;:+,?")
+        return !key.isEmpty && key.utf8.count <= 1024
+            && key.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || punctuation.contains($0)) }
+    }
+}
+
+/// What the server notes of an object's bytes.
+private struct ObjectMetadata: Codable, Sendable {
+    let eTag: String
+    let size: Int
+    let mimetype: String
+    let cacheControl: String
+    let lastModified: String
+    let contentLength: Int
+    let httpStatusCode: Int
+
+    init(_ upload: UploadBody) {
+        eTag = "\"\(RandomText.hex(length: 32))\""
+        size = upload.bytes.count
+        mimetype = upload.mediaType
+        cacheControl = "max-age=\(upload.cacheSeconds)"
+        lastModified = Date().formatted(.iso8601)
+        contentLength = upload.bytes.count
+        httpStatusCode = 200
+    }
+}
