@@ -1,0 +1,45 @@
+/// Where claims may begin, per lane and priority, so that they do not walk over the dead rows of jobs taken long ago.
+///
+/// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the index
+/// walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it was handed
+/// back); a claim without bounds, due once per ``fullScanInterval``, finds it.
+struct ClaimBounds: Sendable {
+    struct Key: Hashable, Sendable {
+        let lane: Lane.Name
+        let priority: Int16
+    }
+
+    let fullScanInterval: Duration
+    private var bounds: [Key: Int64] = [:]
+    private var lastFullScan: ContinuousClock.Instant?
+
+    init(fullScanInterval: Duration = .seconds(1)) {
+        self.fullScanInterval = fullScanInterval
+    }
+
+    /// The bounds to claim from, in microseconds since 1970; nil when a claim without bounds is due.
+    ///
+    /// Bounds only serve a worker that is behind: one whose last claim found nothing looks at everything.
+    mutating func bounds(now: ContinuousClock.Instant) -> [Key: Int64]? {
+        guard let lastFullScan, now - lastFullScan < fullScanInterval, !bounds.isEmpty else { return nil }
+        return bounds
+    }
+
+    /// Takes note of a claim: its jobs, whether it was full, and whether it had bounds.
+    mutating func claimed(_ jobs: [ClaimedJob], isFull: Bool, wasBounded: Bool, now: ContinuousClock.Instant) {
+        if !wasBounded {
+            lastFullScan = now
+            bounds = [:]
+        }
+        // Short: look at everything next time. A bounded claim that found nothing may have passed over what lies below.
+        guard isFull else {
+            bounds = [:]
+            lastFullScan = nil
+            return
+        }
+        for job in jobs {
+            let key = Key(lane: Lane.Name(queue: job.queue, kind: job.kind), priority: job.priority)
+            bounds[key] = max(bounds[key] ?? .min, job.readyAt)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// A job as a claim returned it.
+struct ClaimedJob: Sendable, Hashable {
+    let id: Int64
+    let lease: Int64
+    let queue: String
+    let kind: String
+    let attempt: Int16
+    let crashes: Int16
+    let maxAttempts: Int16?
+    let argumentsVersion: Int16
+    let priority: Int16
+    /// Microseconds since 1970 at which it became ready, by the server's clock: where the next claim of its lane may begin.
+    let readyAt: Int64
+    /// Microseconds it waited since then.
+    let waited: Int64
+    /// Whether it was to be cancelled while another worker held it.
+    let isCancelled: Bool
+    let arguments: String
+}
+
+/// Jobs of one kind in one queue, which a worker takes from.
+struct Lane: Sendable, Hashable {
+    let queue: String
+    let kind: String
+    /// How long an attempt may take.
+    let timeout: Duration
+
+    /// The lane without the time limit, as a key.
+    struct Name: Hashable, Sendable {
+        let queue: String
+        let kind: String
+    }
+
+    var name: Name { Name(queue: queue, kind: kind) }
+}

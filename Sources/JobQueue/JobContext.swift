@@ -1,0 +1,108 @@
+package import Logging
+package import Postgres
+
+/// What a handler knows of the job it runs, and may do with it.
+///
+/// A handler may be stopped at any await by cancellation. Writes to Postgres are safe against a lost lease when they begin with
+/// ``fence(on:)`` in their transaction. Calls to other systems cannot be fenced: begin each with ``requireLease(outlasting:)``.
+package struct JobContext: Sendable {
+    let running: RunningJob
+    let queue: JobQueue
+    let trust: @Sendable () -> ContinuousClock.Instant
+
+    /// The worker's connections.
+    ///
+    /// A handler that holds one must not ask for a second.
+    package let pool: Pool
+
+    /// Names job, kind and attempt on every line.
+    package let logger: Logger
+
+    /// The job's id.
+    package var id: Int64 { running.job.id }
+
+    /// The job's kind.
+    package var kind: String { running.job.kind }
+
+    /// The attempt, from 1.
+    ///
+    /// Attempts that a shutdown or the death of a process ended are not counted.
+    package var attempt: Int { Int(running.job.attempt) }
+
+    /// How often a process died while it ran this job.
+    package var crashes: Int { Int(running.job.crashes) }
+
+    /// When the attempt is over.
+    package var deadline: ContinuousClock.Instant { running.deadline }
+
+    /// Until when nobody else can be given the job; each heartbeat moves it on.
+    package var leaseExpires: ContinuousClock.Instant { min(trust(), running.deadline) }
+
+    /// Whether an operator asked for the job to be cancelled; its task is cancelled then too.
+    package var isCancelRequested: Bool { running.stopReason == .cancelRequested }
+
+    /// Checks that nobody else can have the job before `duration` from now, by a clock that counts suspension.
+    ///
+    /// - Throws: ``JobQueueError`` `leaseTooShort`, which a handler lets through: the job runs again soon, its attempt not
+    ///   counted; `leaseLost` when it is lost already.
+    package func requireLease(outlasting duration: Duration) throws {
+        guard running.stopReason != .leaseLost else {
+            throw JobQueueError(.leaseLost, "the lease of job \(id) is lost")
+        }
+        guard ContinuousClock.now.advanced(by: duration) < leaseExpires else {
+            throw JobQueueError(.leaseTooShort, "the lease of job \(id) ends before a call of \(duration) would")
+        }
+    }
+
+    /// Locks the job's row for the rest of the transaction, if the lease still holds: nobody can take the job away before
+    /// the transaction ends.
+    ///
+    /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
+    package func fence(on connection: isolated Connection) throws {
+        try queue.fence(id: id, lease: running.job.lease, on: connection)
+    }
+
+    /// Ends the job as completed in the handler's own transaction: its effects and its end happen both or neither.
+    ///
+    /// Return ``JobOutcome/completedInTransaction`` after the commit.
+    ///
+    /// - Throws: ``JobQueueError`` `leaseLost`, and the transaction must not commit; ``PostgresError``.
+    package func complete(output: JobDocument? = nil, on connection: isolated Connection) throws {
+        let lease = running.job.lease
+        let ending = JobQueue.Ending(
+            outcome: .completed,
+            ids: [id],
+            leases: [lease],
+            outputs: output.map { "{\"\(lease)\":\($0.json)}" }
+        )
+        guard try queue.finish(ending, on: connection).contains(lease) else {
+            throw JobQueueError(.leaseLost, "job \(id) is no longer held under lease \(lease)")
+        }
+    }
+
+    /// Stores how far the job is, for people to see.
+    ///
+    /// - Throws: ``JobQueueError`` `leaseLost`, or naming `progress` when it is longer than 16 kB; ``PostgresError``.
+    package func setProgress(_ progress: some Encodable & Sendable) async throws {
+        let document = try JobDocument(encoding: progress, field: "progress", limit: JobField.progressLimit)
+        try await pool.withConnection { connection in
+            try setProgress(document, on: connection)
+        }
+    }
+
+    /// Stores how far the job is, in a transaction of the handler's.
+    ///
+    /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
+    package func setProgress(_ progress: JobDocument, on connection: isolated Connection) throws {
+        let isHeld = try connection.execute(
+            """
+            update \(queue.tables.jobs)
+            set progress = \(progress.json)::jsonb
+            where id = \(id)
+            and lease = \(running.job.lease)
+            and state = 'running'
+            """
+        )
+        guard isHeld == 1 else { throw JobQueueError(.leaseLost, "job \(id) is no longer held") }
+    }
+}

@@ -1,0 +1,158 @@
+import Postgres
+
+extension JobQueue {
+    /// What a claim needs to know besides the lanes.
+    struct ClaimRequest: Sendable {
+        let worker: Int64
+        var limit: Int
+        /// Only jobs under which a process died, or only others.
+        var suspects = false
+        /// Where to begin, in microseconds since 1970; nil to look at everything.
+        var bounds: [ClaimBounds.Key: Int64]?
+    }
+
+    /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under new leases.
+    ///
+    /// Lanes of paused and of rate-limited queues are left out, whatever the caller thought of them.
+    func claim(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> [ClaimedJob] {
+        guard !lanes.isEmpty, request.limit > 0 else { return [] }
+        return try connection.query(claimStatement(lanes, request), as: ClaimRow.self).map(ClaimedJob.init(row:))
+    }
+
+    typealias ClaimRow = (
+        Int64, Int64, String, String, Int16, Int16, Int16?, Int16, Int16, Int64, Int64, Bool, String
+    )
+
+    func claimStatement(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
+        """
+        with picked as materialized (
+        \(picked(lanes, request))
+        )
+        \(take("array(select id from picked)", lanes, worker: request.worker))
+        """
+    }
+
+    /// Locks the best jobs of the lanes.
+    ///
+    /// The caller makes a materialised CTE of it: inlined, a sub-select with a limit may be run again for each row of
+    /// an outer loop, and take more than its limit.
+    func picked(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
+        let crashed: Statement = request.suspects ? "j.crashes > 0" : "j.crashes = 0"
+        // Every condition of a partial index is spelled as in its definition, or the planner does not see that it serves.
+        guard let bounds = request.bounds, !bounds.isEmpty else {
+            return """
+                select picked.id
+                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind),
+                lateral (
+                    select j.id, j.priority, j.run_at
+                    from \(tables.jobs) j
+                    where j.state = 'available'
+                    and \(crashed)
+                    and j.queue = lane.queue
+                    and j.kind = lane.kind
+                    order by j.priority, j.run_at, j.id
+                    limit \(request.limit)
+                    for update skip locked
+                ) picked
+                where \(laneIsOpen)
+                order by picked.priority, picked.run_at, picked.id
+                limit \(request.limit)
+                """
+        }
+        // One probe per lane and priority, each from its own bound: an urgent job is found though less urgent ones are behind.
+        var queues: [String] = []
+        var kinds: [String] = []
+        var priorities: [Int16] = []
+        var from: [Int64] = []
+        for lane in lanes {
+            for priority in Int16(0)...9 {
+                queues.append(lane.queue)
+                kinds.append(lane.kind)
+                priorities.append(priority)
+                from.append(bounds[ClaimBounds.Key(lane: lane.name, priority: priority)] ?? 0)
+            }
+        }
+        return """
+            select picked.id
+            from unnest(\(queues)::text[], \(kinds)::text[], \(priorities)::smallint[], \(from)::bigint[])
+                as lane(queue, kind, priority, floor),
+            lateral (
+                select j.id, j.priority, j.run_at
+                from \(tables.jobs) j
+                where j.state = 'available'
+                and \(crashed)
+                and j.queue = lane.queue
+                and j.kind = lane.kind
+                and j.priority = lane.priority
+                and j.run_at >= 'epoch'::timestamptz + lane.floor * interval '1 microsecond'
+                order by j.priority, j.run_at, j.id
+                limit \(request.limit)
+                for update skip locked
+            ) picked
+            where \(laneIsOpen)
+            order by picked.priority, picked.run_at, picked.id
+            limit \(request.limit)
+            """
+    }
+
+    private var laneIsOpen: Statement {
+        """
+        not exists (
+            select
+            from \(tables.queues) q
+            where q.name = lane.queue
+            and (q.paused_at is not null or q.rate_limit is not null)
+        )
+        """
+    }
+
+    /// Makes locked jobs running ones.
+    ///
+    /// `ids` is an array and not a join: the plan of a join flips to a scan of the whole table when statistics were
+    /// taken while it was empty.
+    func take(_ ids: Statement, _ lanes: [Lane], worker: Int64) -> Statement {
+        let seconds = lanes.map(\.timeout.seconds)
+        // All kinds of a worker often have one time limit; a search per job is for the others.
+        let timeout: Statement =
+            if let only = seconds.first, seconds.allSatisfy({ $0 == only }) {
+                "\(only)::double precision"
+            } else {
+                "(\(seconds)::double precision[])[array_position(\(lanes.map(\.kind))::text[], kind::text)]"
+            }
+        return """
+            update \(tables.jobs)
+            set state = 'running',
+                worker = \(worker),
+                lease = \(tables.nextLease),
+                attempt = attempt + 1,
+                claimed_at = statement_timestamp(),
+                deadline_at = statement_timestamp() + \(timeout) * interval '1 second'
+            where id = any(\(ids))
+            returning id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority,
+                (extract(epoch from run_at) * 1000000)::bigint,
+                greatest(0, (extract(epoch from statement_timestamp() - run_at) * 1000000)::bigint),
+                cancel_requested_at is not null,
+                args::text
+            """
+    }
+}
+
+extension ClaimedJob {
+    init(row: JobQueue.ClaimRow) {
+        self.init(
+            id: row.0,
+            lease: row.1,
+            queue: row.2,
+            kind: row.3,
+            attempt: row.4,
+            crashes: row.5,
+            maxAttempts: row.6,
+            argumentsVersion: row.7,
+            priority: row.8,
+            readyAt: row.9,
+            waited: row.10,
+            isCancelled: row.11,
+            arguments: row.12
+        )
+    }
+}

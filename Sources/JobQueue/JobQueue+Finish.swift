@@ -1,0 +1,181 @@
+import Postgres
+
+extension JobQueue {
+    /// Ended jobs of one outcome, to be moved to the history in one statement.
+    struct Ending: Sendable {
+        enum Outcome: String, Sendable {
+            case completed, cancelled, discarded
+        }
+
+        let outcome: Outcome
+        var ids: [Int64] = []
+        var leases: [Int64] = []
+        /// By lease, as the text of one JSON object.
+        var outputs: String?
+        var reasons: String?
+        /// The last failure of each job, by lease.
+        var failures: String?
+    }
+
+    /// Moves jobs to the history, each only if it is still held under its lease.
+    ///
+    /// Returns the leases that were.
+    func finish(_ ending: Ending, on connection: isolated Connection) throws -> Set<Int64> {
+        guard !ending.ids.isEmpty else { return [] }
+        return Set(try connection.query("\(finishStatement(ending)) returning lease", as: Int64.self))
+    }
+
+    /// A lease number belongs to one claim of one job, so that two arrays say what an array of pairs would; the server looks
+    /// for a number in an array by hash.
+    func finishStatement(_ ending: Ending) -> Statement {
+        """
+        with ended as (
+            delete from \(tables.jobs)
+            where id = any(\(ending.ids)::bigint[])
+            and lease = any(\(ending.leases)::bigint[])
+            and state = 'running'
+            returning *
+        )
+        insert into \(tables.history) (
+            id, lease, worker, run_at, created_at, claimed_at, outcome, priority, attempt, crashes, max_attempts,
+            args_version, queue, kind, unique_key, limit_key, reason, args, output, errors
+        )
+        select
+            id, lease, worker, run_at, created_at, claimed_at,
+            \(ending.outcome.rawValue)::\(tables.schema).job_end,
+            priority, attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
+            \(byLease(ending.reasons, text: true)), args, \(byLease(ending.outputs, text: false)),
+            \(errors(ending.failures))
+        from ended
+        """
+    }
+
+    private func byLease(_ object: String?, text: Bool) -> Statement {
+        guard let object else { return "null" }
+        return text ? "\(object)::jsonb ->> lease::text" : "\(object)::jsonb -> lease::text"
+    }
+
+    /// The stored errors with the newest one added, the last ten.
+    private func errors(_ failures: String?) -> Statement {
+        guard let failures else { return "errors" }
+        return Self.appended("\(failures)::jsonb -> lease::text")
+    }
+
+    static func appended(_ entry: Statement) -> Statement {
+        """
+        (
+            select jsonb_agg(entry order by n)
+            from (
+                select entry, n
+                from jsonb_array_elements(
+                    coalesce(errors, '[]') || coalesce(jsonb_build_array(\(entry)), '[]')
+                ) with ordinality as kept(entry, n)
+                order by n desc
+                limit 10
+            ) as newest
+        )
+        """
+    }
+
+    /// How a held job goes on when it does not end.
+    struct Return: Sendable {
+        let id: Int64
+        let lease: Int64
+        /// How long to wait; nil to be available at once.
+        let wait: Duration?
+        /// Whether the attempt does not count.
+        let givesAttemptBack: Bool
+        /// What failed, as a JSON object, or nil.
+        let failure: String?
+        /// Whether the usual attempts are used up.
+        let isExhausted: Bool
+        /// A crash count to go on with, or nil to leave it.
+        var crashes: Int16?
+    }
+
+    /// Gives a job back under its lease.
+    ///
+    /// False when the lease is lost, or when the job is to be cancelled instead.
+    func giveBack(_ job: Return, on connection: isolated Connection) throws -> Bool {
+        let state: Statement = job.wait == nil ? "'available'" : "'scheduled'"
+        let errors: Statement = job.failure.map { Self.appended("\($0)::jsonb") } ?? "errors"
+        return try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = \(state),
+                worker = null,
+                lease = \(tables.nextLease),
+                deadline_at = null,
+                run_at = clock_timestamp() + \((job.wait ?? .zero).seconds)::double precision * interval '1 second',
+                attempt = \(job.givesAttemptBack ? "greatest(0, attempt - 1)" : "attempt" as Statement),
+                crashes = coalesce(\(job.crashes)::smallint, crashes),
+                exhausted_at = \(job.isExhausted ? "coalesce(exhausted_at, clock_timestamp())" : "exhausted_at" as Statement),
+                errors = \(errors)
+            where id = \(job.id)
+            and lease = \(job.lease)
+            and state = 'running'
+            and cancel_requested_at is null
+            """
+        ) == 1
+    }
+
+    /// Hands jobs back as if they had never been claimed: at the end of a worker, or when a claim came too late.
+    @discardableResult
+    func release(ids: [Int64], leases: [Int64], on connection: isolated Connection) throws -> Int {
+        guard !ids.isEmpty else { return 0 }
+        return try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'available',
+                worker = null,
+                lease = \(tables.nextLease),
+                deadline_at = null,
+                attempt = greatest(0, attempt - 1)
+            where id = any(\(ids)::bigint[])
+            and lease = any(\(leases)::bigint[])
+            and state = 'running'
+            """
+        )
+    }
+
+    /// Sets a job aside until somebody, or another release, deals with it.
+    ///
+    /// Its attempt is given back.
+    func park(
+        id: Int64,
+        lease: Int64,
+        for reason: String,
+        failure: String,
+        on connection: isolated Connection
+    ) throws -> Bool {
+        try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'parked',
+                parked_for = \(reason),
+                worker = null,
+                lease = \(tables.nextLease),
+                deadline_at = null,
+                attempt = greatest(0, attempt - 1),
+                errors = \(Self.appended("\(failure)::jsonb"))
+            where id = \(id)
+            and lease = \(lease)
+            and state = 'running'
+            """
+        ) == 1
+    }
+
+    /// Takes the job's row for as long as the transaction lasts, if the lease still holds.
+    ///
+    /// Nobody can take the job away in between; a test without the lock would let a write land after the job was given
+    /// to somebody else.
+    func fence(id: Int64, lease: Int64, on connection: isolated Connection) throws {
+        let held = try connection.first(
+            "select true from \(tables.jobs) where id = \(id) and lease = \(lease) and state = 'running' for share",
+            as: Bool.self
+        )
+        guard held == true else {
+            throw JobQueueError(.leaseLost, "job \(id) is no longer held under lease \(lease)")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Postgres
+
+extension JobQueue {
+    /// What a worker says of itself when it begins.
+    struct Registration: Sendable {
+        let name: String
+        let version: String
+        let slots: Int
+        let lanes: [Lane]
+        let limits: [KindLimit]
+        let lifetime: Duration
+    }
+
+    struct KindLimit: Sendable, Hashable {
+        let kind: String
+        let running: Int?
+        let runningPerKey: Int?
+    }
+
+    /// Adds a worker and brings the limits of its kinds to what its code says.
+    ///
+    /// Returns its id.
+    func register(_ worker: Registration, on connection: isolated Connection) throws -> Int64 {
+        try connection.execute(
+            """
+            insert into \(tables.limits) as l (kind, max_running, max_running_per_key)
+            select *
+            from unnest(
+                \(worker.limits.map(\.kind))::text[],
+                \(worker.limits.map { $0.running.map(Int32.init) })::int[],
+                \(worker.limits.map { $0.runningPerKey.map(Int32.init) })::int[]
+            ) as given(kind, running, running_per_key)
+            order by kind
+            on conflict (kind) do update
+            set max_running = excluded.max_running,
+                max_running_per_key = excluded.max_running_per_key,
+                updated_at = clock_timestamp()
+            where (l.max_running, l.max_running_per_key)
+                is distinct from (excluded.max_running, excluded.max_running_per_key)
+            """
+        )
+        return try connection.one(
+            """
+            insert into \(tables.workers) (name, version, slots, queues, kinds, expires_at)
+            values (
+                \(worker.name), \(worker.version), \(worker.slots),
+                \(Set(worker.lanes.map(\.queue)).sorted()), \(Set(worker.lanes.map(\.kind)).sorted()),
+                clock_timestamp() + \(worker.lifetime.seconds)::double precision * interval '1 second'
+            )
+            returning id
+            """,
+            as: Int64.self
+        )
+    }
+
+    /// What a worker tells with each heartbeat.
+    struct Beat: Sendable {
+        let worker: Int64
+        let lifetime: Duration
+        let ids: [Int64]
+        let leases: [Int64]
+        let isStopping: Bool
+        /// Jobs claimed before this instant by the server's clock (microseconds since 1970) and not among `leases` are ones whose
+        /// claim never reached the worker; nil while that cannot be said.
+        let releasesBefore: Int64?
+    }
+
+    /// What the table says to a heartbeat.
+    struct BeatAnswer: Sendable {
+        /// False when the worker was taken for lost: it holds nothing any more.
+        var isKnown: Bool
+        /// The leases that still hold.
+        var held: Set<Int64>
+        /// Those of them that are to be cancelled.
+        var cancelled: Set<Int64>
+        /// How many jobs were released that the worker did not know of.
+        var released: Int
+        /// The server's time, in microseconds since 1970.
+        var serverTime: Int64
+        /// Queues with a rate limit.
+        var ratedQueues: Set<String>
+    }
+
+    /// Says that the worker lives, learns which of its leases hold, and lets go of jobs it does not know it has.
+    func beat(_ beat: Beat, on connection: isolated Connection) throws -> BeatAnswer {
+        let serverTime = try connection.first(
+            """
+            update \(tables.workers)
+            set beat_at = clock_timestamp(),
+                expires_at = clock_timestamp() + \(beat.lifetime.seconds)::double precision * interval '1 second',
+                running = \(beat.leases.count),
+                stopping_at = case when \(beat.isStopping) then coalesce(stopping_at, clock_timestamp()) end
+            where id = \(beat.worker)
+            and stopped_at is null
+            returning (extract(epoch from clock_timestamp()) * 1000000)::bigint
+            """,
+            as: Int64.self
+        )
+        let rated = try connection.query(
+            "select name from \(tables.queues) where rate_limit is not null",
+            as: String.self
+        )
+        guard let serverTime else {
+            return BeatAnswer(
+                isKnown: false,
+                held: [],
+                cancelled: [],
+                released: 0,
+                serverTime: 0,
+                ratedQueues: Set(rated)
+            )
+        }
+        let held = try connection.query(
+            """
+            select lease, cancel_requested_at is not null
+            from \(tables.jobs)
+            where id = any(\(beat.ids)::bigint[])
+            and lease = any(\(beat.leases)::bigint[])
+            and state = 'running'
+            """,
+            as: (Int64, Bool).self
+        )
+        var released = 0
+        if let before = beat.releasesBefore {
+            released = try connection.execute(
+                """
+                update \(tables.jobs)
+                set state = 'available',
+                    worker = null,
+                    lease = \(tables.nextLease),
+                    deadline_at = null,
+                    attempt = greatest(0, attempt - 1)
+                where id = any(array(
+                    select id
+                    from \(tables.jobs)
+                    where state = 'running'
+                    and worker = \(beat.worker)
+                    and lease <> all(\(beat.leases)::bigint[])
+                    and claimed_at < 'epoch'::timestamptz + \(before) * interval '1 microsecond'
+                    for update skip locked
+                ))
+                """
+            )
+        }
+        return BeatAnswer(
+            isKnown: true,
+            held: Set(held.map(\.0)),
+            cancelled: Set(held.lazy.filter(\.1).map(\.0)),
+            released: released,
+            serverTime: serverTime,
+            ratedQueues: Set(rated)
+        )
+    }
+
+    /// Says goodbye.
+    ///
+    /// What the worker still holds goes back without an attempt used.
+    func deregister(worker: Int64, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'available',
+                worker = null,
+                lease = \(tables.nextLease),
+                deadline_at = null,
+                attempt = greatest(0, attempt - 1)
+            where state = 'running'
+            and worker = \(worker)
+            """
+        )
+        try connection.execute(
+            """
+            update \(tables.workers)
+            set stopped_at = clock_timestamp(), stop_reason = 'shutdown', running = 0
+            where id = \(worker)
+            and stopped_at is null
+            """
+        )
+    }
+}

@@ -1,0 +1,202 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+extension JobQueue {
+    /// Lists jobs, unfinished ones in the order in which they come to run, finished ones newest first.
+    ///
+    /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
+    package func list(_ filter: JobFilter, on connection: isolated Connection) throws -> [JobRecord] {
+        try filter.check()
+        let common: Statement = """
+            (\(filter.queue)::text is null or j.queue = \(filter.queue))
+            and (\(filter.kind)::text is null or j.kind = \(filter.kind))
+            """
+        if filter.isEnded {
+            return try records(
+                """
+                \(endedColumns)
+                where outcome = \(filter.state)::text::\(tables.schema).job_end
+                and \(common)
+                order by j.finished_at desc
+                limit \(filter.limit)
+                """,
+                on: connection
+            )
+        }
+        return try records(
+            """
+            \(liveColumns)
+            where (\(filter.state)::text is null or j.state = \(filter.state)::text::\(tables.schema).job_state)
+            and (not \(filter.isExhausted) or j.exhausted_at is not null)
+            and \(common)
+            order by j.state = 'running' desc, j.state, j.priority, j.run_at, j.id
+            limit \(filter.limit)
+            """,
+            on: connection
+        )
+    }
+
+    /// What changed after an instant: jobs that ended, and those that run or wait now.
+    ///
+    /// For following along.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func changes(since instant: Date, limit: Int = 200, on connection: isolated Connection) throws
+        -> [JobRecord]
+    {
+        let ended = try records(
+            """
+            \(endedColumns)
+            where j.finished_at > \(instant)
+            order by j.finished_at desc
+            limit \(limit)
+            """,
+            on: connection
+        )
+        let live = try records(
+            """
+            \(liveColumns)
+            where greatest(j.created_at, j.claimed_at) > \(instant)
+            order by greatest(j.created_at, j.claimed_at) desc
+            limit \(limit)
+            """,
+            on: connection
+        )
+        return (ended + live).sorted {
+            ($0.finishedAt ?? $0.claimedAt ?? $0.createdAt) < ($1.finishedAt ?? $1.claimedAt ?? $1.createdAt)
+        }
+    }
+
+    /// Everything about one job; nil when there is none of the id, or it is beyond retention.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func show(_ id: Int64, on connection: isolated Connection) throws -> JobDetails? {
+        if let record = try records("\(liveColumns) where j.id = \(id)", on: connection).first {
+            let row = try connection.first(
+                """
+                select args::text, args_version, progress::text, null::text, errors::text,
+                    cancel_requested_at is not null
+                from \(tables.jobs)
+                where id = \(id)
+                """,
+                as: (String, Int16, String?, String?, String?, Bool).self
+            )
+            if let row { return JobDetails(record: record, row: row) }
+        }
+        guard
+            let record = try records(
+                "\(endedColumns) where j.id = \(id) order by j.finished_at desc limit 1",
+                on: connection
+            ).first,
+            let row = try connection.first(
+                """
+                select args::text, args_version, null::text, output::text, errors::text, false
+                from \(tables.history)
+                where id = \(id)
+                order by finished_at desc
+                limit 1
+                """,
+                as: (String, Int16, String?, String?, String?, Bool).self
+            )
+        else { return nil }
+        return JobDetails(record: record, row: row)
+    }
+
+    /// The workers, those that are alive first.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func workers(on connection: isolated Connection) throws -> [WorkerRecord] {
+        try connection.query(
+            """
+            select w.id, w.name, w.version, s.status, w.started_at, w.beat_at, w.slots, w.running, w.queues, w.kinds
+            from \(tables.workers) w
+            join \(tables.schema).worker_status s using (id)
+            order by w.stopped_at desc nulls first, w.id
+            limit 1000
+            """,
+            as: (Int64, String, String, String, Date, Date, Int32, Int32, [String], [String]).self
+        )
+        .map {
+            WorkerRecord(
+                id: $0.0,
+                name: $0.1,
+                version: $0.2,
+                status: $0.3,
+                startedAt: $0.4,
+                beatAt: $0.5,
+                slots: $0.6,
+                running: $0.7,
+                queues: $0.8,
+                kinds: $0.9
+            )
+        }
+    }
+
+    private var liveColumns: Statement {
+        """
+        select j.id, j.state::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,
+            j.claimed_at, null::timestamptz, j.unique_key, j.limit_key, j.parked_for, j.exhausted_at, j.worker,
+            j.errors -> -1 ->> 'error'
+        from \(tables.jobs) j
+        """
+    }
+
+    private var endedColumns: Statement {
+        """
+        select j.id, j.outcome::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,
+            j.claimed_at, j.finished_at, j.unique_key, j.limit_key, j.reason, null::timestamptz, j.worker,
+            j.errors -> -1 ->> 'error'
+        from \(tables.history) j
+        """
+    }
+
+    private func records(_ statement: Statement, on connection: isolated Connection) throws -> [JobRecord] {
+        try connection.query(
+            statement,
+            as: (
+                Int64, String, String, String, Int16, Int16, Int16, Date, Date, Date?, Date?, String?, String?, String?,
+                Date?, Int64?, String?
+            ).self
+        )
+        .map {
+            JobRecord(
+                id: $0.0,
+                state: $0.1,
+                queue: $0.2,
+                kind: $0.3,
+                priority: $0.4,
+                attempt: $0.5,
+                crashes: $0.6,
+                createdAt: $0.7,
+                runAt: $0.8,
+                claimedAt: $0.9,
+                finishedAt: $0.10,
+                uniqueKey: $0.11,
+                limitKey: $0.12,
+                reason: $0.13,
+                exhaustedAt: $0.14,
+                worker: $0.15,
+                lastError: $0.16
+            )
+        }
+    }
+}
+
+extension JobDetails {
+    fileprivate init(record: JobRecord, row: (String, Int16, String?, String?, String?, Bool)) {
+        self.init(
+            record: record,
+            arguments: JobDocument(uncheckedJSON: row.0),
+            argumentsVersion: row.1,
+            progress: row.2.map(JobDocument.init(uncheckedJSON:)),
+            output: row.3.map(JobDocument.init(uncheckedJSON:)),
+            errors: row.4.map(JobDocument.init(uncheckedJSON:)),
+            isCancelRequested: row.5
+        )
+    }
+}

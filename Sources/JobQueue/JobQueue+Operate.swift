@@ -1,0 +1,232 @@
+package import Postgres
+
+extension JobQueue {
+    /// What became of a cancel.
+    package enum CancelResult: String, Sendable, Hashable, Codable {
+        /// It had not begun, and never will.
+        case cancelled
+        /// It runs; its handler is told to stop.
+        case requested
+        /// It had ended.
+        case finished
+        /// There is no such job.
+        case unknown
+    }
+
+    /// Cancels one job.
+    ///
+    /// One that runs is told to stop: its worker is woken after the caller's commit.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func cancel(_ id: Int64, reason: String, on connection: isolated Connection) throws -> CancelResult {
+        // Either of the two waits for the row's lock and looks at it again: a job claimed meanwhile falls to the second.
+        if try end(id, .cancelled, reason: reason, on: connection) { return .cancelled }
+        let asked = try connection.execute(
+            """
+            update \(tables.jobs)
+            set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp())
+            where id = \(id)
+            and state = 'running'
+            """
+        )
+        if asked == 1 {
+            try notify([JobTables.cancelNote], on: connection)
+            return .requested
+        }
+        // Released between the two statements.
+        if try end(id, .cancelled, reason: reason, on: connection) { return .cancelled }
+        return try hasEnded(id, on: connection) ? .finished : .unknown
+    }
+
+    /// Gives up one job that does not run.
+    ///
+    /// False when it runs, ended, or never was.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func discard(_ id: Int64, reason: String, on connection: isolated Connection) throws -> Bool {
+        try end(id, .discarded, reason: reason, on: connection)
+    }
+
+    /// Moves a job that does not run to the history.
+    private func end(
+        _ id: Int64,
+        _ outcome: Ending.Outcome,
+        reason: String,
+        on connection: isolated Connection
+    ) throws -> Bool {
+        try connection.execute(
+            """
+            with ended as (
+                delete from \(tables.jobs)
+                where id = \(id)
+                and state <> 'running'
+                returning *
+            )
+            insert into \(tables.history) (
+                id, lease, run_at, created_at, claimed_at, outcome, priority, attempt, crashes, max_attempts,
+                args_version, queue, kind, unique_key, limit_key, reason, args, errors
+            )
+            select id, lease, run_at, created_at, claimed_at, \(outcome.rawValue)::\(tables.schema).job_end, priority,
+                attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
+                \(Verdict.sanitized(reason)), args, errors
+            from ended
+            """
+        ) == 1
+    }
+
+    /// Makes a job run again now: a waiting or parked one at once and with its attempts anew, a discarded or cancelled
+    /// one by bringing it back from the history under its old id.
+    ///
+    /// Call ``wake(_:in:)`` after the commit.
+    ///
+    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or completed, `liveDuplicate` when its unique key is
+    ///   taken by a newer job; ``PostgresError``.
+    package func retry(_ id: Int64, on connection: isolated Connection) throws -> String {
+        let waiting = try connection.first(
+            """
+            update \(tables.jobs)
+            set state = 'available', parked_for = null, run_at = clock_timestamp(), attempt = 0, crashes = 0,
+                exhausted_at = null
+            where id = \(id)
+            and state <> 'running'
+            returning queue
+            """,
+            as: String.self
+        )
+        if let waiting { return waiting }
+        let revived = try connection.first(
+            """
+            with gone as (
+                delete from \(tables.history)
+                where id = \(id)
+                and outcome in ('discarded', 'cancelled')
+                and not exists (
+                    select
+                    from \(tables.jobs) live
+                    where live.unique_key = job_history.unique_key
+                    or live.id = job_history.id
+                )
+                returning *
+            )
+            insert into \(tables.jobs) (
+                id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key, args,
+                errors
+            )
+            select id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key,
+                args, errors
+            from gone
+            order by lease desc
+            limit 1
+            returning queue
+            """,
+            as: String.self
+        )
+        if let revived { return revived }
+        switch try show(id, on: connection)?.record.state {
+        case nil: throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
+        case "running": throw JobQueueError(.wrongState, "job \(id) is running")
+        case "completed": throw JobQueueError(.wrongState, "job \(id) has completed")
+        default: throw JobQueueError(.liveDuplicate, "another unfinished job has the unique key of job \(id)")
+        }
+    }
+
+    /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says.
+    ///
+    /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
+    package func retryable(_ filter: JobFilter, on connection: isolated Connection) throws -> [Int64] {
+        try list(filter, on: connection).filter { $0.state != "running" && $0.state != "completed" }.map(\.id)
+    }
+
+    private func hasEnded(_ id: Int64, on connection: isolated Connection) throws -> Bool {
+        try connection.one("select exists (select from \(tables.history) where id = \(id))", as: Bool.self)
+    }
+
+    /// Stops claims of a queue until ``resume(queue:on:)``.
+    ///
+    /// What runs goes on.
+    ///
+    /// - Throws: ``JobQueueError`` for a name out of form; ``PostgresError``.
+    package func pause(queue name: String, reason: String?, on connection: isolated Connection) throws {
+        try JobField.checkName(name, field: "queue")
+        try connection.execute(
+            """
+            insert into \(tables.queues) as q (name, paused_at, pause_reason)
+            values (\(name), clock_timestamp(), \(reason.map(Verdict.sanitized)))
+            on conflict (name) do update
+            set paused_at = coalesce(q.paused_at, excluded.paused_at),
+                pause_reason = excluded.pause_reason
+            """
+        )
+    }
+
+    /// Lets claims of a queue go on.
+    ///
+    /// False when it was not paused.
+    ///
+    /// - Throws: ``JobQueueError`` for a name out of form; ``PostgresError``.
+    package func resume(queue name: String, on connection: isolated Connection) throws -> Bool {
+        try JobField.checkName(name, field: "queue")
+        let resumed = try connection.execute(
+            """
+            update \(tables.queues)
+            set paused_at = null, pause_reason = null
+            where name = \(name)
+            and paused_at is not null
+            """
+        )
+        if resumed == 1 { try notify([name], on: connection) }
+        return resumed == 1
+    }
+
+    /// Limits the claims of a queue to `limit` per `period` over all workers; nil lifts the limit.
+    ///
+    /// Workers learn of a new limit with their next heartbeat; until then they leave the queue alone.
+    ///
+    /// - Throws: ``JobQueueError`` for a field out of form; ``PostgresError``.
+    package func limitRate(
+        queue name: String,
+        to limit: (count: Int, period: Duration)?,
+        on connection: isolated Connection
+    ) throws {
+        try JobField.checkName(name, field: "queue")
+        if let limit {
+            try JobField.checkRange(limit.count, 1...1_000_000, field: "rate")
+            try JobField.checkRange(limit.period, .seconds(1)...(.seconds(86_400)), field: "period")
+        }
+        let count = limit.map { Int32($0.count) }
+        try connection.execute(
+            """
+            insert into \(tables.queues) (name, rate_limit, rate_period, rate_tokens)
+            values (
+                \(name), \(count), \(limit?.period.seconds)::double precision * interval '1 second',
+                coalesce(\(count)::int, 0)
+            )
+            on conflict (name) do update
+            set rate_limit = excluded.rate_limit,
+                rate_period = excluded.rate_period,
+                rate_tokens = excluded.rate_tokens,
+                rate_counted_at = clock_timestamp()
+            """
+        )
+    }
+
+    /// Drops days of history that ended more than `age` ago.
+    ///
+    /// Returns the names of the partitions.
+    ///
+    /// - Throws: ``JobQueueError`` for an age out of bounds; ``PostgresError``, such as when another session is in the way.
+    package func prune(olderThan age: Duration, on connection: isolated Connection) async throws -> [String] {
+        try JobField.checkRange(age, .zero...(.seconds(3650 * 86_400)), field: "age")
+        return try await connection.transaction { connection in
+            try connection.execute("set local lock_timeout = '2s'")
+            return try connection.one(
+                """
+                select \(self.tables.schema).prune_job_history(
+                    now() - \(age.seconds)::double precision * interval '1 second', 10000
+                )
+                """,
+                as: [String].self
+            )
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Postgres
+
+extension JobQueue {
+    /// Reads the offsets of a zone from the server: half a year back and a year and a half ahead.
+    ///
+    /// - Throws: ``JobQueueError`` with field `zone` when the server does not know it.
+    func zoneRules(_ zone: String, on connection: isolated Connection) throws -> ZoneRules {
+        if zone == "UTC" { return .utc }
+        // The function also takes abbreviations and POSIX rules, whose sign means the opposite: names only.
+        let isKnown = try connection.one(
+            "select exists (select from pg_timezone_names where name = \(zone))",
+            as: Bool.self
+        )
+        guard isKnown else { throw JobQueueError.invalid("zone", "is not a time zone that the server knows: \(zone)") }
+        // Zones change at multiples of a quarter of an hour, counted in UTC.
+        let changes = try connection.query(
+            """
+            with sampled as (
+                select
+                    instant,
+                    extract(epoch from (instant at time zone \(zone)) - (instant at time zone 'UTC'))::int as shift
+                from generate_series(
+                    date_trunc('day', now()) - interval '180 days',
+                    date_trunc('day', now()) + interval '550 days',
+                    interval '15 minutes'
+                ) as instant
+            ),
+            compared as (
+                select instant, shift, lag(shift) over (order by instant) as before
+                from sampled
+            )
+            select extract(epoch from instant)::bigint, shift
+            from compared
+            where before is distinct from shift
+            order by instant
+            """,
+            as: (Int64, Int32).self
+        )
+        guard let first = changes.first else { return .utc }
+        return ZoneRules(
+            initialOffset: Int(first.1),
+            transitions: changes.dropFirst().map { ZoneRules.Transition(instant: Int($0.0), offset: Int($0.1)) }
+        )
+    }
+
+    /// Enqueues a periodic job for an instant unless somebody did.
+    ///
+    /// Returns whether this call did.
+    ///
+    /// The first instant ever seen of a name is only remembered: a new schedule does not begin with an instant of the past.
+    func enqueue(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) async throws -> Bool {
+        try await connection.transaction { connection in
+            let isFirst = try connection.one(
+                "select not exists (select from \(self.tables.slots) where name = \(periodic.name))",
+                as: Bool.self
+            )
+            // The key decides between workers, and waits for one that is just about it.
+            let isOurs = try connection.execute(
+                """
+                insert into \(self.tables.slots) (name, slot)
+                values (\(periodic.name), to_timestamp(\(Double(instant))))
+                on conflict do nothing
+                """
+            )
+            guard isOurs == 1, !isFirst else { return false }
+            let isLatest = try connection.one(
+                """
+                select not exists (
+                    select
+                    from \(self.tables.slots)
+                    where name = \(periodic.name)
+                    and slot > to_timestamp(\(Double(instant)))
+                )
+                """,
+                as: Bool.self
+            )
+            // A worker whose schedule lags behind must not go back in time.
+            guard isLatest else { return false }
+            let enqueued = try self.enqueue([periodic.job], on: connection)
+            try connection.execute(
+                """
+                update \(self.tables.slots)
+                set job = \(enqueued.first?.id)
+                where name = \(periodic.name)
+                and slot = to_timestamp(\(Double(instant)))
+                """
+            )
+            return true
+        }
+    }
+}

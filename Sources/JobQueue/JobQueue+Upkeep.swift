@@ -1,0 +1,239 @@
+import Postgres
+
+extension JobQueue {
+    /// Makes due jobs available, with the present as the time they became ready.
+    ///
+    /// Returns how many, and in how many microseconds the next one is due.
+    func promote(limit: Int = 1000, on connection: isolated Connection) throws -> (promoted: Int, nextIn: Int64?) {
+        let promoted = try connection.execute(
+            """
+            with due as materialized (
+                select id
+                from \(tables.jobs)
+                where state = 'scheduled'
+                and run_at <= clock_timestamp()
+                order by run_at
+                limit \(limit)
+                for update skip locked
+            )
+            update \(tables.jobs)
+            set state = 'available', run_at = clock_timestamp()
+            where id = any(array(select id from due))
+            """
+        )
+        let next = try connection.one(
+            """
+            select (extract(epoch from min(run_at) - clock_timestamp()) * 1000000)::bigint
+            from \(tables.jobs)
+            where state = 'scheduled'
+            """,
+            as: Int64?.self
+        )
+        return (promoted, next)
+    }
+
+    /// Takes the jobs of workers whose heartbeat ceased.
+    ///
+    /// The attempt is given back and a crash counted: the job may be what ended the process, or may only have been
+    /// beside it. Returns how many jobs and how many workers.
+    ///
+    /// Safe to run anywhere at any time: a heartbeat that comes meanwhile keeps its worker (the row is tested again after it
+    /// is locked), and a job whose row somebody writes under its lease is left for the next round.
+    func rescue(on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
+        let (jobs, workers) = try connection.one(
+            """
+            with lost as materialized (
+                select id
+                from \(tables.workers)
+                where stopped_at is null
+                and expires_at < clock_timestamp()
+                order by id
+                for update skip locked
+            ),
+            abandoned as materialized (
+                select j.id
+                from \(tables.jobs) j
+                where j.state = 'running'
+                and (
+                    j.worker in (select id from lost)
+                    or not exists (
+                        select from \(tables.workers) w where w.id = j.worker and w.stopped_at is null
+                    )
+                )
+                for update skip locked
+            ),
+            rescued as (
+                update \(tables.jobs)
+                set state = 'available',
+                    worker = null,
+                    lease = \(tables.nextLease),
+                    deadline_at = null,
+                    run_at = clock_timestamp(),
+                    attempt = greatest(0, attempt - 1),
+                    crashes = least(32000, crashes + 1),
+                    errors = \(Self.appended(
+                        """
+                        jsonb_build_object(
+                            'at', clock_timestamp(), 'attempt', attempt, 'error', 'its process died or was cut off'
+                        )
+                        """
+                    ))
+                where id = any(array(select id from abandoned))
+                returning id
+            ),
+            ended as (
+                update \(tables.workers)
+                set stopped_at = clock_timestamp(), stop_reason = 'lost', running = 0
+                where id = any(array(select id from lost))
+                returning id
+            )
+            select (select count(*)::int from rescued), (select count(*)::int from ended)
+            """,
+            as: (Int32, Int32).self
+        )
+        return (Int(jobs), Int(workers))
+    }
+
+    /// Takes jobs that are past their deadline by `grace` although their worker lives: their handlers did not stop when
+    /// told.
+    ///
+    /// The attempt counts.
+    func takeOverdue(grace: Duration, on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'scheduled',
+                worker = null,
+                lease = \(tables.nextLease),
+                deadline_at = null,
+                run_at = clock_timestamp() + interval '1 minute',
+                errors = \(Self.appended(
+                    """
+                    jsonb_build_object(
+                        'at', clock_timestamp(), 'attempt', attempt, 'error', 'its handler did not stop at its deadline'
+                    )
+                    """
+                ))
+            where id = any(array(
+                select id
+                from \(tables.jobs)
+                where state = 'running'
+                and deadline_at < clock_timestamp() - \(grace.seconds)::double precision * interval '1 second'
+                for update skip locked
+            ))
+            """
+        )
+    }
+
+    /// Whether a job of these lanes waits that must run alone.
+    func hasSuspects(_ lanes: [Lane], on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (
+                select
+                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind),
+                lateral (
+                    select
+                    from \(tables.jobs) j
+                    where j.state = 'available'
+                    and j.crashes > 0
+                    and j.queue = lane.queue
+                    and j.kind = lane.kind
+                    limit 1
+                ) suspect
+                where not exists (
+                    select from \(tables.queues) q where q.name = lane.queue and q.paused_at is not null
+                )
+            )
+            """,
+            as: Bool.self
+        )
+    }
+
+    /// Whether a job of these lanes could run now, or is about to be made available by somebody.
+    func hasReady(_ lanes: [Lane], on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (
+                select
+                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind)
+                where exists (
+                    select
+                    from \(tables.jobs) j
+                    where j.state = 'available'
+                    and j.crashes = 0
+                    and j.queue = lane.queue
+                    and j.kind = lane.kind
+                )
+                and not exists (
+                    select from \(tables.queues) q where q.name = lane.queue and q.paused_at is not null
+                )
+            )
+            or exists (
+                select
+                from \(tables.jobs) j
+                where j.state = 'scheduled'
+                and j.run_at <= clock_timestamp()
+                and j.kind = any(\(lanes.map(\.kind))::text[])
+            )
+            """,
+            as: Bool.self
+        )
+    }
+
+    /// Makes parked jobs available again whose arguments an older release could not read.
+    func retryUndecodable(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'available', parked_for = null, run_at = clock_timestamp()
+            where state = 'parked'
+            and parked_for = 'undecodable'
+            and kind = any(\(lanes.map(\.kind))::text[])
+            """
+        )
+    }
+
+    /// Makes partitions ahead, drops what is past its retention, forgets old workers and slots.
+    ///
+    /// Each part that finds another session in its way is left for the next time.
+    func keepHistory(retention: Duration, on connection: isolated Connection) async throws {
+        try await connection.transaction { connection in
+            // Attaching waits for whoever reads the default partition; all others would wait behind it.
+            try connection.execute("set local lock_timeout = '500ms'")
+            // One worker at a time; behind a pooler a session's lock would go astray.
+            let isMine = try connection.one(
+                "select pg_try_advisory_xact_lock(hashtextextended(\(self.tables.channel + ".history"), 0))",
+                as: Bool.self
+            )
+            guard isMine else { return }
+            try connection.execute(
+                "select \(self.tables.schema).prepare_job_history((now() at time zone 'UTC')::date, 7)"
+            )
+            try connection.execute(
+                """
+                select \(self.tables.schema).prune_job_history(
+                    now() - \(retention.seconds)::double precision * interval '1 second', 7
+                )
+                """
+            )
+            try connection.execute(
+                "delete from \(self.tables.workers) where stopped_at < now() - interval '7 days'"
+            )
+            try connection.execute(
+                """
+                delete from \(self.tables.slots) s
+                where s.slot < now() - interval '7 days'
+                and s.slot < (select max(l.slot) from \(self.tables.slots) l where l.name = s.name)
+                """
+            )
+        }
+    }
+
+    /// Removes dead rows of the hot table, which autovacuum may be too busy elsewhere to do.
+    ///
+    /// Only its owner may.
+    func vacuum(on connection: isolated Connection) throws {
+        try connection.execute("vacuum (skip_locked) \(tables.jobs)")
+    }
+}

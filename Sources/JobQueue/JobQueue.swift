@@ -1,0 +1,55 @@
+package import Postgres
+
+/// The job table of one schema: how jobs get into it, and what operators do with it.
+///
+/// A value without state of its own; ``Worker`` runs the jobs.
+package struct JobQueue: Sendable {
+    let tables: JobTables
+
+    /// Tells workers of new jobs once their transaction is committed; nil leaves it to each call, or to the workers' polling.
+    package let waker: JobWaker?
+
+    /// The job tables in `schema`, which the migrations made.
+    package init(schema: String = "accountctl", waker: JobWaker? = nil) {
+        tables = JobTables(schema: schema)
+        self.waker = waker
+    }
+
+    /// Adds jobs in a transaction of their own and wakes workers after its commit.
+    ///
+    /// - Throws: ``PostgresError``; when its outcome is in doubt, jobs with unique keys may be enqueued again safely.
+    @discardableResult
+    package func enqueue(_ jobs: [NewJob], in pool: Pool) async throws -> [EnqueuedJob] {
+        let queues = Set(jobs.filter { $0.runAt == nil }.map(\.queue))
+        guard jobs.allSatisfy({ $0.uniqueKey == nil }) else {
+            let enqueued = try await pool.withTransaction { connection in
+                try self.enqueue(jobs, on: connection)
+            }
+            try await wake(queues, in: pool)
+            return enqueued
+        }
+        // One statement needs no transaction around it.
+        let enqueued = try await pool.withConnection { connection in
+            try self.enqueue(jobs, on: connection)
+        }
+        try await wake(queues, in: pool)
+        return enqueued
+    }
+
+    /// Tells workers that jobs of these queues may have come.
+    ///
+    /// Call it after commit; a call too many does no harm.
+    package func wake(_ queues: Set<String>, in pool: Pool) async throws {
+        guard !queues.isEmpty else { return }
+        if let waker, waker.signal(queues) { return }
+        try await pool.withConnection { connection in
+            try notify(queues, on: connection)
+        }
+    }
+
+    func notify(_ notes: Set<String>, on connection: isolated Connection) throws {
+        try connection.execute(
+            "select pg_notify(\(tables.channel), note) from unnest(\(notes.sorted())::text[]) as note"
+        )
+    }
+}

@@ -1,0 +1,88 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A job as operators see it, unfinished or finished.
+package struct JobRecord: Sendable, Hashable, Codable {
+    package let id: Int64
+    /// scheduled, available, running, parked, or completed, cancelled, discarded.
+    package let state: String
+    package let queue: String
+    package let kind: String
+    package let priority: Int16
+    package let attempt: Int16
+    package let crashes: Int16
+    package let createdAt: Date
+    package let runAt: Date
+    package let claimedAt: Date?
+    package let finishedAt: Date?
+    package let uniqueKey: String?
+    package let limitKey: String?
+    /// Why it is parked, was cancelled or was discarded.
+    package let reason: String?
+    /// Since when a job that must not be given up is beyond its usual attempts.
+    package let exhaustedAt: Date?
+    /// The id of the worker that runs or ended it.
+    package let worker: Int64?
+    /// The text of the last error.
+    package let lastError: String?
+}
+
+/// One job with everything that belongs to it.
+package struct JobDetails: Sendable {
+    package let record: JobRecord
+    package let arguments: JobDocument
+    package let argumentsVersion: Int16
+    package let progress: JobDocument?
+    package let output: JobDocument?
+    /// `[{at, attempt, error}]`, oldest first, the last ten.
+    package let errors: JobDocument?
+    package let isCancelRequested: Bool
+}
+
+/// A worker as operators see it.
+package struct WorkerRecord: Sendable, Hashable, Codable {
+    package let id: Int64
+    package let name: String
+    package let version: String
+    /// alive, stopping, silent, shutdown or lost.
+    package let status: String
+    package let startedAt: Date
+    package let beatAt: Date
+    package let slots: Int32
+    package let running: Int32
+    package let queues: [String]
+    package let kinds: [String]
+}
+
+/// Which jobs are meant.
+package struct JobFilter: Sendable, Hashable {
+    /// scheduled, available, running, parked, completed, cancelled, discarded; nil for all unfinished.
+    package var state: String?
+    package var queue: String?
+    package var kind: String?
+    /// Only jobs that are beyond their usual attempts.
+    package var isExhausted = false
+    package var limit = 100
+
+    package init() {}
+
+    static let live = ["scheduled", "available", "running", "parked"]
+    static let ended = ["completed", "cancelled", "discarded"]
+
+    var isEnded: Bool { state.map(Self.ended.contains) ?? false }
+
+    /// Checks every field.
+    ///
+    /// - Throws: ``JobQueueError`` naming the field out of form.
+    package func check() throws(JobQueueError) {
+        if let state, !Self.live.contains(state), !Self.ended.contains(state) {
+            throw .invalid("state", "must be one of \((Self.live + Self.ended).joined(separator: ", "))")
+        }
+        if let queue { try JobField.checkName(queue, field: "queue") }
+        if let kind { try JobField.checkName(kind, field: "kind") }
+        try JobField.checkRange(limit, 1...100_000, field: "limit")
+    }
+}

@@ -1,0 +1,48 @@
+import Synchronization
+
+/// A job that this process runs: what its handler and its worker share.
+final class RunningJob: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var stop: StopReason?
+    }
+
+    let job: ClaimedJob
+    let startedAt: ContinuousClock.Instant
+    let deadline: ContinuousClock.Instant
+    private let state = Mutex(State())
+
+    init(job: ClaimedJob, startedAt: ContinuousClock.Instant, timeout: Duration) {
+        self.job = job
+        self.startedAt = startedAt
+        deadline = startedAt.advanced(by: timeout)
+    }
+
+    /// Why the handler was told to stop, if it was.
+    var stopReason: StopReason? { state.withLock { $0.stop } }
+
+    /// Runs `body` in a task of its own, so that this one job can be cancelled.
+    ///
+    /// Not a child task: a child of a group cannot be cancelled alone, and one group per job would double the cost of small
+    /// ones. The worker counts its jobs and does not return before the last of them, or before it gave them up by name.
+    func start(_ body: @escaping @Sendable () async -> Void) {
+        let task = Task(name: "job") { await body() }
+        let isStopped = state.withLock { state in
+            state.task = task
+            return state.stop != nil
+        }
+        // Told to stop before there was a task to tell.
+        if isStopped { task.cancel() }
+    }
+
+    /// Tells the handler to stop.
+    ///
+    /// A lost lease overrides what it was told before: then nothing may be written.
+    func stop(_ reason: StopReason) {
+        let task = state.withLock { state in
+            if state.stop == nil || reason == .leaseLost { state.stop = reason }
+            return state.task
+        }
+        task?.cancel()
+    }
+}

@@ -1,0 +1,160 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A job whose handler is done, with what is to be written about it.
+struct FinishedJob: Sendable {
+    let job: ClaimedJob
+    let verdict: Verdict
+}
+
+/// Writes outcomes: batches where many ended alike, one by one where they did not, or where a batch was refused.
+struct Settlement: Sendable {
+    let queue: JobQueue
+
+    /// The leases whose outcome was written, and those under which nothing could be written any more.
+    struct Written: Sendable {
+        var landed: Set<Int64> = []
+        var lost: Set<Int64> = []
+        /// What could not be stored as it was; told for the log.
+        var mended: [Int64: String] = [:]
+    }
+
+    /// The batch of those that end as completed, and the rest.
+    static func split(_ jobs: [FinishedJob]) -> (completed: JobQueue.Ending, others: [FinishedJob]) {
+        var ending = JobQueue.Ending(outcome: .completed)
+        ending.ids.reserveCapacity(jobs.count)
+        ending.leases.reserveCapacity(jobs.count)
+        var outputs = ""
+        var others: [FinishedJob] = []
+        for finished in jobs {
+            guard case .end(.completed, let output, nil, nil) = finished.verdict else {
+                others.append(finished)
+                continue
+            }
+            ending.ids.append(finished.job.id)
+            ending.leases.append(finished.job.lease)
+            if let output {
+                outputs += outputs.isEmpty ? "{" : ","
+                outputs += "\"\(finished.job.lease)\":\(output.json)"
+            }
+        }
+        if !outputs.isEmpty { ending.outputs = outputs + "}" }
+        return (ending, others)
+    }
+
+    /// Writes all.
+    ///
+    /// What was written stays written when a later part throws; repeating is safe, the fence sees to that.
+    ///
+    /// - Throws: ``PostgresError`` when the database cannot be reached or asks to come back later.
+    func write(_ jobs: [FinishedJob], on connection: isolated Connection) throws -> Written {
+        var written = Written()
+        let (completed, others) = Self.split(jobs)
+        do {
+            let landed = try queue.finish(completed, on: connection)
+            written.landed.formUnion(landed)
+            written.lost.formUnion(Set(completed.leases).subtracting(landed))
+        } catch let error as PostgresError where Self.isRefusal(error) {
+            // One value that the server cannot store must not keep the others from being written.
+            for finished in jobs {
+                guard case .end(.completed, _, nil, nil) = finished.verdict else { continue }
+                try writeAlone(finished, into: &written, on: connection)
+            }
+        }
+        for finished in others { try writeAlone(finished, into: &written, on: connection) }
+        return written
+    }
+
+    private func writeAlone(
+        _ finished: FinishedJob,
+        into written: inout Written,
+        on connection: isolated Connection
+    ) throws {
+        let lease = finished.job.lease
+        let landed: Bool
+        do {
+            landed = try apply(finished.verdict, to: finished.job, on: connection)
+        } catch let error as PostgresError where Self.isRefusal(error) {
+            written.mended[lease] = Verdict.describe(error)
+            landed = try apply(Self.mended(finished.verdict), to: finished.job, on: connection)
+        }
+        if landed { written.landed.insert(lease) } else { written.lost.insert(lease) }
+    }
+
+    private func apply(_ verdict: Verdict, to job: ClaimedJob, on connection: isolated Connection) throws -> Bool {
+        switch verdict {
+        case .end(let outcome, let output, let reason, let failure):
+            return try end(job, outcome, output, reason, failure, on: connection)
+        case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes):
+            let back = JobQueue.Return(
+                id: job.id,
+                lease: job.lease,
+                wait: wait,
+                givesAttemptBack: givesAttemptBack,
+                failure: try failure.map { try JobDocument(encoding: $0).json },
+                isExhausted: isExhausted,
+                crashes: crashes
+            )
+            if try queue.giveBack(back, on: connection) { return true }
+            // Refused: the lease is lost, or a cancel came meanwhile. Only one of these two can land.
+            return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection)
+        case .park(let reason, let failure):
+            let entry = try JobDocument(encoding: failure).json
+            return try queue.park(id: job.id, lease: job.lease, for: reason, failure: entry, on: connection)
+        case .release:
+            return try queue.release(ids: [job.id], leases: [job.lease], on: connection) == 1
+        case .nothing:
+            return true
+        }
+    }
+
+    private func end(
+        _ job: ClaimedJob,
+        _ outcome: JobQueue.Ending.Outcome,
+        _ output: JobDocument?,
+        _ reason: String?,
+        _ failure: Verdict.Failure?,
+        on connection: isolated Connection
+    ) throws -> Bool {
+        func object(_ json: String) -> String { "{\"\(job.lease)\":\(json)}" }
+        let ending = JobQueue.Ending(
+            outcome: outcome,
+            ids: [job.id],
+            leases: [job.lease],
+            outputs: output.map { object($0.json) },
+            reasons: try reason.map { object(try JobDocument(encoding: $0).json) },
+            failures: try failure.map { object(try JobDocument(encoding: $0).json) }
+        )
+        return try queue.finish(ending, on: connection).contains(job.lease)
+    }
+
+    /// The verdict without what the server may have refused: the work is done, and is recorded as done.
+    private static func mended(_ verdict: Verdict) -> Verdict {
+        switch verdict {
+        case .end(let outcome, _, let reason, _):
+            .end(outcome, reason: reason.map(ascii) ?? "its output could not be stored")
+        case .giveBack(let wait, let givesAttemptBack, _, let isExhausted, let crashes):
+            .giveBack(wait: wait, givesAttemptBack: givesAttemptBack, isExhausted: isExhausted, crashes: crashes)
+        case .park(let reason, let failure):
+            .park(reason: reason, failure: .init(at: failure.at, attempt: failure.attempt, error: ascii(failure.error)))
+        case .release, .nothing: verdict
+        }
+    }
+
+    private static func ascii(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isASCII && $0.value >= 0x20 ? $0 : "?" }))
+    }
+
+    /// Whether the server refused the values, rather than the moment: data out of form or out of bounds.
+    static func isRefusal(_ error: PostgresError) -> Bool {
+        guard error.connectionUsable else { return false }
+        if error.code == .encoding { return true }
+        guard error.code == .server, let sqlState = error.sqlState else { return false }
+        return ["22", "23", "54"].contains(sqlState.class.rawValue)
+    }
+}

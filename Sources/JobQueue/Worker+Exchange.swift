@@ -1,0 +1,331 @@
+import Logging
+import Metrics
+import Postgres
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Worker {
+    /// Talks to the table whenever there is reason to, until the worker ends.
+    func exchangeLoop() async {
+        while !Task.isCancelled {
+            let now = ContinuousClock.now
+            cutOffWhenDue(now: now)
+            let (claimsSuspect, step) = core.withLock { core -> (Bool, ExchangePlan.Step) in
+                let claims =
+                    !core.plan.isStopping && core.worker != nil && core.book.mayClaim(now: now)
+                    && core.suspects.claimsSuspect(occupied: core.plan.running + core.plan.finished, now: now)
+                return (claims, core.step(now: now))
+            }
+            if claimsSuspect {
+                await exchange(claim: 1, suspects: true)
+                continue
+            }
+            switch step {
+            case .exchange(let claim):
+                await exchange(claim: claim, suspects: false)
+            case .wait(let until):
+                if let until {
+                    await signal.wait(for: max(.zero, until - now))
+                } else if core.withLock({ $0.plan.isStopping }) {
+                    // The grace may end before anything else happens.
+                    await signal.wait(for: .milliseconds(50))
+                } else {
+                    await signal.wait()
+                }
+            case .end:
+                guard core.withLock({ $0.plan.isStopping }) else {
+                    if await isIdle() { return }
+                    continue
+                }
+                return
+            }
+        }
+    }
+
+    /// After the grace the handlers are told to stop; a while later they are not waited for any more.
+    private func cutOffWhenDue(now: ContinuousClock.Instant) {
+        let stops = core.withLock { core -> [LeaseBook.Stop] in
+            guard let since = core.stoppingSince, !core.hasCutOff,
+                since.advanced(by: configuration.shutdownGrace) <= now
+            else { return [] }
+            core.hasCutOff = true
+            return core.book.stopAll()
+        }
+        carryOut(stops)
+    }
+
+    /// Whether, before an end for lack of work, nothing is due and nothing waits that must run alone.
+    private func isIdle() async -> Bool {
+        let (plain, limited) = splitLanes()
+        let queue = self.queue
+        let all = plain + limited
+        do {
+            let (promoted, suspects, isReady) = try await pool.withConnection { connection in
+                (
+                    try queue.promote(on: connection).promoted, try queue.hasSuspects(all, on: connection),
+                    try queue.hasReady(all, on: connection)
+                )
+            }
+            guard promoted > 0 || suspects || isReady else { return true }
+            core.withLock { core in
+                core.plan.isHungry = true
+                if suspects { core.suspects.found(now: .now) }
+            }
+            // Ready and yet not claimed: under a limit, or in the hands of another session for a moment.
+            if promoted == 0, !suspects { await signal.wait(for: configuration.pollInterval) }
+        } catch {
+            failed(error)
+        }
+        return false
+    }
+
+    /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.
+    private func exchange(claim limit: Int, suspects: Bool) async {
+        let sentAt = ContinuousClock.now
+        let (batch, worker, bounds, number, generation) = core.withLock { core in
+            let batch = core.takeFinished()
+            let bounds = configuration.remembersBounds && !suspects ? core.bounds.bounds(now: sentAt) : nil
+            let number = limit > 0 ? core.book.claimSent(now: sentAt) : nil
+            // Whoever wakes the worker from now on wants another claim.
+            if limit > 0 { core.plan.isHungry = false }
+            return (batch, core.worker, bounds, number, core.book.generation)
+        }
+        let (plain, limited) = splitLanes()
+        let request = worker.map {
+            JobQueue.ClaimRequest(worker: $0, limit: limit, suspects: suspects, bounds: bounds)
+        }
+        let progress = ExchangeProgress()
+        let outcome: Result<Void, any Error>
+        do {
+            try await pool.withConnection { connection in
+                try await self.exchange(
+                    batch,
+                    number == nil ? nil : request,
+                    plain: plain,
+                    limited: limited,
+                    progress,
+                    on: connection
+                )
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        let (written, claimed, plainCount) = progress.result
+        if let written { settled(batch, written) } else { core.withLock { $0.putBack(batch) } }
+        if let number {
+            await began(
+                claimed,
+                number: number,
+                generation: generation,
+                request: request,
+                isFull: plainCount >= limit,
+                sentAt: sentAt
+            )
+        }
+        switch outcome {
+        case .success:
+            core.withLock {
+                $0.failures = 0; $0.plan.pausedUntil = nil
+            }
+        case .failure(let error):
+            failed(error)
+        }
+    }
+
+    private func exchange(
+        _ batch: [FinishedJob],
+        _ request: JobQueue.ClaimRequest?,
+        plain: [Lane],
+        limited: [Lane],
+        _ progress: ExchangeProgress,
+        on connection: isolated Connection
+    ) async throws {
+        if configuration.fusesClaims, let request, !batch.isEmpty, !plain.isEmpty {
+            if let fused = try fused(batch, request, plain, on: connection) {
+                progress.wrote(fused.written)
+                progress.claimed(fused.claimed, isPlain: true)
+            }
+        }
+        if !progress.hasWritten {
+            progress.wrote(batch.isEmpty ? Settlement.Written() : try settlement.write(batch, on: connection))
+        }
+        guard var request else { return }
+        if !progress.hasClaimed, !plain.isEmpty {
+            progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
+        }
+        request.limit -= progress.result.claimed.count
+        request.bounds = nil
+        if request.limit > 0, !limited.isEmpty {
+            progress.claimed(try await queue.claimLimited(limited, request, on: connection), isPlain: false)
+        }
+    }
+
+    private func settled(_ batch: [FinishedJob], _ written: Settlement.Written) {
+        core.withLock { $0.wrote(batch, now: .now) }
+        for finished in batch {
+            if written.lost.contains(finished.job.lease) {
+                metrics.leasesLost.increment()
+                logger.warning(
+                    "an outcome came after its lease was lost and was not written",
+                    metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
+                )
+            } else {
+                metrics.finished(finished.job.kind, finished.verdict)
+                if case .giveBack(_, _, _, true, _) = finished.verdict {
+                    logger.error(
+                        "a job that must not be given up used up its usual attempts",
+                        metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
+                    )
+                }
+            }
+        }
+        for (lease, error) in written.mended {
+            logger.error(
+                "part of an outcome could not be stored",
+                metadata: ["lease": "\(lease)", "error": "\(error)"]
+            )
+        }
+    }
+
+    /// Starts the handlers of claimed jobs.
+    private func began(
+        _ claimed: [ClaimedJob],
+        number: Int,
+        generation: Int,
+        request: JobQueue.ClaimRequest?,
+        isFull: Bool,
+        sentAt: ContinuousClock.Instant
+    ) async {
+        var jobs: [RunningJob] = []
+        jobs.reserveCapacity(claimed.count)
+        for job in claimed {
+            let timeout = registry.entries[job.kind]?.timeout ?? .seconds(60)
+            jobs.append(RunningJob(job: job, startedAt: sentAt, timeout: timeout))
+        }
+        let mayRun = core.withLock { core in
+            let wasBounded = request?.bounds != nil
+            if request?.suspects == true {
+                if claimed.isEmpty { core.suspects.noneLeft() }
+            } else {
+                core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: sentAt)
+                // A bounded claim that came back short has not looked at everything.
+                if isFull || (wasBounded && !claimed.isEmpty) || (wasBounded && claimed.isEmpty) {
+                    core.plan.isHungry = true
+                }
+            }
+            let mayRun = core.book.claimReturned(
+                number,
+                jobs.map { (id: $0.job.id, lease: $0.job.lease, deadline: $0.deadline) },
+                sentIn: generation,
+                now: .now
+            )
+            guard mayRun else { return false }
+            for job in jobs { core.jobs[job.job.lease] = job }
+            core.plan.running += jobs.count
+            return true
+        }
+        guard mayRun else {
+            // Too late to be used; the next heartbeat, or the rescue, would hand them back too.
+            await handBack(claimed)
+            return
+        }
+        for job in jobs {
+            if let kind = metrics.kinds[job.job.kind] { kind.wait.recordMicroseconds(job.job.waited) }
+            job.start { await self.perform(job) }
+        }
+    }
+
+    private func handBack(_ claimed: [ClaimedJob]) async {
+        guard !claimed.isEmpty else { return }
+        let queue = self.queue
+        do {
+            try await pool.withConnection { connection in
+                _ = try queue.release(ids: claimed.map(\.id), leases: claimed.map(\.lease), on: connection)
+            }
+        } catch {
+            failed(error)
+        }
+    }
+
+    /// Runs one job's handler and takes its outcome.
+    private func perform(_ running: RunningJob) async {
+        let job = running.job
+        guard let entry = registry.entries[job.kind] else {
+            return done(running, .release, hasLimit: false)
+        }
+        if let verdict = Self.verdictBeforeRun(job, entry, Self.facts(job, entry)) {
+            return done(running, verdict, hasLimit: entry.limit != nil)
+        }
+        var logger = self.logger
+        logger[metadataKey: "job"] = "\(job.id)"
+        logger[metadataKey: "kind"] = "\(job.kind)"
+        logger[metadataKey: "attempt"] = "\(job.attempt)"
+        let context = JobContext(
+            running: running,
+            queue: queue,
+            trust: { [self] in core.withLock { $0.book.trustedUntil } },
+            pool: pool,
+            logger: logger
+        )
+        let result: Result<JobOutcome, any Error>
+        do {
+            result = .success(try await entry.run(job, context))
+        } catch {
+            result = .failure(error)
+        }
+        let verdict = Verdict.of(result, stop: running.stopReason, Self.facts(job, entry))
+        metrics.kinds[job.kind]?.run.record(duration: ContinuousClock.now - running.startedAt)
+        done(running, verdict, hasLimit: entry.limit != nil)
+    }
+
+    private static func facts(_ job: ClaimedJob, _ entry: JobRegistry.Entry) -> Verdict.Facts {
+        Verdict.Facts(
+            attempt: job.attempt,
+            maxAttempts: job.maxAttempts,
+            retry: entry.retry,
+            timeout: entry.timeout,
+            now: Date(),
+            random: Double.random(in: 0..<1)
+        )
+    }
+
+    /// What is clear before the handler is asked.
+    static func verdictBeforeRun(_ job: ClaimedJob, _ entry: JobRegistry.Entry, _ facts: Verdict.Facts) -> Verdict? {
+        if job.isCancelled { return .end(.cancelled, reason: "cancelled before it ran again") }
+        if job.crashes >= entry.crashLimit { return Verdict.crashed(job.crashes, facts) }
+        // Attempts that no worker could account for, such as those of handlers that never stopped.
+        if entry.retry.hasLastAttempt, Int(job.attempt) > job.maxAttempts.map(Int.init) ?? entry.retry.attempts {
+            return .end(.discarded, reason: "its attempts are used up", failure: facts.failure("attempts used up"))
+        }
+        return nil
+    }
+
+    private func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool) {
+        let looks = core.withLock { $0.done(running, verdict, hasLimit: hasLimit, now: .now) }
+        if looks { signal.set() }
+    }
+
+    /// The database did not answer, or not well: come back a little later each time.
+    func failed(_ error: any Error) {
+        guard !Task.isCancelled else { return }
+        let failures = core.withLock { core in
+            core.failures += 1
+            let wait = min(5, 0.05 * Double(1 << min(core.failures, 7))) * Double.random(in: 0.5...1)
+            core.plan.pausedUntil = ContinuousClock.now.advanced(by: .seconds(wait))
+            core.plan.isHungry = true
+            core.bounds = ClaimBounds()
+            return core.failures
+        }
+        logger.log(
+            level: failures == 3 ? .error : .debug,
+            "the job table could not be used",
+            metadata: ["error": "\(Verdict.describe(error))", "failures": "\(failures)"]
+        )
+    }
+}

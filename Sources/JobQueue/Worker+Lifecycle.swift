@@ -1,0 +1,193 @@
+import Logging
+import Metrics
+import Postgres
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Worker {
+    /// Registers, checks what only the server can check, and brings back what an older release could not read.
+    func begin() async throws {
+        try await register()
+        let zones = Set(registry.periodic.map(\.zone))
+        let lanes = self.lanes
+        let queue = self.queue
+        try await pool.withConnection { connection in
+            for zone in zones { _ = try queue.zoneRules(zone, on: connection) }
+            _ = try queue.retryUndecodable(lanes, on: connection)
+            _ = try queue.promote(on: connection)
+        }
+    }
+
+    /// Gets an id, as a new worker to everybody else.
+    func register() async throws {
+        let registration = JobQueue.Registration(
+            name: configuration.name,
+            version: configuration.version,
+            slots: configuration.slots,
+            lanes: lanes,
+            limits: registry.entries.values.compactMap(\.limit),
+            lifetime: configuration.leaseLifetime
+        )
+        let queue = self.queue
+        let (sentAt, id) = try await pool.withTransaction { connection in
+            let sentAt = ContinuousClock.now
+            return (sentAt, try queue.register(registration, on: connection))
+        }
+        core.withLock { core in
+            core.worker = id
+            core.book.registered(sentAt: sentAt)
+            core.plan.isHungry = true
+        }
+        signal.set()
+        logger.info("worker registered", metadata: ["worker": "\(id)"])
+    }
+
+    /// Beats four times per lease lifetime, and at once when told to.
+    func heartbeats() async {
+        let interval = configuration.leaseLifetime / 4
+        // The first carries nothing to release and everything else that a beat learns.
+        while !Task.isCancelled {
+            await beat()
+            await beatSignal.wait(for: core.withLock { $0.failures > 0 } ? min(interval, .seconds(1)) : interval)
+        }
+    }
+
+    /// One heartbeat.
+    func beat() async {
+        let now = ContinuousClock.now
+        let (sent, worker, before, isStopping) = core.withLock { core in
+            (core.book.beat(now: now), core.worker, core.lastBeatServerTime, core.plan.isStopping)
+        }
+        guard let worker else { return await registerAgain() }
+        let beat = JobQueue.Beat(
+            worker: worker,
+            lifetime: configuration.leaseLifetime,
+            ids: sent.ids,
+            leases: sent.leases,
+            isStopping: isStopping,
+            releasesBefore: sent.mayRelease ? before : nil
+        )
+        let queue = self.queue
+        do {
+            let answer = try await pool.withConnection { connection in
+                try queue.beat(beat, on: connection)
+            }
+            let stops = core.withLock { core in
+                if answer.isKnown {
+                    core.serverClock = (answer.serverTime, .now)
+                    core.lastBeatServerTime = answer.serverTime
+                    core.ratedQueues = answer.ratedQueues
+                } else {
+                    core.worker = nil
+                }
+                return core.book.answered(
+                    sent,
+                    isKnown: answer.isKnown,
+                    held: answer.held,
+                    cancelled: answer.cancelled
+                )
+            }
+            carryOut(stops)
+            if answer.released > 0 {
+                logger.warning(
+                    "released jobs whose claim had been lost",
+                    metadata: ["jobs": "\(answer.released)"]
+                )
+            }
+            if !answer.isKnown {
+                logger.error("this worker was taken for lost; its jobs were given to others")
+                await registerAgain()
+            }
+        } catch {
+            if !Task.isCancelled {
+                logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
+            }
+        }
+    }
+
+    private func registerAgain() async {
+        do {
+            try await register()
+        } catch {
+            logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
+        }
+    }
+
+    /// Stops handlers whose time, or whose lease, is over.
+    func watchDeadlines() async {
+        while !Task.isCancelled {
+            let (stops, running) = core.withLock { ($0.book.tick(now: .now), $0.plan.running) }
+            carryOut(stops)
+            metrics.running.record(running)
+            try? await Task.sleep(for: min(.milliseconds(100), configuration.leaseLifetime / 20))
+        }
+    }
+
+    /// Tells handlers to stop.
+    func carryOut(_ stops: [LeaseBook.Stop]) {
+        guard !stops.isEmpty else { return }
+        let running = core.withLock { core in
+            stops.compactMap { stop in core.jobs[stop.lease].map { ($0, stop.reason) } }
+        }
+        for (job, reason) in running {
+            job.stop(reason)
+            if reason == .leaseLost {
+                metrics.leasesLost.increment()
+                logger.warning(
+                    "lost the lease of a job",
+                    metadata: ["job": "\(job.job.id)", "kind": "\(job.job.kind)"]
+                )
+            }
+        }
+    }
+
+    /// Takes notifications as what they are: hints.
+    ///
+    /// After each connect everything is looked at once, since what came before LISTEN was not told.
+    func listen(_ listener: JobListener) async {
+        for await event in listener.events(queue.tables.channel) {
+            switch event {
+            case .connected: wake()
+            case .note(JobTables.cancelNote): beatSignal.set()
+            case .note: wake()
+            }
+        }
+    }
+
+    /// The end: waits for the last handlers as long as there is reason to, writes what they left, hands the rest back.
+    func farewell() async {
+        carryOut(core.withLock { $0.book.stopAll() })
+        // A handler that heeds its cancellation is done in moments; what does not is left behind under a lease that is void.
+        let patience = ContinuousClock.now.advanced(by: .seconds(2))
+        while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < patience {
+            await signal.wait(for: .milliseconds(50))
+        }
+        let (finished, worker, left) = core.withLock { core in
+            defer { core.finished = [] }
+            return (core.finished, core.worker, core.plan.running)
+        }
+        if left > 0 {
+            logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])
+        }
+        guard let worker else { return }
+        let queue = self.queue
+        let settlement = self.settlement
+        do {
+            try await pool.withConnection { connection in
+                _ = try settlement.write(finished, on: connection)
+                try queue.deregister(worker: worker, on: connection)
+            }
+            logger.info("worker stopped", metadata: ["worker": "\(worker)"])
+        } catch {
+            logger.error(
+                "could not hand jobs back; others take them when the leases end",
+                metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
+            )
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// How a worker behaves.
+///
+/// | field | default | bounds |
+/// | --- | --- | --- |
+/// | slots | 50 | 1 to 10 000 |
+/// | batch | 500 | 1 to 5 000 |
+/// | linger | 2 ms | 0 to 100 ms |
+/// | pollInterval | 1 s | 10 ms to 60 s |
+/// | leaseLifetime | 45 s | 1 s to 1 h |
+/// | shutdownGrace | 20 s | 0 to 1 h |
+/// | overdueGrace | 30 s | 0 to 1 h |
+/// | retention | 14 days | 0 to 10 years |
+package struct WorkerConfiguration: Sendable {
+    /// The worker's name for people, such as host and process id.
+    package var name: String
+
+    /// The release of the binary.
+    package var version = "unknown"
+
+    /// The queues to take from; nil for those of the registered kinds.
+    package var queues: Set<String>?
+
+    /// How many jobs run at once.
+    package var slots = 50
+
+    /// How many jobs one statement claims or ends at most.
+    package var batch = 500
+
+    /// How long an outcome waits for others to be written with.
+    package var linger: Duration = .milliseconds(2)
+
+    /// How often the table is looked at without a notification, and for what is due; spread by a fifth.
+    package var pollInterval: Duration = .seconds(1)
+
+    /// How long after its last heartbeat a worker's jobs are left to it; it beats four times as often.
+    ///
+    /// The longest delay after the death of a process.
+    package var leaseLifetime: Duration = .seconds(45)
+
+    /// How long running jobs may go on after the shutdown began; then they are cancelled and handed back.
+    package var shutdownGrace: Duration = .seconds(20)
+
+    /// How long past its deadline a handler that does not stop keeps its job.
+    package var overdueGrace: Duration = .seconds(30)
+
+    /// How long finished jobs are kept, in whole days.
+    package var retention: Duration = .seconds(14 * 86_400)
+
+    /// Whether outcomes and the next claim travel together, as one transaction.
+    package var fusesClaims = true
+
+    /// Whether claims begin where the last ones ended; see ``ClaimBounds``.
+    package var remembersBounds = true
+
+    /// How often the table is vacuumed; nil leaves it to autovacuum.
+    package var vacuumInterval: Duration? = .seconds(60)
+
+    /// Makes the defaults.
+    package init(name: String) {
+        self.name = name
+    }
+
+    func check() throws(JobQueueError) {
+        guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
+            throw .invalid("name", "must be 1 to 200 characters without NUL")
+        }
+        for queue in queues ?? [] { try JobField.checkName(queue, field: "queues") }
+        guard queues != [] else { throw .invalid("queues", "must name a queue") }
+        try JobField.checkRange(slots, 1...10_000, field: "slots")
+        try JobField.checkRange(batch, 1...5000, field: "batch")
+        try JobField.checkRange(linger, .zero ... .milliseconds(100), field: "linger")
+        try JobField.checkRange(pollInterval, .milliseconds(10)...(.seconds(60)), field: "pollInterval")
+        try JobField.checkRange(leaseLifetime, .seconds(1)...(.seconds(3600)), field: "leaseLifetime")
+        try JobField.checkRange(shutdownGrace, .zero...(.seconds(3600)), field: "shutdownGrace")
+        try JobField.checkRange(overdueGrace, .zero...(.seconds(3600)), field: "overdueGrace")
+        try JobField.checkRange(retention, .zero...(.seconds(3650 * 86_400)), field: "retention")
+        if let vacuumInterval {
+            try JobField.checkRange(vacuumInterval, .seconds(1)...(.seconds(86_400)), field: "vacuumInterval")
+        }
+    }
+}

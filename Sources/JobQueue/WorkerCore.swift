@@ -1,0 +1,79 @@
+/// The state of a worker: what it holds, what waits to be written, when it talks to the table.
+///
+/// A value under one lock.
+struct WorkerCore: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    var book: LeaseBook
+    var plan: ExchangePlan
+    var suspects = SuspectTurn()
+    var bounds = ClaimBounds()
+    var worker: Int64?
+    var jobs: [Int64: RunningJob] = [:]
+    var finished: [FinishedJob] = []
+    var ratedQueues: Set<String> = []
+    var failures = 0
+    /// Since when the worker ends.
+    var stoppingSince: Instant?
+    /// Whether handlers were told to stop because the worker ends.
+    var hasCutOff = false
+    /// The server's clock less ours, in microseconds since 1970 and since ``clockBase``.
+    var serverClock: (time: Int64, at: Instant)?
+    /// The server time of the last answered heartbeat.
+    var lastBeatServerTime: Int64?
+
+    init(_ configuration: WorkerConfiguration, now: Instant) {
+        book = LeaseBook(lifetime: configuration.leaseLifetime, now: now)
+        plan = ExchangePlan(slots: configuration.slots, batch: configuration.batch, linger: configuration.linger)
+    }
+
+    /// The server's time now, in seconds since 1970; nil before the first heartbeat.
+    func serverSeconds(now: Instant) -> Int? {
+        serverClock.map { Int($0.time / 1_000_000) + Int((now - $0.at).components.seconds) }
+    }
+
+    /// What the exchange loop does next.
+    mutating func step(now: Instant) -> ExchangePlan.Step {
+        plan.mayClaim = worker != nil && book.mayClaim(now: now) && suspects.allowsOrdinary
+        return plan.step(now: now)
+    }
+
+    /// A handler is done.
+    ///
+    /// True when the exchange loop should look.
+    mutating func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool, now: Instant) -> Bool {
+        let lease = running.job.lease
+        jobs[lease] = nil
+        plan.running -= 1
+        if hasLimit { plan.isHungry = true }
+        guard book.handlerDone(lease: lease) != nil else { return plan.running == 0 }
+        if verdict == .nothing {
+            book.settled(lease: lease)
+            plan.isHungry = true
+            return true
+        }
+        finished.append(FinishedJob(job: running.job, verdict: verdict))
+        plan.finished += 1
+        if plan.oldestFinish == nil { plan.oldestFinish = now }
+        return plan.finished == 1 || plan.running == 0 || plan.finished == min(plan.batch, max(1, plan.slots / 2))
+    }
+
+    /// Takes what an exchange is going to write.
+    mutating func takeFinished() -> [FinishedJob] {
+        let batch = Array(finished.prefix(plan.batch))
+        finished.removeFirst(batch.count)
+        return batch
+    }
+
+    /// The exchange wrote them, or learned that it could not.
+    mutating func wrote(_ batch: [FinishedJob], now: Instant) {
+        for done in batch { book.settled(lease: done.job.lease) }
+        plan.finished -= batch.count
+        plan.oldestFinish = finished.isEmpty ? nil : now
+    }
+
+    /// The exchange failed: they wait for the next.
+    mutating func putBack(_ batch: [FinishedJob]) {
+        finished.insert(contentsOf: batch, at: 0)
+    }
+}

@@ -1,0 +1,116 @@
+import JobQueue
+import Logging
+import Postgres
+import TestSupport
+
+/// A database with the job tables and a table of effects, which handlers write and tests count.
+struct JobHarness: Sendable {
+    let database: TestDatabase
+    let pool: Pool
+    let queue = JobQueue()
+    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    static func with(
+        connections: Int = 6,
+        in cluster: TestCluster? = nil,
+        _ body: @Sendable (JobHarness) async throws -> Void
+    ) async throws {
+        try await TestDatabase.with(.migrated, in: cluster) { database in
+            try await database.psql(
+                """
+                create table public.effects (
+                    id bigint generated always as identity, job bigint not null, note text not null,
+                    at timestamptz default clock_timestamp()
+                );
+                alter table public.effects owner to postgres
+                """
+            )
+            try await database.withPool(maximumConnections: connections) { pool in
+                try await body(JobHarness(database: database, pool: pool))
+            }
+        }
+    }
+
+    func configuration(_ change: (inout WorkerConfiguration) -> Void = { _ in }) -> WorkerConfiguration {
+        var configuration = WorkerConfiguration(name: "test")
+        configuration.pollInterval = .milliseconds(50)
+        configuration.vacuumInterval = nil
+        change(&configuration)
+        return configuration
+    }
+
+    func worker(
+        _ registry: JobRegistry,
+        listener: JobListener? = nil,
+        _ change: (inout WorkerConfiguration) -> Void = { _ in }
+    ) throws -> Worker {
+        try Worker(
+            queue: queue,
+            pool: pool,
+            listener: listener,
+            registry: registry,
+            configuration: configuration(change),
+            logger: logger
+        )
+    }
+
+    /// Runs a worker beside `body` and cancels it afterwards.
+    func withWorker(
+        _ registry: JobRegistry,
+        _ change: (inout WorkerConfiguration) -> Void = { _ in },
+        _ body: @Sendable () async throws -> Void
+    ) async throws {
+        let worker = try worker(registry, change)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await worker.run() }
+            try await body()
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
+    /// Records that a job had its effect.
+    func effect(_ context: JobContext, _ note: String = "ran") async throws {
+        try await pool.withConnection { connection in
+            try effect(context.id, note, on: connection)
+        }
+    }
+
+    func effect(_ job: Int64, _ note: String, on connection: isolated Connection) throws {
+        try connection.execute("insert into public.effects (job, note) values (\(job), \(note))")
+    }
+
+    func count(_ statement: Statement) async throws -> Int {
+        try await pool.withConnection { connection in try connection.one(statement, as: Int.self) }
+    }
+
+    func effects() async throws -> Int { try await count("select count(*) from public.effects") }
+
+    func finished(_ outcome: String) async throws -> Int {
+        try await count("select count(*) from accountctl.job_history where outcome::text = \(outcome)")
+    }
+
+    func unfinished() async throws -> Int { try await count("select count(*) from accountctl.jobs") }
+
+    @discardableResult
+    func enqueue(_ jobs: [NewJob]) async throws -> [EnqueuedJob] {
+        try await queue.enqueue(jobs, in: pool)
+    }
+
+    func execute(_ statement: Statement) async throws {
+        _ = try await pool.withConnection { connection in try connection.execute(statement) }
+    }
+
+    func show(_ id: Int64) async throws -> JobDetails? {
+        try await pool.withConnection { connection in try queue.show(id, on: connection) }
+    }
+
+    /// Looks again and again until it is so; a test's time limit ends it otherwise.
+    func until(_ condition: @Sendable () async throws -> Bool) async throws {
+        while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
+    }
+}
+
+struct Note: Codable, Sendable, Equatable {
+    var text = ""
+}
