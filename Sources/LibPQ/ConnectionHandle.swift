@@ -109,6 +109,9 @@ package final class ConnectionHandle {
     /// The host or socket folder connected to.
     package var host: String { unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? "" }
 
+    /// The port connected to, as text.
+    package var port: String { unsafe PQport(handle).map { unsafe String(cString: $0) } ?? "" }
+
     /// Whether TLS protects the connection.
     package var usesTLS: Bool { unsafe PQsslInUse(handle) == 1 }
 

@@ -17,11 +17,13 @@ extension Connection {
         try state.begin(phase)
         guard let handle else { throw PostgresError(.connectionLost, connectionUsable: false) }
         let limit = deadline ?? configuration.statementDeadline
+        let now = ContinuousClock.now
         operation = Operation(
-            deadline: limit.map { ContinuousClock.now.advanced(by: $0) },
+            deadline: limit.map { now.advanced(by: $0) },
             isCancellable: isCancellable,
             grace: configuration.cancelGrace
         )
+        operation.tooSlowFrom = limit.map { now.advanced(by: $0 * 0.9) }
         defer {
             deliverNotifications()
             if handle.isBroken { lose() }
@@ -146,6 +148,15 @@ extension Connection {
         }
     }
 
+    private func tooSlow(_ diagnostics: Diagnostics, _ statement: String?) -> PostgresError {
+        PostgresError(
+            .deadlineExceeded,
+            diagnostics: diagnostics,
+            statement: statement,
+            reason: "the statement's deadline came"
+        )
+    }
+
     /// The error to throw for an error result, an interruption taken into account.
     func error(_ result: QueryResult, _ handle: ConnectionHandle, statement: String?) -> any Error {
         let diagnostics = Diagnostics(result.errorFields)
@@ -153,14 +164,11 @@ extension Connection {
         if !isBroken, diagnostics.sqlState == SQLState.queryCanceled.rawValue {
             switch operation.interruption {
             case .cancelled: return CancellationError()
-            case .deadline:
-                return PostgresError(
-                    .deadlineExceeded,
-                    diagnostics: diagnostics,
-                    statement: statement,
-                    reason: "the statement's deadline came"
-                )
-            case .abandonedByCaller, nil: break
+            case .deadline: return tooSlow(diagnostics, statement)
+            case .abandonedByCaller: break
+            case nil:
+                // By the server's own limit; somebody else's cancel request comes through as the server's error.
+                if let from = operation.tooSlowFrom, from <= .now { return tooSlow(diagnostics, statement) }
             }
         }
         return PostgresError(

@@ -6,8 +6,19 @@ extension Connection {
     /// Makes the connection.
     ///
     /// - Throws: ``PostgresError``; `CancellationError` when the task is cancelled meanwhile.
-    func open() async throws {
-        try await lease { connection in try connection.connect() }
+    ///
+    /// Returns what lies in between, which is found out unless `knownRoute` tells.
+    func open(knownRoute: Route? = nil) async throws -> Route {
+        try await lease { connection in
+            try connection.connect()
+            if let route = try knownRoute ?? connection.routeAtFirstSight() {
+                connection.route = route
+            } else {
+                connection.route = await connection.probeRoute()
+            }
+            try connection.applySettings()
+            return connection.route
+        }
     }
 
     private func connect() throws {
@@ -24,10 +35,6 @@ extension Connection {
         self.handle = handle
         state.end()
         watchWhileIdle()
-        // Times in text format are read in ISO style only. Reported by the server, so this costs nothing where it is set.
-        if handle.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
-            try script(unsafeSQL: "set datestyle to iso")
-        }
         logger.debug(
             "connected",
             metadata: [

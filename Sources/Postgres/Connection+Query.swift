@@ -67,65 +67,11 @@ extension Connection {
     /// Never build the text from input.
     package func script(unsafeSQL sql: String, deadline: Duration? = nil) throws {
         guard !sql.utf8.contains(0) else { throw encodingError(.nul, Statement(unsafeSQL: "")) }
+        try raiseServerLimit(for: deadline)
         try operate(.busy, deadline: deadline) { handle in
             guard handle.sendQuery(sql) else { throw lost(handle) }
             try flush(handle)
             if let failed = try drain(handle) { throw error(failed, handle, statement: nil) }
         }
-    }
-
-    /// Sends one statement and reads its result to the end.
-    @discardableResult
-    func run(
-        _ statement: Statement,
-        binaryResult: Bool,
-        deadline: Duration?,
-        isCancellable: Bool = true
-    ) throws -> QueryResult {
-        try checkSendable(statement)
-        return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in
-            guard handle.sendQuery(statement.text, statement.parameters, binaryResult: binaryResult) else {
-                throw lost(handle)
-            }
-            try flush(handle)
-            return try onlyResult(handle, statement.text)
-        }
-    }
-
-    /// Reads the one result of a statement.
-    func onlyResult(_ handle: ConnectionHandle, _ statement: String) throws -> QueryResult {
-        guard let result = try nextResult(handle) else { throw lost(handle) }
-        switch result.status {
-        case .commandOK, .tuplesOK, .emptyQuery:
-            if let failed = try drain(handle) { throw error(failed, handle, statement: statement) }
-            return result
-        case .fatalError:
-            _ = try drain(handle)
-            throw error(result, handle, statement: statement)
-        case .copyIn:
-            try endCopyIn(handle, failing: "this call does not copy")
-            _ = try drain(handle)
-        case .copyOut, .copyBoth:
-            try discardCopyOut(handle)
-            _ = try drain(handle)
-        case .singleTuple, .pipelineSync, .pipelineAborted, .other:
-            _ = try drain(handle)
-        }
-        throw PostgresError(
-            .unexpectedResult,
-            statement: statement,
-            reason: "the statement copies: use copyIn or copyOut"
-        )
-    }
-
-    /// Refuses a statement with a value that cannot be sent.
-    func checkSendable(_ statement: Statement) throws(PostgresError) {
-        if let fault = statement.fault { throw encodingError(fault, statement) }
-        if statement.parameters.count > 65_535 { throw encodingError(.tooMany, statement) }
-        if statement.text.utf8.contains(0) { throw encodingError(.nul, statement) }
-    }
-
-    func encodingError(_ fault: EncodingFault, _ statement: Statement) -> PostgresError {
-        PostgresError(.encoding, statement: statement.text, reason: fault.reason)
     }
 }

@@ -26,6 +26,8 @@ extension Connection {
         if let level { begin += " isolation level \(level.rawValue)" }
         if readOnly { begin += " read only" }
         try run(Statement(unsafeSQL: begin), binaryResult: true, deadline: nil)
+        // SET is undone by a rollback.
+        let limit = serverLimit
         let result: Result
         do {
             result = try await body(self)
@@ -33,6 +35,7 @@ extension Connection {
             try Task.checkCancellation()
         } catch {
             rollback()
+            serverLimit = limit
             throw error
         }
         try commit()
@@ -49,6 +52,7 @@ extension Connection {
         savepointDepth += 1
         defer { savepointDepth -= 1 }
         let name = "savepoint_\(savepointDepth)"
+        let limit = serverLimit
         try run(Statement(unsafeSQL: "savepoint \(name)"), binaryResult: true, deadline: nil)
         do {
             let result = try await body(self)
@@ -57,6 +61,7 @@ extension Connection {
         } catch {
             // Both in one message: released too, so that a loop does not pile them up.
             attemptEnd("rollback to savepoint \(name); release savepoint \(name)")
+            serverLimit = limit
             throw error
         }
     }

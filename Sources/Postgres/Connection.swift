@@ -32,6 +32,9 @@ package actor Connection {
     var state = ProtocolState()
     var operation = Operation(deadline: nil, isCancellable: true, grace: .seconds(5))
     var savepointDepth = 0
+    var route = Route.transactionPooler
+    /// The deadline for which the server's own limits are set; nil when they are not ours or there is none.
+    var serverLimit: Duration?
     var prepared = PreparedStatements(capacity: 256)
     var notificationHandler: (@Sendable (Notification) -> Void)?
     var lossHandler: (@Sendable () -> Void)?
@@ -59,7 +62,7 @@ package actor Connection {
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
         let connection = try Connection(configuration: configuration, logger: logger)
-        try await connection.open()
+        _ = try await connection.open()
         do {
             let result = try await connection.lease(body)
             await connection.close()

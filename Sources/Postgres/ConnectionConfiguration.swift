@@ -28,7 +28,12 @@ package struct ConnectionConfiguration: Sendable {
     package var connectTimeout: Duration = .seconds(10)
 
     /// The deadline of a statement for which the call names none; nil is none.
+    ///
+    /// The server's own `statement_timeout` and `lock_timeout` are set a little below it, but not behind a transaction pooler.
     package var statementDeadline: Duration? = .seconds(30)
+
+    /// How long a transaction may wait for its own client before the server ends it, and with it the connection.
+    package var idleInTransactionLimit: Duration? = .seconds(60)
 
     /// How long a cancelled statement may take to end before its connection is dropped.
     package var cancelGrace: Duration = .seconds(5)

@@ -29,6 +29,9 @@ struct Operation: Sendable {
     /// How long an interrupted statement may take to end.
     var grace: Duration
 
+    /// From when on a statement that the server cancelled was too slow: its own limit is a little below the client's.
+    var tooSlowFrom: ContinuousClock.Instant?
+
     private(set) var interruption: Interruption?
 
     private var patience: ContinuousClock.Instant?

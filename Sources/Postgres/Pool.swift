@@ -25,6 +25,8 @@ package final class Pool: Sendable {
         /// Answers that came before the request began to wait for them.
         var early: [PoolStateMachine.RequestID: PoolStateMachine.Grant?] = [:]
         var serial = 0
+        /// Found out by the first connection.
+        var route: Route?
     }
 
     private let configuration: PoolConfiguration
@@ -144,9 +146,10 @@ package final class Pool: Sendable {
         let jitter = Double.random(in: 0...1)
         do {
             let connection = try Connection(configuration: configuration.connection, logger: logger)
-            try await connection.open()
+            let route = try await connection.open(knownRoute: state.withLock { $0.route })
             let actions = state.withLock { state in
                 state.connections[id] = connection
+                state.route = route
                 return state.machine.connected(id, now: .now, jitter: jitter)
             }
             await carryOut(actions)

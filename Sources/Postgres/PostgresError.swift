@@ -124,6 +124,19 @@ package struct PostgresError: Error, Sendable {
         }
     }
 
+    /// The same error with more words to it, which must be safe to log.
+    func explained(_ words: String) -> PostgresError {
+        PostgresError(
+            code,
+            diagnostics: diagnostics,
+            statement: statement,
+            reason: [reason, words].compactMap { $0 }.joined(separator: ", "),
+            confidentialReason: facts.confidentialReason,
+            connectionUsable: connectionUsable,
+            outcomeKnown: outcomeKnown
+        )
+    }
+
     /// The same error, told as one of a commit that may or may not have happened.
     func inDoubt() -> PostgresError {
         PostgresError(

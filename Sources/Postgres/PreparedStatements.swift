@@ -8,59 +8,74 @@ struct PreparedStatements: Sendable {
 
     /// What to do for a statement.
     enum Plan: Sendable, Equatable {
+        /// Not worth preparing yet.
+        case runUnprepared
         /// It is prepared under this name.
         case use(name: String)
         /// Prepare it under this name, then use it.
         case prepare(name: String)
-        /// The same, but drop that other name on the server first.
-        case replace(name: String, dropped: String)
     }
 
     private struct Entry {
-        var name: String
+        var name: String?
+        var uses: Int
         var lastUse: UInt64
     }
 
+    /// Uses before a statement is prepared, since preparing costs a round trip of its own.
+    private let threshold = 3
+    private let capacity: Int
     private var entries: [Key: Entry] = [:]
     private var clock: UInt64 = 0
     private var serial = 0
-    let capacity: Int
+
+    /// Names that the server still knows and nobody will use again.
+    private(set) var dropped: [String] = []
 
     init(capacity: Int) {
         self.capacity = capacity
     }
 
-    /// How many statements are prepared.
-    var count: Int { entries.count }
-
     /// Looks a statement up and counts it as used.
     mutating func plan(for key: Key) -> Plan {
         clock += 1
-        if let index = entries.index(forKey: key) {
-            entries.values[index].lastUse = clock
-            return .use(name: entries.values[index].name)
+        guard let index = entries.index(forKey: key) else {
+            if entries.count >= capacity { evict() }
+            entries[key] = Entry(uses: 1, lastUse: clock)
+            return .runUnprepared
         }
+        entries.values[index].lastUse = clock
+        if let name = entries.values[index].name { return .use(name: name) }
+        entries.values[index].uses += 1
+        guard entries.values[index].uses >= threshold else { return .runUnprepared }
         serial += 1
-        let name = "accountctl_\(serial)"
-        guard entries.count >= capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else {
-            return .prepare(name: name)
-        }
-        entries[oldest.key] = nil
-        return .replace(name: name, dropped: oldest.value.name)
+        return .prepare(name: "accountctl_\(serial)")
     }
 
     /// Records that the server has prepared a statement.
     mutating func prepared(_ key: Key, name: String) {
-        entries[key] = Entry(name: name, lastUse: clock)
+        entries[key]?.name = name
     }
 
     /// Forgets a statement that the server no longer knows or plans otherwise.
     mutating func forget(_ key: Key) {
-        entries[key] = nil
+        if let name = entries.removeValue(forKey: key)?.name { dropped.append(name) }
     }
 
-    /// Forgets all, after DISCARD or DEALLOCATE.
+    /// Forgets all, since the server has: DISCARD, DEALLOCATE.
     mutating func forgetAll() {
         entries = [:]
+        dropped = []
+    }
+
+    /// Takes the names to drop on the server.
+    mutating func takeDropped() -> [String] {
+        defer { dropped = [] }
+        return dropped
+    }
+
+    private mutating func evict() {
+        guard let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+        forget(oldest.key)
     }
 }

@@ -1,0 +1,18 @@
+/// Something to measure.
+struct Benchmark: Sendable {
+    /// The name on the command line and of the figure.
+    let name: String
+
+    /// One line about it.
+    let summary: String
+
+    /// Measures; makes its own cluster where it needs one, and takes its floor in the same run.
+    let measure: @Sendable () async throws -> [Figure]
+
+    /// All of them, in the order they are printed.
+    ///
+    /// Each has a file of its own.
+    static let all: [Benchmark] = [
+        .driverRoundtrip
+    ]
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// Measures the product and prints what it finds, each figure beside a floor taken in the same run.
+@main
+struct Benchmarks: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "Benchmarks",
+        abstract: "Measures the product against a floor taken in the same run.",
+        subcommands: [ListCommand.self, RunCommand.self]
+    )
+}

@@ -1,0 +1,61 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One measured figure.
+struct Figure: Codable, Sendable {
+    /// The name, such as `driver.roundtrip`.
+    var name: String
+
+    /// The median of the runs.
+    var value: Double
+
+    /// What the value counts, such as `statements/s`.
+    var unit: String
+
+    /// What is wanted, in words, such as `≥ 0.9 × floor`.
+    var goal: String
+
+    /// The same work done by the plainest other means in the same run.
+    var floor: Double?
+
+    /// The value as a multiple of the floor.
+    var ratio: Double?
+
+    /// The smallest of the runs.
+    var min: Double
+
+    /// The largest of the runs.
+    var max: Double
+
+    /// How many runs there were.
+    var runs: Int
+
+    /// Takes the median of several runs, and of the floor's.
+    init(name: String, unit: String, goal: String, values: [Double], floors: [Double] = []) {
+        precondition(!values.isEmpty, "a figure needs a run")
+        self.name = name
+        self.unit = unit
+        self.goal = goal
+        value = Self.median(values)
+        floor = floors.isEmpty ? nil : Self.median(floors)
+        ratio = floor.map { [value] in value / $0 }
+        min = values.min() ?? value
+        max = values.max() ?? value
+        runs = values.count
+    }
+
+    static func median(_ values: [Double]) -> Double {
+        let sorted = values.sorted()
+        let middle = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    }
+
+    func jsonLine() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

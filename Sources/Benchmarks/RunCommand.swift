@@ -1,0 +1,36 @@
+import ArgumentParser
+
+/// Measures figures and prints them.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Measures figures, all of them unless some are named."
+    )
+
+    @Argument(help: "The figures, by the names that `list` prints.")
+    var names: [String] = []
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func validate() throws {
+        let known = Set(Benchmark.all.map(\.name))
+        let unknown = names.filter { !known.contains($0) }
+        guard unknown.isEmpty else {
+            throw ValidationError("unknown: \(unknown.joined(separator: ", ")). `Benchmarks list` names the figures.")
+        }
+    }
+
+    func run() async throws {
+        let chosen = names.isEmpty ? Benchmark.all : Benchmark.all.filter { names.contains($0.name) }
+        var figures: [Figure] = []
+        for benchmark in chosen {
+            for figure in try await benchmark.measure() {
+                figures.append(figure)
+                // At once, so that a long run shows how far it is.
+                if json { print(try figure.jsonLine()) }
+            }
+        }
+        if !json { print(FigureTable(figures).text) }
+    }
+}

@@ -1,0 +1,73 @@
+import LibPQ
+
+/// What is set up once a connection is made.
+extension Connection {
+    /// Finds out what lies in between, without asking a second connection.
+    ///
+    /// A pooler makes up the process id it greets with. Returns nil when there is a pooler of an unknown kind.
+    func routeAtFirstSight() throws -> Route? {
+        switch configuration.pooler {
+        case .none: return .direct
+        case .transaction: return .transactionPooler
+        case .detect: break
+        }
+        if try serverProcess() == Int(backendPID) { return .direct }
+        // Supabase's transaction poolers, shared and dedicated, are on this port.
+        return handle?.port == "6543" ? .transactionPooler : nil
+    }
+
+    /// Tells a transaction pooler from a session pooler by a second connection.
+    ///
+    /// In a session, nobody else ever gets this connection's server process. Behind a transaction pooler an open transaction of the
+    /// other connection takes it away, or another one is used meanwhile. No answer counts as transaction mode, which is safe.
+    func probeRoute() async -> Route {
+        var configuration = configuration
+        configuration.pooler = .transaction
+        do {
+            let mine = try serverProcess()
+            let (theirs, mineNow) = try await Connection.with(configuration, logger: logger) { [self] other in
+                // Held open, so that this connection cannot use the same server process meanwhile.
+                try other.script(unsafeSQL: "begin")
+                let theirs = try other.serverProcess()
+                let mineNow = try await self.serverProcess()
+                return (theirs, mineNow)
+            }
+            return theirs == mine || mineNow != mine ? .transactionPooler : .sessionPooler
+        } catch {
+            return .transactionPooler
+        }
+    }
+
+    private func serverProcess() throws -> Int {
+        try one("select pg_backend_pid()", as: Int.self, deadline: .seconds(3))
+    }
+
+    /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server process.
+    func applySettings() throws {
+        guard route != .transactionPooler else { return }
+        var settings = [
+            ServerLimits.statementSQL(deadline: configuration.statementDeadline),
+            ServerLimits.idleSQL(limit: configuration.idleInTransactionLimit),
+        ]
+        // Times in text format are read in ISO style only.
+        if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false { settings.append("set datestyle to iso") }
+        try script(unsafeSQL: settings.joined(separator: "; "))
+        serverLimit = configuration.statementDeadline
+    }
+
+    /// Lets the server allow a statement as long as its call does.
+    ///
+    /// The limit only grows: a shorter one is the client's to watch, and going back and forth would cost a round trip each time.
+    func raiseServerLimit(for deadline: Duration?) throws {
+        guard let deadline, let serverLimit, deadline > serverLimit, state.phase == .idle,
+            handle?.transactionStatus != .inFailedTransaction
+        else { return }
+        let sql = ServerLimits.statementSQL(deadline: deadline)
+        try operate(.busy, deadline: nil) { handle in
+            guard handle.sendQuery(sql) else { throw lost(handle) }
+            try flush(handle)
+            if let failed = try drain(handle) { throw error(failed, handle, statement: sql) }
+        }
+        self.serverLimit = deadline
+    }
+}

@@ -1,0 +1,65 @@
+import LibPQ
+
+extension Connection {
+    /// Runs a query and hands each row to a closure as it arrives, in constant memory however many there are.
+    ///
+    /// The closure is synchronous and must not use the connection: a call in it throws `connectionBusy`. When it throws, the query is
+    /// cancelled and the connection stays usable.
+    ///
+    /// - Throws: As ``query(_:as:deadline:)``, also after rows were handed out; what `row` throws.
+    package func stream<each Column: PostgresDecodable>(
+        _ statement: Statement,
+        as types: (repeat each Column).Type,
+        deadline: Duration? = nil,
+        _ row: (repeat each Column) throws -> Void
+    ) throws {
+        let reader = RowReader<repeat each Column>(statement: statement)
+        try streamResults(statement, binaryResult: reader.readsBinary, deadline: deadline) { result in
+            try reader.checkColumns(of: result)
+            let values: (repeat each Column) = try reader.read(result, at: 0)
+            try row(repeat each values)
+        }
+    }
+
+    private func streamResults(
+        _ statement: Statement,
+        binaryResult: Bool,
+        deadline: Duration?,
+        _ row: (QueryResult) throws -> Void
+    ) throws {
+        try checkSendable(statement)
+        try raiseServerLimit(for: deadline)
+        try operate(.streaming, deadline: deadline) { handle in
+            guard handle.sendQuery(statement.text, statement.parameters, binaryResult: binaryResult),
+                handle.setSingleRowMode()
+            else { throw lost(handle) }
+            try flush(handle)
+            while let result = try nextResult(handle) {
+                switch result.status {
+                case .singleTuple:
+                    do {
+                        try row(result)
+                    } catch {
+                        try stopReading(handle)
+                        throw error
+                    }
+                case .tuplesOK, .commandOK, .emptyQuery:
+                    // The empty end of the rows, which an error may still follow.
+                    break
+                case .fatalError:
+                    _ = try drain(handle)
+                    throw error(result, handle, statement: statement.text)
+                case .copyIn: try endCopyIn(handle, failing: "this call does not copy")
+                case .copyOut, .copyBoth: try discardCopyOut(handle)
+                case .pipelineSync, .pipelineAborted, .other: break
+                }
+            }
+        }
+    }
+
+    /// Has the server stop sending what nobody wants any more, and reads what is on its way.
+    func stopReading(_ handle: ConnectionHandle) throws {
+        if operation.interruption == nil { try interrupt(handle, .abandonedByCaller) }
+        _ = try drain(handle)
+    }
+}
