@@ -1,0 +1,120 @@
+import Migrations
+import Postgres
+import TestSupport
+import Testing
+
+/// A database made after a scenario, and what can be done with it: looked at, planned, migrated.
+struct AdoptionDatabase: Sendable {
+    let database: TestDatabase
+    let scenario: AdoptionScenario
+
+    static func with<Result: Sendable>(
+        _ scenario: AdoptionScenario,
+        _ body: @Sendable (AdoptionDatabase) async throws -> Result
+    ) async throws -> Result {
+        try await TestDatabase.with(.platform) { database in
+            let adoption = AdoptionDatabase(database: database, scenario: scenario)
+            try await adoption.platform("allow-storage-policies")
+            for fixture in scenario.fixtures {
+                try await database.cluster.psql(
+                    database: database.name,
+                    user: "postgres",
+                    files: [Repository.path("sql/tests/fixtures/\(fixture).sql")],
+                    singleTransaction: true
+                )
+            }
+            if !scenario.sql.isEmpty { try await database.psql(scenario.sql, user: "postgres") }
+            if !scenario.adminSQL.isEmpty { try await database.psql(scenario.adminSQL) }
+            return try await body(adoption)
+        }
+    }
+
+    /// What the plan says before anything is migrated.
+    func plan() async throws -> AdoptionPlan {
+        let facts = try await database.withConnection { try await AdoptionFacts.read(on: $0) }
+        return AdoptionPlan(facts: facts, visibility: scenario.visibility)
+    }
+
+    /// What the migrations noted.
+    func notes() async throws -> [AdoptionNote] {
+        try await database.withConnection { try AdoptionNote.all(on: $0) }
+    }
+
+    /// Applies every migration as `postgres`, each in its transaction, and tells the locks that each held at its end on tables
+    /// that were there before it.
+    @discardableResult
+    func migrate() async throws -> [Int: [String: TableLock.Mode]] {
+        var words = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database.conninfo]
+        for path in try Repository.sqlFiles(in: "sql/migrations") {
+            let name = path.split(separator: "/").last.map(String.init) ?? path
+            let number = try #require(Int(name.prefix(4)))
+            words += [
+                "-c", "begin",
+                "-c", "create temp table had on commit drop as select oid from pg_class",
+                "-f", path,
+                "-c", Self.locksHeld(by: number),
+                "-c", "commit",
+            ]
+        }
+        let output = try await TestCluster.command(
+            words,
+            environment: [
+                "PGOPTIONS": scenario.visibility.map { "-c \(ProfilesVisibility.settingName)=\($0.rawValue)" } ?? ""
+            ]
+        )
+        try await platform("forbid-storage-policies")
+
+        var held: [Int: [String: TableLock.Mode]] = [:]
+        for line in output.split(separator: "\n") where line.hasPrefix("lock|") {
+            let words = line.split(separator: "|").map(String.init)
+            guard let mode = TableLock.Mode(rawValue: words[3]) else { continue }
+            let number = try #require(Int(words[1]))
+            let strongest = held[number]?[words[2]].map { max($0, mode) } ?? mode
+            held[number, default: [:]][words[2]] = strongest
+        }
+        return held
+    }
+
+    /// Rows of a query as lines, asked as the superuser.
+    func lines(_ query: String) async throws -> [String] {
+        try await database.psql(query).split(separator: "\n").map(String.init)
+    }
+
+    /// Rows of a query as PostgREST would ask it: as a role, with a token's claims.
+    func lines(as role: String, of account: String? = nil, _ query: String) async throws -> [String] {
+        let claims = account.map { "{\"sub\": \"\($0)\", \"role\": \"\(role)\"}" } ?? ""
+        return try await database.psql(
+            """
+            begin;
+            set local request.jwt.claims = '\(claims)';
+            set local role \(role);
+            set local storage.operation = 'storage.object.get_authenticated';
+            \(query);
+            commit
+            """
+        ).split(separator: "\n").map(String.init)
+    }
+
+    private func platform(_ name: String) async throws {
+        try await database.cluster.psql(
+            database: database.name,
+            files: [Repository.path("sql/platform/\(name).sql")]
+        )
+    }
+
+    private static func locksHeld(by migration: Int) -> String {
+        """
+        select
+            'lock',
+            \(migration),
+            n.nspname || '.' || c.relname,
+            upper(regexp_replace(regexp_replace(l.mode, 'Lock$', ''), '(?<=[a-z])(?=[A-Z])', ' ', 'g'))
+        from pg_locks as l
+        join pg_class as c on c.oid = l.relation and c.oid in (select oid from had) and c.relkind in ('r', 'p', 'v')
+        join pg_namespace as n on n.oid = c.relnamespace and n.nspname in ('public', 'auth', 'storage')
+        where l.pid = pg_backend_pid()
+          and l.granted
+          and l.locktype = 'relation'
+        """
+    }
+}

@@ -1,0 +1,80 @@
+import Migrations
+import TestSupport
+import Testing
+
+/// The plan says what the migrations then do, and which locks they take for it.
+@Suite struct AdoptionPlanTests {
+    @Test(arguments: AdoptionScenario.all) func planIsWhatHappens(_ scenario: AdoptionScenario) async throws {
+        try await AdoptionDatabase.with(scenario) { adoption in
+            let plan = try await adoption.plan()
+            #expect(plan.refusals.isEmpty)
+            let held = try await adoption.migrate()
+            let notes = try await adoption.notes()
+
+            let planned = plan.items.filter { $0.migration >= 10 }
+            #expect(Set(planned.map(\.name)) == Set(notes.map(\.item)))
+            for item in planned {
+                let note = try #require(notes.first { $0.item == item.name })
+                #expect(item.decision.outcomes.contains(note.decision), "\(item.name): \(item.decision), \(note)")
+                #expect(item.object == note.object, "\(item.name)")
+                if item.decision.outcomes.count == 1 {
+                    #expect(item.decision.reason == note.reason, "\(item.name)")
+                }
+            }
+
+            for (number, locks) in held where number >= 10 && number != 14 {
+                let told = planned.filter { $0.migration == number }.flatMap(\.locks)
+                for (table, mode) in locks {
+                    let strongest = told.filter { $0.table == table }.map(\.mode).max()
+                    // What depends on rows may take less than the plan has to expect.
+                    let depends = planned.contains { $0.migration == number && $0.decision.outcomes.count > 1 }
+                    #expect(depends ? mode <= (strongest ?? mode) : strongest == mode, "\(number) locks \(table)")
+                }
+                for lock in told
+                where !planned.contains(where: { $0.migration == number && $0.decision.outcomes.count > 1 }) {
+                    #expect(locks[lock.table] != nil, "\(number) was to lock \(lock.table)")
+                }
+            }
+            // Validating reads while writers go on.
+            #expect(held[14, default: [:]].values.allSatisfy { $0 == .shareUpdateExclusive })
+        }
+    }
+
+    @Test func aTakenNameIsARefusal() async throws {
+        try await AdoptionDatabase.with(
+            AdoptionScenario(name: "taken", fixtures: ["taken_functions"])
+        ) { adoption in
+            let plan = try await adoption.plan()
+            #expect(
+                plan.refusals.map(\.name) == ["rpc.request_account_deletion", "rpc.account_deletion_status"]
+            )
+            let refusal = try #require(plan.refusals.first)
+            #expect(
+                refusal.decision
+                    == .refuse("public.request_account_deletion(user_id uuid) is there already: rename or drop it")
+            )
+            await #expect(throws: TestSupportError.self) { try await adoption.migrate() }
+            // Nothing was changed.
+            #expect(try await adoption.lines("select 1 from pg_namespace where nspname = 'accountctl'").isEmpty)
+            #expect(
+                try await adoption.lines("select from pg_proc where proname = 'request_account_deletion'").count <= 1
+            )
+        }
+    }
+
+    @Test func installedFunctionsAreNoRefusal() async throws {
+        try await AdoptionDatabase.with(AdoptionScenario(name: "installed")) { adoption in
+            try await adoption.migrate()
+            let plan = try await adoption.plan()
+            #expect(plan.refusals.isEmpty)
+        }
+    }
+
+    @Test func anEmptyDatabaseCanBePlanned() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let adoption = AdoptionDatabase(database: database, scenario: AdoptionScenario(name: "empty"))
+            let plan = try await adoption.plan()
+            #expect(plan.refusals.isEmpty)
+        }
+    }
+}

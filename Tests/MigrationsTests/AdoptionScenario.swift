@@ -1,0 +1,162 @@
+import Migrations
+import Testing
+
+/// A database that is there before the migrations: fixtures of `sql/tests/fixtures`, in order, and SQL on top.
+struct AdoptionScenario: Sendable, CustomTestStringConvertible {
+    let name: String
+    var fixtures: [String] = []
+    /// Run as `postgres` after the fixtures.
+    var sql = ""
+    /// Run as the superuser after that.
+    var adminSQL = ""
+    var visibility: ProfilesVisibility?
+
+    var testDescription: String { name }
+
+    /// Anna of the fixtures.
+    static let anna = "0a000000-0000-4000-8000-00000000000a"
+    /// Bert of the fixtures.
+    static let bert = "0b000000-0000-4000-8000-00000000000b"
+
+    static let starters: [AdoptionScenario] = [
+        AdoptionScenario(
+            name: "the starter of the documentation",
+            fixtures: ["starter_documentation", "starter_data"]
+        ),
+        AdoptionScenario(
+            name: "the starter of the Swift example",
+            fixtures: ["starter_swift_example", "starter_data"]
+        ),
+    ]
+
+    static let own = AdoptionScenario(name: "a table and a bucket of the app's own", fixtures: ["own_profiles"])
+
+    static let all: [AdoptionScenario] =
+        [AdoptionScenario(name: "nothing there")]
+        + starters
+        + [
+            own,
+            AdoptionScenario(name: "nothing there, everybody reads", visibility: .everyone),
+            AdoptionScenario(
+                name: "the starter, own asked",
+                fixtures: ["starter_documentation", "starter_data"],
+                visibility: .own
+            ),
+            AdoptionScenario(
+                name: "the Swift starter, own asked",
+                fixtures: ["starter_swift_example", "starter_data"],
+                visibility: .own
+            ),
+            AdoptionScenario(
+                name: "the starter, everyone asked",
+                fixtures: ["starter_documentation", "starter_data"],
+                visibility: .everyone
+            ),
+            AdoptionScenario(
+                name: "short and double usernames",
+                fixtures: ["starter_documentation", "short_usernames"]
+            ),
+            AdoptionScenario(
+                name: "no rules on usernames, and none broken",
+                fixtures: ["starter_documentation", "starter_data"],
+                sql: """
+                    alter table public.profiles drop constraint username_length;
+                    alter table public.profiles drop constraint profiles_username_key;
+                    """
+            ),
+            AdoptionScenario(
+                name: "the app's own sign-up",
+                fixtures: ["starter_swift_example", "own_sign_up", "starter_data"]
+            ),
+            AdoptionScenario(
+                name: "a second sign-up trigger beside the starter's",
+                fixtures: ["starter_documentation"],
+                sql: """
+                    create function public.welcome() returns trigger language plpgsql as 'begin return new; end';
+                    create trigger a_welcome after insert on auth.users for each row execute function public.welcome();
+                    """
+            ),
+            AdoptionScenario(
+                name: "a sign-up trigger and no profiles",
+                sql: """
+                    create function public.welcome() returns trigger language plpgsql as 'begin return new; end';
+                    create trigger "Welcome!" after insert on auth.users
+                        for each row execute function public.welcome();
+                    """
+            ),
+            AdoptionScenario(
+                name: "a check before sign-up and no profiles",
+                sql: """
+                    create function public.check_mail() returns trigger language plpgsql as 'begin return new; end';
+                    create trigger check_mail before insert on auth.users
+                        for each row execute function public.check_mail();
+                    """
+            ),
+            AdoptionScenario(
+                name: "the function's name taken and no profiles",
+                sql:
+                    "create function public.handle_new_user() returns trigger language plpgsql as 'begin return new; end'"
+            ),
+            AdoptionScenario(
+                name: "the starter without its trigger",
+                fixtures: ["starter_documentation"],
+                adminSQL: "drop trigger on_auth_user_created on auth.users"
+            ),
+            AdoptionScenario(
+                name: "the starter with row-level security off",
+                fixtures: ["starter_documentation", "starter_data"],
+                sql: "alter table public.profiles disable row level security"
+            ),
+            AdoptionScenario(
+                name: "the starter with policies of the app's own",
+                fixtures: ["starter_documentation", "starter_data"],
+                sql: """
+                    alter policy "Users can update own profile." on public.profiles to authenticated;
+                    alter policy "Users can insert their own profile." on public.profiles rename to "Insert yours";
+                    """
+            ),
+            AdoptionScenario(
+                name: "the starter with a key that cascades",
+                fixtures: ["starter_documentation", "starter_data"],
+                sql: """
+                    alter table public.profiles drop constraint profiles_id_fkey;
+                    alter table public.profiles add constraint "the Key" foreign key (id) references auth.users
+                        on delete cascade;
+                    """
+            ),
+            AdoptionScenario(
+                name: "the starter without grants",
+                fixtures: ["starter_documentation"],
+                sql: "revoke all on public.profiles from authenticated"
+            ),
+            AdoptionScenario(
+                name: "the starter with a column of another type",
+                fixtures: ["starter_documentation"],
+                sql: "alter table public.profiles alter column website type varchar(100)"
+            ),
+            AdoptionScenario(
+                name: "a table without a key to accounts",
+                sql: "create table public.profiles (id uuid primary key, username text); "
+                    + "alter table public.profiles enable row level security"
+            ),
+            AdoptionScenario(name: "a view", sql: "create view public.profiles as select 1 as id"),
+            AdoptionScenario(
+                name: "a table that belongs to somebody else",
+                adminSQL: "create table public.profiles (id uuid primary key references auth.users, username text)"
+            ),
+            AdoptionScenario(
+                name: "a partitioned table",
+                sql: """
+                    create table public.profiles (id uuid primary key references auth.users, name text)
+                        partition by hash (id);
+                    create table public.profiles_0 partition of public.profiles
+                        for values with (modulus 1, remainder 0);
+                    alter table public.profiles enable row level security;
+                    """
+            ),
+            AdoptionScenario(
+                name: "a bucket without policies",
+                sql: "insert into storage.buckets (id, name, public) values ('avatars', 'avatars', true)"
+            ),
+        ]
+}
