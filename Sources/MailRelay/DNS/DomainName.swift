@@ -158,7 +158,7 @@ extension DomainName: CustomStringConvertible {
 }
 
 /// Why bytes are not a domain name.
-package enum DomainNameError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum DomainNameError: Error, Hashable, Sendable, CustomStringConvertible {
     /// There is nothing.
     case empty
     /// Two dots in a row, or a dot at the start.

@@ -33,3 +33,29 @@ package struct ResourceRecord: Hashable, Sendable {
     /// What it says.
     package let data: RecordData
 }
+
+extension RecordData: CustomStringConvertible {
+    /// The data as zone files write it; the strings of a text quoted, odd bytes escaped.
+    package var description: String {
+        switch self {
+        case .a(let address): address.description
+        case .aaaa(let address): address.description
+        case .cname(let name), .ptr(let name), .ns(let name): name.description
+        case .mx(let preference, let exchange): "\(preference) \(exchange)"
+        case .text(let strings): Self.quoted(strings)
+        case .soa(let minimum): "minimum \(minimum)"
+        case .other(let bytes): "\(bytes.count) bytes"
+        }
+    }
+
+    /// Strings in quotation marks, with their boundaries.
+    package static func quoted(_ strings: [[UInt8]]) -> String {
+        strings.map {
+            "\""
+                + PrintableBytes.escaped($0).split(separator: "\"", omittingEmptySubsequences: false).joined(
+                    separator: "\\\""
+                ) + "\""
+        }
+        .joined(separator: " ")
+    }
+}

@@ -1,0 +1,172 @@
+/// What a refusal by Apple's servers means, and whose business it is.
+package struct BounceExplanation: Sendable, Hashable {
+    /// Which known text it is.
+    package let code: Code
+    /// Who can do something about it.
+    package let cause: Cause
+    /// What it means, in one or two sentences.
+    package let meaning: String
+    /// What to do.
+    package let action: String
+    /// Whether the recipient's address must be left alone: the fault is not the recipient's.
+    package let keepsRecipient: Bool
+    /// How well the reading is founded.
+    package let source: String
+
+    /// Who can do something about a refusal.
+    package enum Cause: String, Sendable, Hashable, CaseIterable {
+        /// Our records, registration or sending.
+        case configuration
+        /// The recipient's address or choice.
+        case recipient
+        /// Too much mail, or too bad a name.
+        case load
+        /// The text is not a known one.
+        case unknown
+    }
+
+    /// The texts that are told apart; raw values are an interface for scripts.
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The source is not registered with Apple.
+        case unauthorizedSender = "unauthorized_sender"
+        /// The older text of the same.
+        case badMailboxName = "bad_mailbox_name"
+        /// The relay address is gone.
+        case userNotFound = "user_not_found"
+        /// Neither path works.
+        case bothPathsFailed = "spf_and_dkim_failed"
+        /// The From domain's own policy refuses.
+        case dmarcPolicy = "dmarc_policy"
+        /// The relay could not map the mail.
+        case transformationError = "transformation_error"
+        /// Forwarding is switched off.
+        case relayNotPermitted = "relay_not_permitted"
+        /// The envelope domain does not exist.
+        case senderDomainNotFound = "sender_domain_not_found"
+        /// Too much mail.
+        case excessiveVolume = "excessive_volume"
+        /// Apple's local policy: reputation.
+        case localPolicy = "local_policy"
+        /// The mailbox is full.
+        case mailboxFull = "mailbox_full"
+        /// Anything else.
+        case unrecognized = "unrecognized"
+    }
+}
+
+extension BounceExplanation {
+    /// Reads a reply by its text first, since Apple uses the same code (5.1.1) for opposite causes.
+    package init(_ reply: BounceReply) {
+        let text = reply.text.lowercased()
+        func has(_ part: String) -> Bool { Self.contains(text, part) }
+        let code: Code
+        if has("unauthorized sender") {
+            code = .unauthorizedSender
+        } else if has("bad mailbox name") {
+            code = .badMailboxName
+        } else if has("[hme1]") || (has("spf and dkim") && has("fail")) {
+            code = .bothPathsFailed
+        } else if has("dmarc") {
+            code = .dmarcPolicy
+        } else if has("transformation error") {
+            code = .transformationError
+        } else if has("relay not permitted") {
+            code = .relayNotPermitted
+        } else if has("domain not found") || has("4.1.8") || has("5.1.8") {
+            code = .senderDomainNotFound
+        } else if has("excessive volume") || has("too many messages") || has("rate limit") {
+            code = .excessiveVolume
+        } else if has("[cs01]") || has("local policy") {
+            code = .localPolicy
+        } else if has("user not found") || has("user unknown") || has("no such user") {
+            code = .userNotFound
+        } else if has("mailbox full") || has("over quota") || reply.enhancedCode?.hasSuffix("2.2") == true {
+            code = .mailboxFull
+        } else {
+            code = .unrecognized
+        }
+        self.init(code)
+    }
+
+    private static func contains(_ text: String, _ part: String) -> Bool {
+        let text = Array(text.utf8)
+        let part = Array(part.utf8)
+        guard text.count >= part.count else { return false }
+        return (0...(text.count - part.count)).contains { text[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+
+    private init(_ code: Code) {
+        self.code = code
+        switch code {
+        case .unauthorizedSender, .badMailboxName:
+            cause = .configuration
+            meaning = "The sender is not registered with Apple, or the address belongs to another team's app."
+            action =
+                "Register the envelope domain and the From domain under Services, Sign in with Apple for Email Communication; "
+                + "then run “relay check”. Do not suppress the recipient."
+            keepsRecipient = true
+            source = code == .unauthorizedSender ? "Apple developer forums 798226" : "reported by senders"
+        case .userNotFound:
+            cause = .recipient
+            meaning = "The relay address no longer exists or was switched off for good."
+            action = "Stop mailing this address and ask for another one in the app."
+            keepsRecipient = false
+            source = "reported by senders"
+        case .bothPathsFailed:
+            cause = .configuration
+            meaning = "The mail passed neither SPF nor DKIM."
+            action = "Run “relay check” for this stream and mend what it says. Do not suppress the recipient."
+            keepsRecipient = true
+            source = "reported by senders (code HME1)"
+        case .dmarcPolicy:
+            cause = .configuration
+            meaning = "The From domain's own DMARC policy refuses this mail: nothing that passes belongs to it."
+            action = "Sign with the From domain or use an envelope domain of the same organisation; see “relay check”."
+            keepsRecipient = true
+            source = "reported by senders"
+        case .transformationError:
+            cause = .configuration
+            meaning =
+                "The relay could not map the mail to its recipient: registration is incomplete, or Apple has a fault."
+            action = "Check the registration of both domains; if it is complete, try again later and ask Apple."
+            keepsRecipient = true
+            source = "reported by senders, second hand"
+        case .relayNotPermitted:
+            cause = .recipient
+            meaning = "The person has switched forwarding off."
+            action = "Hold mail to this address until Apple reports that forwarding is on again."
+            keepsRecipient = false
+            source = "reported by senders, second hand"
+        case .senderDomainNotFound:
+            cause = .configuration
+            meaning = "The envelope domain does not exist in DNS."
+            action = "Publish the envelope domain's records; see “relay check”."
+            keepsRecipient = true
+            source = "reported by senders"
+        case .excessiveVolume:
+            cause = .load
+            meaning = "Too much mail at once, or over the limit of 100 mails a day and address."
+            action = "Slow down and send again later."
+            keepsRecipient = true
+            source = "reported by senders"
+        case .localPolicy:
+            cause = .load
+            meaning = "Apple's servers refuse this sender for its reputation or its content."
+            action = "Look at complaint rates and content; send less for a while. Ask Apple's postmaster if it stays."
+            keepsRecipient = true
+            source = "reported by senders (code CS01)"
+        case .mailboxFull:
+            cause = .recipient
+            meaning = "The mailbox behind the relay address is full."
+            action = "Try again later."
+            keepsRecipient = true
+            source = "RFC 3463"
+        case .unrecognized:
+            cause = .unknown
+            meaning = "The text is none that is known of Apple's relay."
+            action = "Read it as it stands; a reply that begins with 4 may be tried again, one with 5 may not."
+            keepsRecipient = true
+            source = "none"
+        }
+    }
+}

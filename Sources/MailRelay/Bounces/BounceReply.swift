@@ -1,0 +1,96 @@
+/// An SMTP reply that refused a mail, found in whatever was pasted.
+package struct BounceReply: Sendable, Hashable {
+    /// The three digits, if any.
+    package let status: Int?
+    /// The enhanced code, such as 5.1.1, if any.
+    package let enhancedCode: String?
+    /// The reply's words.
+    package let text: String
+    /// The recipient, where a delivery-status message names it.
+    package let recipient: String?
+    /// Who said it, where that is known.
+    package let server: String?
+
+    /// The most text that is looked at: a reply is short, a delivery-status message may carry the whole mail.
+    package static let maximumInput = 1 << 20
+
+    /// Finds the replies in a text: the parts of a delivery-status message (RFC 3464), or the text itself as one reply.
+    ///
+    /// Returns nothing for a text without words.
+    package static func replies(in input: some Sequence<UInt8>) -> [BounceReply] {
+        let text = String(decoding: Array(input.prefix(maximumInput)), as: UTF8.self)
+        let lines = unfolded(text)
+        let statuses = deliveryStatuses(lines)
+        if !statuses.isEmpty { return statuses }
+        let words = lines.map { Array($0.utf8)[...].trimmed }.filter { !$0.isEmpty }
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard !words.isEmpty else { return [] }
+        return [BounceReply(words.joined(separator: " "), recipient: nil, server: nil, status: nil)]
+    }
+
+    private init(_ text: String, recipient: String?, server: String?, status: String?) {
+        self.text = text
+        self.recipient = recipient
+        self.server = server
+        let words = text.split { $0 == " " || $0 == "-" || $0 == "\t" }
+        self.status =
+            words.lazy.compactMap { word -> Int? in
+                guard word.utf8.count == 3, let number = Int(word), (400...599).contains(number) else { return nil }
+                return number
+            }.first
+        self.enhancedCode = status ?? words.first { Self.isEnhancedCode($0) }.map(String.init)
+    }
+
+    private static func isEnhancedCode(_ word: Substring) -> Bool {
+        let parts = word.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "4" || parts[0] == "5" else { return false }
+        return parts.allSatisfy { (1...3).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
+    }
+
+    /// Header lines with their continuations joined.
+    private static func unfolded(_ text: String) -> [String] {
+        var lines: [String] = []
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            if let first = line.first, first == " " || first == "\t", let last = lines.popLast(), !last.isEmpty {
+                lines.append(last + " " + line.drop { $0 == " " || $0 == "\t" })
+            } else {
+                lines.append(String(line))
+            }
+        }
+        return lines
+    }
+
+    /// The recipients' parts of a delivery-status message: those with a diagnostic code.
+    private static func deliveryStatuses(_ lines: [String]) -> [BounceReply] {
+        var replies: [BounceReply] = []
+        var fields: [String: String] = [:]
+        for line in lines + [""] {
+            guard let colon = line.firstIndex(of: ":"), !line.isEmpty else {
+                if let reply = BounceReply(fields) { replies.append(reply) }
+                fields = [:]
+                continue
+            }
+            fields[line[..<colon].lowercased()] = String(
+                decoding: Array(line[line.index(after: colon)...].utf8)[...].trimmed,
+                as: UTF8.self
+            )
+        }
+        return replies
+    }
+
+    private init?(_ fields: [String: String]) {
+        guard let diagnostic = fields["diagnostic-code"] else { return nil }
+        /// The value behind "smtp;", "rfc822;" or "dns;".
+        func value(_ text: String?) -> String? {
+            guard let text else { return nil }
+            guard let semicolon = text.firstIndex(of: ";") else { return text }
+            return String(decoding: Array(text[text.index(after: semicolon)...].utf8)[...].trimmed, as: UTF8.self)
+        }
+        self.init(
+            value(diagnostic) ?? diagnostic,
+            recipient: value(fields["final-recipient"]),
+            server: value(fields["remote-mta"]),
+            status: fields["status"]
+        )
+    }
+}

@@ -1,0 +1,118 @@
+/// A key as a domain publishes it (RFC 6376, 3.6.1), with all that keeps receivers from using it.
+package struct DKIMKeyRecord: Sendable, Hashable {
+    /// The key itself, where it could be read.
+    package let key: Key?
+    /// The text of `p`, without white space: what a provider's record is compared with.
+    package let encodedKey: [UInt8]
+    /// Everything that is wrong or weak, the most serious first.
+    package let problems: [Problem]
+
+    /// A public key.
+    package enum Key: Sendable, Hashable {
+        /// RSA, with its length and wrapping.
+        case rsa(RSAPublicKey)
+        /// Ed25519 (RFC 8463).
+        case ed25519
+    }
+
+    /// What is wrong with a record.
+    package enum Problem: Sendable, Hashable {
+        /// It is no tag list.
+        case syntax(TagList.Problem)
+        /// `v` is not "DKIM1", or does not come first.
+        case version(String)
+        /// There is no `p`.
+        case noKey
+        /// `p` is empty.
+        case revoked
+        /// `k` names a type nobody knows.
+        case unknownType(String)
+        /// `p` is no base64.
+        case base64
+        /// `p` decodes to something that is no key of the type said; `length` in bytes.
+        case notAKey(type: String, length: Int)
+        /// The bytes are a key of another type.
+        case mislabelled(says: String, is: String)
+        /// An RSA key that receivers must refuse.
+        case tooShort(bits: Int)
+        /// An RSA key that should be replaced.
+        case short(bits: Int)
+        /// An RSA key without SubjectPublicKeyInfo around it.
+        case bare
+        /// `h` without sha256.
+        case hashes([String])
+        /// `s` without e-mail.
+        case services([String])
+        /// `t=y`.
+        case testing
+    }
+
+    /// Reads a record from the joined strings of a TXT record; never throws, whatever is there becomes a problem.
+    package init(_ text: [UInt8]) {
+        var problems: [Problem] = []
+        let list: TagList
+        do {
+            list = try TagList(text)
+        } catch {
+            self.key = nil
+            self.encodedKey = []
+            self.problems = [.syntax(error)]
+            return
+        }
+        if let version = list.text("v"), version != "DKIM1" || list.tags.first?.name != "v" {
+            problems.append(.version(version))
+        }
+        if let hashes = list.words("h"), !hashes.contains("sha256") { problems.append(.hashes(hashes)) }
+        if let services = list.words("s"), !services.contains("email"), !services.contains("*") {
+            problems.append(.services(services))
+        }
+        let encoded = (list["p"] ?? []).filter { !$0.isWhiteSpace }
+        self.encodedKey = encoded
+        var key: Key?
+        if list["p"] == nil {
+            problems.append(.noKey)
+        } else if encoded.isEmpty {
+            problems.append(.revoked)
+        } else if let bytes = Base64.decode(encoded) {
+            key = Self.key(bytes, type: list.words("k")?.first ?? "rsa", &problems)
+        } else {
+            problems.append(.base64)
+        }
+        self.key = key
+        if list.words("t")?.contains("y") == true { problems.append(.testing) }
+        self.problems = problems
+    }
+
+    private static func key(_ bytes: [UInt8], type: String, _ problems: inout [Problem]) -> Key? {
+        let rsa = RSAPublicKey(der: bytes)
+        switch type {
+        case "rsa":
+            guard let rsa else {
+                problems.append(
+                    bytes.count == 32
+                        ? .mislabelled(says: "rsa", is: "ed25519") : .notAKey(type: "rsa", length: bytes.count)
+                )
+                return nil
+            }
+            if rsa.bits < 1024 {
+                problems.append(.tooShort(bits: rsa.bits))
+            } else if rsa.bits < 2048 {
+                problems.append(.short(bits: rsa.bits))
+            }
+            if rsa.isBare { problems.append(.bare) }
+            return .rsa(rsa)
+        case "ed25519":
+            guard bytes.count == 32 else {
+                problems.append(
+                    rsa != nil
+                        ? .mislabelled(says: "ed25519", is: "rsa") : .notAKey(type: "ed25519", length: bytes.count)
+                )
+                return nil
+            }
+            return .ed25519
+        default:
+            problems.append(.unknownType(type))
+            return nil
+        }
+    }
+}

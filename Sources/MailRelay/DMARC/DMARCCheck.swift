@@ -1,0 +1,203 @@
+/// What the From domain asks receivers to do, and whether the stream's paths count for it. Advice: the relay does not ask for it.
+struct DMARCCheck<Source: Resolver> {
+    private let stream: MailStream
+    private let resolver: Source
+
+    init(_ stream: MailStream, _ resolver: Source) {
+        self.stream = stream
+        self.resolver = resolver
+    }
+
+    /// What the walks found; the paths' verdicts come later.
+    struct Result {
+        let stream: MailStream
+        let from: DMARCTreeWalk
+        let envelope: DMARCTreeWalk
+        let signing: DMARCTreeWalk
+        /// External report addresses whose domain has not agreed.
+        let refused: [String]
+    }
+
+    func run(by deadline: ContinuousClock.Instant) async -> Result {
+        let from = await DMARCTreeWalk(from: stream.fromDomain, asking: resolver, by: deadline)
+        let envelope = await DMARCTreeWalk(from: stream.envelopeDomain, asking: resolver, by: deadline)
+        let signing = await DMARCTreeWalk(from: stream.signingDomain, asking: resolver, by: deadline)
+        return Result(
+            stream: stream,
+            from: from,
+            envelope: envelope,
+            signing: signing,
+            refused: await refused(from, by: deadline)
+        )
+    }
+
+    /// Report addresses outside the organisation need a record of consent (RFC 9990, 4).
+    private func refused(_ walk: DMARCTreeWalk, by deadline: ContinuousClock.Instant) async -> [String] {
+        guard let (domain, record, _) = walk.governing, let organization = walk.organizationalDomain else { return [] }
+        var refused: [String] = []
+        for address in record.reportAddresses {
+            guard let at = address.lastIndex(of: "@") else { continue }
+            let host = address[address.index(after: at)...].prefix { $0 != "!" && $0 != "?" }
+            guard let target = try? DomainName(dotted: String(host)), !target.isWithin(organization),
+                let question = try? target.prefixed(by: "\(domain)._report._dmarc")
+            else { continue }
+            switch await resolver.lookup(Question(question, .txt), by: deadline) {
+            case .records(let answer):
+                let agrees = answer.records.contains { record in
+                    guard case .text(let strings) = record else { return false }
+                    return DMARCRecord.isRecord(Array(strings.joined()))
+                }
+                if !agrees { refused.append(question.description) }
+            case .noData, .nxDomain: refused.append(question.description)
+            case .serverFailure, .timeout, .refused, .badReply: continue
+            }
+        }
+        return refused
+    }
+}
+
+extension DMARCCheck.Result {
+    /// The findings, once it is known how the paths stand.
+    func findings(_ paths: Alignment) -> [Finding] {
+        var findings = mistakes
+        if let (domain, outcome) = from.unanswered {
+            findings.append(
+                Finding(.dmarcUnknown, .advice, at: domain, "the DMARC record could not be read: \(outcome)")
+            )
+            return findings
+        }
+        guard let (domain, record, text) = from.governing else {
+            if !findings.contains(where: {
+                $0.severity > .advice || $0.code == .dmarcSeveral || $0.code == .dmarcSyntax
+            }) {
+                findings.append(
+                    Finding(
+                        .dmarcMissing,
+                        at: stream.fromDomain,
+                        "neither the From domain nor one above it has a DMARC record",
+                        publish: Finding.Publication(
+                            type: "TXT",
+                            name: "_dmarc.\(stream.fromDomain)",
+                            value: "v=DMARC1; p=none; rua=mailto:dmarc@\(stream.fromDomain)"
+                        )
+                    )
+                )
+            }
+            return findings
+        }
+        let isOwn = domain == stream.fromDomain
+        let policy = (isOwn ? record.policy : record.subdomainPolicy ?? record.policy) ?? .none
+        if record.policy == nil {
+            findings.append(
+                Finding(.dmarcNoPolicy, at: domain, "the record states no policy; it counts as “none”", seen: [text])
+            )
+        } else if policy == .none {
+            findings.append(
+                Finding(.dmarcNotEnforced, at: domain, "the policy for \(stream.fromDomain) is “none”", seen: [text])
+            )
+        }
+        if record.isTesting {
+            findings.append(Finding(.dmarcTesting, at: domain, "the policy is being tried out (t=y)", seen: [text]))
+        }
+        if !record.historicTags.isEmpty {
+            let tags = record.historicTags.joined(separator: ", ")
+            findings.append(Finding(.dmarcHistoric, at: domain, "receivers ignore \(tags)", seen: [text]))
+        }
+        for name in refused {
+            findings.append(
+                Finding(
+                    .dmarcReportsRefused,
+                    at: name,
+                    "a report address lies in another organisation, which has not agreed to take reports",
+                    publish: Finding.Publication(type: "TXT", name: name, value: "v=DMARC1;")
+                )
+            )
+        }
+        findings += alignment(record, policy, paths, text)
+        return findings
+    }
+
+    private var mistakes: [Finding] {
+        from.steps.compactMap { step in
+            switch step.finding {
+            case .several(let texts):
+                Finding(
+                    .dmarcSeveral,
+                    at: "_dmarc.\(step.domain)",
+                    "\(texts.count) DMARC records stand there, so none counts",
+                    seen: texts
+                )
+            case .malformed(let problem, let text):
+                Finding(
+                    .dmarcSyntax,
+                    at: "_dmarc.\(step.domain)",
+                    "the DMARC record is malformed: \(problem)",
+                    seen: [text]
+                )
+            case .record, .nothing, .unknown: nil
+            }
+        }
+    }
+
+    private func alignment(
+        _ record: DMARCRecord,
+        _ policy: DMARCRecord.Policy,
+        _ paths: Alignment,
+        _ text: String
+    ) -> [Finding] {
+        func aligned(_ domain: DomainName, _ walk: DMARCTreeWalk, strict: Bool) -> Bool? {
+            if domain == stream.fromDomain { return true }
+            if strict { return false }
+            guard let own = from.organizationalDomain, let other = walk.organizationalDomain else { return nil }
+            return own == other
+        }
+        let spf = aligned(stream.envelopeDomain, envelope, strict: record.strictSPF)
+        let dkim = aligned(stream.signingDomain, signing, strict: record.strictDKIM)
+        var findings: [Finding] = []
+        let spfCounts = spf != false && paths.spf != .broken
+        let dkimCounts = dkim != false && paths.dkim != .broken
+        if !spfCounts, !dkimCounts, policy != .none {
+            findings.append(
+                Finding(
+                    .dmarcNotAligned,
+                    at: stream.fromDomain,
+                    "nothing that passes belongs to the From domain, so its policy “\(policy.rawValue)” applies to this mail",
+                    seen: [
+                        text, "envelope domain \(stream.envelopeDomain): \(Self.word(spf)), SPF \(paths.spf.rawValue)",
+                        "signing domain \(stream.signingDomain): \(Self.word(dkim)), DKIM \(paths.dkim.rawValue)",
+                    ]
+                )
+            )
+        }
+        let relaxed = [stream.envelopeDomain, stream.signingDomain].contains { $0 != stream.fromDomain }
+        if relaxed, [from, envelope, signing].contains(where: \.restsOnTreeWalk) {
+            findings.append(
+                Finding(
+                    .dmarcSuffixList,
+                    at: stream.fromDomain,
+                    "the organisational domain by tree walk is \(from.organizationalDomain?.description ?? "unknown"); "
+                        + "receivers with the old suffix list may see another"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func word(_ aligned: Bool?) -> String {
+        switch aligned {
+        case true: "aligned"
+        case false: "not aligned"
+        case nil: "alignment unknown"
+        }
+    }
+}
+
+extension DMARCRecord.Problem: CustomStringConvertible {
+    /// What is wrong with the record.
+    package var description: String {
+        switch self {
+        case .syntax(let problem): problem.description
+        case .badPolicy(let word): "“p=\(word)” is no policy"
+        }
+    }
+}

@@ -1,0 +1,133 @@
+/// The walk up the tree that finds a domain's policy and its organisational domain (RFC 9989, 4.10).
+package struct DMARCTreeWalk: Sendable, Hashable {
+    /// Where the walk began.
+    package let start: DomainName
+    /// What stood at each name asked, from the start upwards.
+    package let steps: [Step]
+
+    /// One name on the way.
+    package struct Step: Sendable, Hashable {
+        /// The domain, without the `_dmarc` label.
+        package let domain: DomainName
+        /// What was found there.
+        package let finding: Found
+    }
+
+    /// What stood at a name.
+    package enum Found: Sendable, Hashable {
+        /// One record.
+        case record(DMARCRecord, text: String)
+        /// Nothing that claims to be a record.
+        case nothing
+        /// Several records, which count as none.
+        case several([String])
+        /// A record nobody can read, which counts as none.
+        case malformed(DMARCRecord.Problem, text: String)
+        /// DNS did not answer.
+        case unknown(LookupOutcome)
+    }
+
+    /// Walks from `start`; at most eight names are asked.
+    package init(from start: DomainName, asking resolver: some Resolver, by deadline: ContinuousClock.Instant) async {
+        self.start = start
+        var steps: [Step] = []
+        for domain in Self.names(above: start) {
+            let found = await Self.look(at: domain, resolver, by: deadline)
+            steps.append(Step(domain: domain, finding: found))
+            // A record that says where the organisation ends ends the walk.
+            if case .record(let record, _) = found, record.publicSuffix != .unstated { break }
+        }
+        self.steps = steps
+    }
+
+    /// The names asked: the start, then from at most seven labels upwards.
+    package static func names(above start: DomainName) -> [DomainName] {
+        var names = [start]
+        var next = start.labelCount >= 8 ? start.suffix(labels: 7) : start.parent
+        while let name = next, !name.isRoot {
+            names.append(name)
+            next = name.parent
+        }
+        return names
+    }
+
+    private static func look(
+        at domain: DomainName,
+        _ resolver: some Resolver,
+        by deadline: ContinuousClock.Instant
+    ) async -> Found {
+        guard let name = try? domain.prefixed(by: "_dmarc") else { return .nothing }
+        let outcome = await resolver.lookup(Question(name, .txt), by: deadline)
+        guard case .records(let answer) = outcome else { return outcome.isTemporary ? .unknown(outcome) : .nothing }
+        let records = answer.records.compactMap { record -> [UInt8]? in
+            guard case .text(let strings) = record else { return nil }
+            let text = Array(strings.joined())
+            return DMARCRecord.isRecord(text) ? text : nil
+        }
+        guard let text = records.first else { return .nothing }
+        guard records.count == 1 else { return .several(records.map { PrintableBytes.escaped($0) }) }
+        let shown = PrintableBytes.escaped(text)
+        do {
+            return .record(try DMARCRecord(text), text: shown)
+        } catch {
+            return .malformed(error, text: shown)
+        }
+    }
+}
+
+extension DMARCTreeWalk {
+    /// The organisational domain; nil when DNS did not answer somewhere on the way.
+    package var organizationalDomain: DomainName? {
+        var best: DomainName?
+        for step in steps {
+            switch step.finding {
+            case .unknown: return nil
+            case .nothing, .several, .malformed: continue
+            case .record(let record, _):
+                switch record.publicSuffix {
+                case .no: return step.domain
+                case .yes where step.domain != start:
+                    // One label below the suffix, on the way down to the start.
+                    return start.suffix(labels: step.domain.labelCount + 1)
+                case .yes, .unstated: best = step.domain
+                }
+            }
+        }
+        return best ?? start
+    }
+
+    /// The record that governs the start: its own, else its organisation's, else its suffix's; nil when there is none.
+    package var governing: (domain: DomainName, record: DMARCRecord, text: String)? {
+        func record(at domain: DomainName) -> (DomainName, DMARCRecord, String)? {
+            for step in steps where step.domain == domain {
+                if case .record(let record, let text) = step.finding { return (domain, record, text) }
+            }
+            return nil
+        }
+        if let own = record(at: start) { return own }
+        if let organization = organizationalDomain, let found = record(at: organization) { return found }
+        guard let last = steps.last, case .record(let suffix, let text) = last.finding, suffix.publicSuffix == .yes
+        else {
+            return nil
+        }
+        return (last.domain, suffix, text)
+    }
+
+    /// What DNS did not answer, if anything.
+    package var unanswered: (domain: DomainName, outcome: LookupOutcome)? {
+        for step in steps {
+            if case .unknown(let outcome) = step.finding { return (step.domain, outcome) }
+        }
+        return nil
+    }
+
+    /// Whether the answer rests on something that the old public suffix list may see otherwise.
+    package var restsOnTreeWalk: Bool {
+        guard let organizational = organizationalDomain else { return false }
+        return organizational.labelCount > 2
+            && steps.contains { step in
+                if case .record = step.finding { return step.domain == organizational && step.domain != start }
+                return false
+            }
+    }
+}

@@ -1,0 +1,30 @@
+import Synchronization
+
+/// Notes what was asked and answered, for the raw side of a report.
+package final class RecordingResolver<Upstream: Resolver>: Resolver {
+    private let upstream: Upstream
+    private let seen = Mutex<[Question: LookupOutcome]>([:])
+
+    /// A recorder before another resolver.
+    package init(_ upstream: Upstream) {
+        self.upstream = upstream
+    }
+
+    /// Asks and notes the outcome.
+    package func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
+        let outcome = await upstream.lookup(question, by: deadline)
+        seen.withLock { $0[question] = outcome }
+        return outcome
+    }
+
+    /// Everything asked so far, ordered by name and type.
+    package var answers: [(question: Question, outcome: LookupOutcome)] {
+        seen.withLock { $0 }
+            .map { (question: $0.key, outcome: $0.value) }
+            .sorted {
+                ($0.question.name.description, $0.question.type.rawValue) < (
+                    $1.question.name.description, $1.question.type.rawValue
+                )
+            }
+    }
+}

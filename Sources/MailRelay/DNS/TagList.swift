@@ -1,0 +1,82 @@
+/// A `name=value; name=value` list, as DKIM keys and DMARC records are written (RFC 6376, 3.2).
+package struct TagList: Sendable, Hashable {
+    /// The tags in their order; values without surrounding white space.
+    package let tags: [Tag]
+
+    /// One tag.
+    package struct Tag: Sendable, Hashable {
+        /// The name as written; names are compared with their case.
+        package let name: String
+        /// The value as written, inner white space included.
+        package let value: [UInt8]
+    }
+
+    /// What is wrong with a list.
+    package enum Problem: Error, Sendable, Hashable {
+        /// A part without an equals sign, or with a malformed name.
+        case malformedTag(String)
+        /// A name that occurs twice.
+        case duplicate(String)
+        /// A byte that values cannot hold.
+        case badByte(String)
+    }
+
+    /// Reads a list; one semicolon at the end is allowed.
+    package init(_ text: [UInt8]) throws(Problem) {
+        var tags: [Tag] = []
+        let parts = text.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            let trimmed = part.trimmed
+            if trimmed.isEmpty, index == parts.count - 1 { break }
+            guard let equals = trimmed.firstIndex(of: UInt8(ascii: "=")) else {
+                throw .malformedTag(PrintableBytes.escaped(trimmed))
+            }
+            let name = trimmed[..<equals].trimmed
+            guard let first = name.first, first.isLetter,
+                name.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "_") })
+            else { throw .malformedTag(PrintableBytes.escaped(trimmed)) }
+            let value = trimmed[(equals + 1)...].trimmed
+            guard value.allSatisfy({ ($0 >= 0x21 && $0 <= 0x7E) || $0.isWhiteSpace }) else {
+                throw .badByte(PrintableBytes.escaped(trimmed))
+            }
+            let text = String(decoding: name, as: UTF8.self)
+            guard !tags.contains(where: { $0.name == text }) else { throw .duplicate(text) }
+            tags.append(Tag(name: text, value: Array(value)))
+        }
+        self.tags = tags
+    }
+
+    /// The value of a tag; nil when it is not there.
+    package subscript(name: String) -> [UInt8]? {
+        tags.first { $0.name == name }?.value
+    }
+
+    /// The value of a tag as text; nil when it is not there.
+    package func text(_ name: String) -> String? {
+        self[name].map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The parts of a value that is a list with a separator, in lower case.
+    package func words(_ name: String, separator: UInt8 = UInt8(ascii: ":")) -> [String]? {
+        self[name].map { value in
+            value.split(separator: separator).map { part in
+                String(decoding: part.trimmed.map(\.lowercasedASCII), as: UTF8.self)
+            }
+        }
+    }
+}
+
+extension UInt8 {
+    /// A space, tab, or line end.
+    var isWhiteSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0D || self == 0x0A }
+}
+
+extension ArraySlice<UInt8> {
+    /// The slice without white space at its ends.
+    var trimmed: ArraySlice<UInt8> {
+        var slice = self
+        while let first = slice.first, first.isWhiteSpace { slice.removeFirst() }
+        while let last = slice.last, last.isWhiteSpace { slice.removeLast() }
+        return slice
+    }
+}

@@ -1,0 +1,199 @@
+/// What is to be said about a policy, whoever sends.
+enum SPFRemarks {
+    /// Remarks on a policy that can be evaluated.
+    static func on(_ record: SPFRecord, _ tree: SPFTree) -> [Finding] {
+        let domain = tree.root.domain
+        let seen = [RecordData.quoted(tree.root.strings)]
+        var findings: [Finding] = []
+        let all = record.directives.firstIndex { $0.mechanism == .all }
+        if let all {
+            switch record.directives[all].result {
+            case .pass:
+                findings.append(
+                    Finding(.spfAnyone, at: domain, "“\(record.directives[all].shown)” lets everyone send", seen: seen)
+                )
+            case .neutral:
+                findings.append(Finding(.spfNeutralAll, at: domain, "“?all” says nothing about strangers", seen: seen))
+            default: break
+            }
+            let behind = record.directives[(all + 1)...].map(\.shown)
+            if !behind.isEmpty {
+                findings.append(
+                    Finding(.spfAfterAll, at: domain, "never reached: \(behind.joined(separator: " "))", seen: seen)
+                )
+            }
+            if record.redirect != nil {
+                findings.append(
+                    Finding(.spfRedirectIgnored, at: domain, "“redirect” does not count beside “all”", seen: seen)
+                )
+            }
+        } else if record.redirect == nil {
+            findings.append(Finding(.spfNoAll, at: domain, "the policy ends without “all”", seen: seen))
+        }
+        if record.directives.contains(where: { if case .ptr = $0.mechanism { true } else { false } }) {
+            findings.append(Finding(.spfPtr, at: domain, "the policy uses “ptr”", seen: seen))
+        }
+        for name in record.unknownModifiers {
+            findings.append(Finding(.spfUnknownModifier, at: domain, "nobody knows the modifier “\(name)”", seen: seen))
+        }
+        // Receivers are told to expect answers of some 450 bytes over UDP (RFC 7208, 3.4).
+        let size = tree.root.texts.reduce(0) { $0 + $1.count + $1.count / 255 + 13 }
+        if size > 450 {
+            findings.append(
+                Finding(
+                    .spfLarge,
+                    at: domain,
+                    "the TXT records of the name take about \(size) bytes, 450 fit everywhere"
+                )
+            )
+        }
+        for node in tree.nodes.dropFirst() {
+            if let finding = inherited(node, from: domain) { findings.append(finding) }
+        }
+        return findings
+    }
+
+    /// What a broken include says before any sender meets it.
+    private static func inherited(_ node: SPFTree.Node, from domain: DomainName) -> Finding? {
+        switch node.content {
+        case .policy(let record):
+            guard node.term.lowercased().contains("include"),
+                record.directives.contains(where: { $0.mechanism == .all && $0.result == .pass })
+            else { return nil }
+            return Finding(.spfAnyone, at: node.domain, "the included policy lets everyone send", seen: [node.term])
+        case .malformed(let error):
+            return Finding(
+                .spfSyntax,
+                .advice,
+                at: node.domain,
+                "an included policy is malformed: \(error)",
+                seen: [node.term]
+            )
+        case .several(let count):
+            return Finding(
+                .spfSeveral,
+                .advice,
+                at: node.domain,
+                "an included name publishes \(count) policies",
+                seen: [node.term]
+            )
+        case .none(let outcome):
+            return Finding(
+                .spfTargetWithoutPolicy,
+                .advice,
+                at: node.domain,
+                "an included name has no policy: \(outcome)",
+                seen: [node.term]
+            )
+        case .unknown(let outcome):
+            return Finding(
+                .spfUnknown,
+                .advice,
+                at: node.domain,
+                "an included policy could not be read: \(outcome)",
+                seen: [node.term]
+            )
+        case .loop:
+            return Finding(.spfTooManyTerms, .advice, at: node.domain, "the policy includes itself", seen: [node.term])
+        }
+    }
+
+    /// A mistake in the policy itself, with a hint at the cause where its traces are typical.
+    static func syntax(_ error: SPFSyntaxError, _ node: SPFTree.Node) -> Finding {
+        var summary = "the policy is malformed: \(error)"
+        if let hint = hint(error, node.strings) { summary += "; \(hint)" }
+        return Finding(.spfSyntax, at: node.domain, summary, seen: [RecordData.quoted(node.strings)])
+    }
+
+    private static func hint(_ error: SPFSyntaxError, _ strings: [[UInt8]]) -> String? {
+        let term = error.term
+        let text = String(decoding: term, as: UTF8.self)
+        if term.contains(9) { return "a tab stands between terms, only spaces may" }
+        if contains(term, [0xC2, 0xA0]) { return "a no-break space stands between terms, only spaces may" }
+        if contains(term, [0xE2, 0x80, 0x93]) || contains(term, [0xE2, 0x80, 0x94]) {
+            return "a dash stands where a hyphen belongs"
+        }
+        if term.contains(UInt8(ascii: "\"")) { return "quotation marks are part of the text" }
+        if term.contains(UInt8(ascii: ",")) { return "terms are divided by spaces, not by commas" }
+        // The boundary of two strings inside the term: the space between them was lost.
+        var boundary = 0
+        let whole = Array(strings.joined())
+        for string in strings.dropLast() {
+            boundary += string.count
+            let start = whole[..<boundary].lastIndex(of: 0x20).map { $0 + 1 } ?? 0
+            let end = whole[boundary...].firstIndex(of: 0x20) ?? whole.count
+            if start < boundary, boundary < end, Array(whole[start..<end]) == term {
+                return "it spans two strings of the record, which are joined without a space"
+            }
+        }
+        for suffix in ["-all", "~all", "?all", "+all"] where text.hasSuffix(suffix) && text.count > suffix.count {
+            return "a space is missing before “\(suffix)”"
+        }
+        let name = text.prefix { $0 != ":" && $0 != "/" && $0 != "=" }.drop { "+-~?".contains($0) }.lowercased()
+        let near: [String: String] = [
+            "ipv4": "ip4", "ipv6": "ip6", "ip": "ip4", "inlcude": "include", "incude": "include", "includ": "include",
+            "includes": "include", "redirect": "redirect=", "include=": "include:", "exist": "exists", "al": "all",
+        ]
+        return near[name].map { "“\($0)” may have been meant" }
+    }
+
+    private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+        guard bytes.count >= part.count else { return false }
+        return (0...(bytes.count - part.count)).contains { bytes[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+
+    /// No policy, with what looks as if it were meant for one.
+    static func missing(_ node: SPFTree.Node, _ outcome: LookupOutcome, suggestion: Finding.Publication?) -> [Finding] {
+        var findings: [Finding] = []
+        if case .nxDomain = outcome {
+            findings.append(Finding(.nameMissing, at: node.domain, "the envelope domain does not exist"))
+        }
+        findings.append(
+            Finding(
+                .spfMissing,
+                at: node.domain,
+                "the envelope domain has no SPF policy: \(outcome)",
+                publish: suggestion
+            )
+        )
+        for text in node.texts {
+            guard let reason = lookalike(text) else { continue }
+            findings.append(
+                Finding(
+                    .spfLookalike,
+                    at: node.domain,
+                    "a text looks like a policy but is none: \(reason)",
+                    seen: [PrintableBytes.escaped(text)]
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func lookalike(_ text: [UInt8]) -> String? {
+        let small = text.prefix(24).map(\.lowercasedASCII)
+        guard contains(small, Array("spf1".utf8)) || contains(small, Array("spf2".utf8)) else { return nil }
+        guard let first = text.first else { return nil }
+        if first.isWhiteSpace { return "it begins with white space" }
+        if first == UInt8(ascii: "\"") { return "quotation marks are part of the text" }
+        if first > 0x7E { return "it begins with a character that is not ASCII" }
+        if small.starts(with: "v=spf1".utf8) { return "no space follows “v=spf1”" }
+        return "a policy begins with “v=spf1” and a space"
+    }
+
+    /// The finding for an evaluation's problem; nil for problems told otherwise.
+    static func finding(_ problem: SPFProblem, at domain: DomainName, seen: [String]) -> Finding? {
+        let code: FindingCode
+        switch problem {
+        case .tooManyTerms: code = .spfTooManyTerms
+        case .tooManyVoids: code = .spfTooManyVoids
+        case .tooManyExchangers: code = .spfTooManyExchangers
+        case .targetWithoutPolicy: code = .spfTargetWithoutPolicy
+        case .syntax: code = .spfSyntax
+        case .severalPolicies: code = .spfSeveral
+        case .noPolicy, .unusableDomain: code = .spfMissing
+        case .lookup, .outOfTime: return nil
+        }
+        return Finding(code, at: domain, problem.description, seen: seen)
+    }
+}

@@ -1,0 +1,258 @@
+/// A policy with all it includes, as a reader sees it who stops at nothing: for limits, remarks and ranges.
+package struct SPFTree: Sendable {
+    /// The policy of the domain that was asked about.
+    package let root: Node
+    /// Whether reading stopped before the end of the tree.
+    package let isCut: Bool
+
+    /// One domain's policy.
+    package struct Node: Sendable {
+        /// Whose policy.
+        package let domain: DomainName
+        /// What was found.
+        package let content: Content
+        /// What includes and redirects lead to, in the order of the record.
+        package let children: [Node]
+        /// The term that leads here; empty at the root.
+        package let term: String
+        /// Lookups of this record's own terms that found nothing, for IPv4 senders and for IPv6 senders.
+        package let voids: (v4: [Question], v6: [Question])
+        /// The ranges that its `ip4`, `ip6`, `a` and `mx` let send.
+        package let networks: [IPNetwork]
+        /// Terms whose meaning depends on the sender.
+        package let openTerms: [String]
+        /// The strings of the record, with their boundaries.
+        package let strings: [[UInt8]]
+        /// All TXT records of the name, joined.
+        package let texts: [[UInt8]]
+    }
+
+    /// What stands at a domain.
+    package enum Content: Sendable {
+        /// A policy that can be evaluated.
+        case policy(SPFRecord)
+        /// A policy with a mistake.
+        case malformed(SPFSyntaxError)
+        /// Several policies.
+        case several(Int)
+        /// No policy; the outcome tells whether the name exists.
+        case none(LookupOutcome)
+        /// DNS did not answer.
+        case unknown(LookupOutcome)
+        /// A domain that is being read already further up.
+        case loop
+    }
+
+    /// All nodes, the root first.
+    package var nodes: [Node] {
+        var all: [Node] = []
+        var waiting = [root]
+        while let node = waiting.popLast() {
+            all.append(node)
+            waiting.append(contentsOf: node.children.reversed())
+        }
+        return all
+    }
+
+    /// How many terms that cause lookups the whole tree holds: what a sender costs that nothing matches.
+    package var terms: Int {
+        nodes.reduce(0) { $0 + $1.terms }
+    }
+}
+
+extension SPFTree.Node {
+    /// How many terms of this record cause lookups.
+    package var terms: Int {
+        guard case .policy(let record) = content else { return 0 }
+        let own = record.directives.count { $0.mechanism.causesLookup }
+        return own + (record.redirect != nil && !record.hasAll ? 1 : 0)
+    }
+}
+
+extension SPFRecord {
+    /// Whether a directive matches everyone.
+    package var hasAll: Bool { directives.contains { $0.mechanism == .all } }
+}
+
+/// Reads the tree of a policy.
+package struct SPFTreeReader<Source: Resolver>: Sendable {
+    private let resolver: Source
+    /// The most policies read: far beyond what any receiver would.
+    private static var nodeLimit: Int { 64 }
+
+    /// A reader that asks `resolver`.
+    package init(_ resolver: Source) {
+        self.resolver = resolver
+    }
+
+    /// Reads the policy of `domain` and all it leads to, until `deadline`.
+    package func read(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> SPFTree {
+        var left = Self.nodeLimit
+        let root = await node(domain, term: "", above: [], left: &left, by: deadline)
+        return SPFTree(root: root, isCut: left <= 0)
+    }
+
+    private func node(
+        _ domain: DomainName,
+        term: String,
+        above: [DomainName],
+        left: inout Int,
+        by deadline: ContinuousClock.Instant
+    ) async -> SPFTree.Node {
+        left -= 1
+        guard !above.contains(domain) else { return .leaf(domain, .loop, term: term) }
+        let outcome = await resolver.lookup(Question(domain, .txt), by: deadline)
+        guard case .records(let answer) = outcome else {
+            return .leaf(domain, outcome.isTemporary ? .unknown(outcome) : .none(outcome), term: term)
+        }
+        let strings = answer.records.compactMap { record -> [[UInt8]]? in
+            guard case .text(let strings) = record else { return nil }
+            return strings
+        }
+        let texts = strings.map { Array($0.joined()) }
+        let policies = zip(strings, texts).filter { SPFRecord.isPolicy($0.1) }
+        guard let (parts, text) = policies.first else {
+            return .leaf(domain, .none(outcome), term: term, texts: texts)
+        }
+        guard policies.count == 1 else {
+            return .leaf(domain, .several(policies.count), term: term, strings: parts, texts: texts)
+        }
+        let record: SPFRecord
+        do {
+            record = try SPFRecord(parsing: text)
+        } catch {
+            return .leaf(domain, .malformed(error), term: term, strings: parts, texts: texts)
+        }
+        var survey = Survey()
+        for directive in record.directives {
+            await survey.add(directive, of: domain, resolver, by: deadline)
+            guard case .include(let spec) = directive.mechanism, let target = spec.literal, left > 0 else { continue }
+            let shown = String(decoding: directive.source, as: UTF8.self)
+            survey.children.append(
+                await node(target, term: shown, above: above + [domain], left: &left, by: deadline)
+            )
+        }
+        if let redirect = record.redirect, !record.hasAll {
+            if let target = redirect.literal {
+                if left > 0 {
+                    survey.children.append(
+                        await node(
+                            target,
+                            term: "redirect=\(redirect)",
+                            above: above + [domain],
+                            left: &left,
+                            by: deadline
+                        )
+                    )
+                }
+            } else {
+                survey.openTerms.append("redirect=\(redirect)")
+            }
+        }
+        return SPFTree.Node(
+            domain: domain,
+            content: .policy(record),
+            children: survey.children,
+            term: term,
+            voids: (survey.voids4, survey.voids6),
+            networks: survey.networks,
+            openTerms: survey.openTerms,
+            strings: parts,
+            texts: texts
+        )
+    }
+
+    /// What the terms of one record add up to.
+    private struct Survey {
+        var children: [SPFTree.Node] = []
+        var voids4: [Question] = []
+        var voids6: [Question] = []
+        var networks: [IPNetwork] = []
+        var openTerms: [String] = []
+
+        mutating func add(
+            _ directive: SPFDirective,
+            of domain: DomainName,
+            _ resolver: Source,
+            by deadline: ContinuousClock.Instant
+        ) async {
+            let sends = directive.result == .pass
+            switch directive.mechanism {
+            case .all: break
+            case .ip(let network): if sends { networks.append(network) }
+            case .include(let spec): if spec.hasMacros { openTerms.append(directive.shown) }
+            case .exists, .ptr: openTerms.append(directive.shown)
+            case .a(let spec, let lengths):
+                guard let target = spec == nil ? domain : spec?.literal else {
+                    openTerms.append(directive.shown)
+                    return
+                }
+                await addAddresses(of: target, lengths, sends: sends, resolver, by: deadline)
+            case .mx(let spec, let lengths):
+                guard let target = spec == nil ? domain : spec?.literal else {
+                    openTerms.append(directive.shown)
+                    return
+                }
+                let question = Question(target, .mx)
+                let outcome = await resolver.lookup(question, by: deadline)
+                if outcome.isAbsence {
+                    voids4.append(question)
+                    voids6.append(question)
+                }
+                guard case .records(let answer) = outcome else { return }
+                for case .mx(_, let exchange) in answer.records.prefix(SPFEvaluator<Source>.nameLimit)
+                where !exchange.isRoot {
+                    await addAddresses(of: exchange, lengths, sends: sends, resolver, by: deadline)
+                }
+            }
+        }
+
+        private mutating func addAddresses(
+            of name: DomainName,
+            _ lengths: SPFPrefixLengths,
+            sends: Bool,
+            _ resolver: Source,
+            by deadline: ContinuousClock.Instant
+        ) async {
+            let v4 = await resolver.lookup(Question(name, .a), by: deadline)
+            let v6 = await resolver.lookup(Question(name, .aaaa), by: deadline)
+            if v4.isAbsence { voids4.append(Question(name, .a)) }
+            if v6.isAbsence { voids6.append(Question(name, .aaaa)) }
+            guard sends else { return }
+            for outcome in [v4, v6] {
+                guard case .records(let answer) = outcome else { continue }
+                for record in answer.records {
+                    if case .a(let address) = record { networks.append(.v4(address, length: lengths.v4)) }
+                    if case .aaaa(let address) = record { networks.append(.v6(address, length: lengths.v6)) }
+                }
+            }
+        }
+    }
+}
+
+extension SPFDirective {
+    /// The term as published.
+    var shown: String { String(decoding: source, as: UTF8.self) }
+}
+
+extension SPFTree.Node {
+    fileprivate static func leaf(
+        _ domain: DomainName,
+        _ content: SPFTree.Content,
+        term: String,
+        strings: [[UInt8]] = [],
+        texts: [[UInt8]] = []
+    ) -> Self {
+        Self(
+            domain: domain,
+            content: content,
+            children: [],
+            term: term,
+            voids: ([], []),
+            networks: [],
+            openTerms: [],
+            strings: strings,
+            texts: texts
+        )
+    }
+}

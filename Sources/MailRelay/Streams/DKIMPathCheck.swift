@@ -1,0 +1,169 @@
+/// The DKIM path: can the signatures of the stream be verified, and do they count?
+struct DKIMPathCheck<Source: Resolver> {
+    private let stream: MailStream
+    private let resolver: Source
+
+    init(_ stream: MailStream, _ resolver: Source) {
+        self.stream = stream
+        self.resolver = resolver
+    }
+
+    func run(by deadline: ContinuousClock.Instant) async -> (PathVerdict, [Finding]) {
+        guard !stream.selectors.isEmpty else {
+            let finding = Finding(
+                .dkimNoSelectors,
+                at: stream.signingDomain,
+                "no selectors were stated; take them from the provider or from a DKIM-Signature header (s=)"
+            )
+            return (.unknown, [finding])
+        }
+        var findings: [Finding] = []
+        var keys: [KeyCheck] = []
+        for selector in stream.selectors {
+            let key = await check(selector, by: deadline)
+            keys.append(key)
+            findings += key.findings
+        }
+        var verdict = Self.together(keys.map(\.verdict))
+        if verdict == .ok, !keys.contains(where: { $0.isRSA }) {
+            findings.append(
+                Finding(
+                    .dkimEd25519Only,
+                    at: stream.signingDomain,
+                    "all keys are Ed25519; publish an RSA key beside them"
+                )
+            )
+            verdict = .weak
+        }
+        if stream.signingDomain != stream.fromDomain {
+            findings.append(
+                Finding(
+                    .dkimOtherDomain,
+                    at: stream.fromDomain,
+                    "mail from \(stream.fromDomain) is signed by \(stream.signingDomain), which the relay does not count"
+                )
+            )
+            verdict = .broken
+        }
+        return (verdict, findings)
+    }
+
+    /// All work: ok. None does: broken. Some do: mail signed with the others is lost, so weak.
+    private static func together(_ verdicts: [PathVerdict]) -> PathVerdict {
+        if verdicts.allSatisfy({ $0 == .ok }) { return .ok }
+        if verdicts.allSatisfy({ $0 == .broken }) { return .broken }
+        return verdicts.contains(.unknown) ? .unknown : .weak
+    }
+
+    private struct KeyCheck {
+        var verdict: PathVerdict
+        var findings: [Finding]
+        var isRSA = false
+    }
+
+    private func check(_ selector: MailStream.Selector, by deadline: ContinuousClock.Instant) async -> KeyCheck {
+        guard let name = try? stream.signingDomain.prefixed(by: "\(selector.name)._domainkey") else {
+            let finding = Finding(
+                .dkimSyntax,
+                at: stream.signingDomain,
+                "the selector “\(selector.name)” makes no name"
+            )
+            return KeyCheck(verdict: .broken, findings: [finding])
+        }
+        let outcome = await resolver.lookup(Question(name, .txt), by: deadline)
+        var check: KeyCheck
+        switch outcome {
+        case .records(let answer): check = judge(answer, selector, name)
+        case .noData(let absence), .nxDomain(let absence):
+            check = KeyCheck(verdict: .broken, findings: [missing(selector, name, outcome, absence.chain)])
+        case .serverFailure, .timeout, .refused, .badReply:
+            let finding = Finding(.dkimUnknown, at: name, "the key could not be read: \(outcome)")
+            return KeyCheck(verdict: .unknown, findings: [finding])
+        }
+        if let target = selector.target, !outcome.chain.contains(target), !outcome.isAbsence {
+            check.findings.append(
+                Finding(
+                    .dkimUnexpectedTarget,
+                    at: name,
+                    "the provider expects an alias of \(target)",
+                    seen: outcome.chain.map(\.description),
+                    publish: Finding.Publication(type: "CNAME", name: name.description, value: target.description)
+                )
+            )
+            if check.verdict == .ok { check.verdict = .weak }
+        }
+        return check
+    }
+
+    private func missing(
+        _ selector: MailStream.Selector,
+        _ name: DomainName,
+        _ outcome: LookupOutcome,
+        _ chain: [DomainName]
+    ) -> Finding {
+        if let target = chain.last {
+            return Finding(
+                .dkimDangling,
+                at: name,
+                "the selector is an alias of \(target), where there is no key: \(outcome)",
+                seen: chain.map(\.description)
+            )
+        }
+        var publish: Finding.Publication?
+        if let target = selector.target {
+            publish = Finding.Publication(type: "CNAME", name: name.description, value: target.description)
+        } else if let key = selector.key {
+            publish = Finding.Publication(type: "TXT", name: name.description, value: "v=DKIM1; k=rsa; p=\(key)")
+        }
+        return Finding(.dkimMissing, at: name, "there is no key: \(outcome)", publish: publish)
+    }
+
+    private func judge(
+        _ answer: LookupOutcome.Answer,
+        _ selector: MailStream.Selector,
+        _ name: DomainName
+    ) -> KeyCheck {
+        let texts = answer.records.compactMap { record -> [[UInt8]]? in
+            if case .text(let strings) = record { strings } else { nil }
+        }
+        guard let strings = texts.first, texts.count == 1 else {
+            let finding = Finding(
+                .dkimSeveral,
+                at: name,
+                "\(texts.count) TXT records stand at the selector, one is wanted",
+                seen: texts.map { RecordData.quoted($0) }
+            )
+            return KeyCheck(verdict: .broken, findings: [finding])
+        }
+        let record = DKIMKeyRecord(Array(strings.joined()))
+        let seen = [RecordData.quoted(strings)]
+        var findings = record.problems.map { DKIMRemarks.finding($0, at: name, record, strings: strings, seen: seen) }
+        if let expected = selector.key, record.key != nil,
+            Array(expected.utf8).filter({ !$0.isWhiteSpace }) != record.encodedKey
+        {
+            findings.append(
+                Finding(
+                    .dkimUnexpectedKey,
+                    at: name,
+                    "the key published is not the one expected",
+                    seen: seen,
+                    publish: Finding.Publication(
+                        type: "TXT",
+                        name: name.description,
+                        value: "v=DKIM1; k=rsa; p=\(expected)"
+                    )
+                )
+            )
+        }
+        let worst = findings.map(\.severity).max()
+        let verdict: PathVerdict =
+            switch worst {
+            case .broken: .broken
+            case .weak, .unknown: .weak
+            case .advice, nil: .ok
+            }
+        var isRSA = false
+        if case .rsa = record.key { isRSA = true }
+        return KeyCheck(verdict: verdict, findings: findings, isRSA: isRSA)
+    }
+}

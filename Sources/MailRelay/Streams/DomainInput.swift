@@ -1,0 +1,130 @@
+/// Reads what people type where a domain or a selector is wanted, and says what they typed instead.
+package enum DomainInput {
+    /// A domain that mail could come from: at least two labels of letters, digits, hyphens and underscores.
+    ///
+    /// Throws ``DomainInputError`` for URLs, e-mail and IP addresses, names outside ASCII and malformed names, with what to
+    /// write instead where that can be told.
+    package static func domain(_ text: String) throws(DomainInputError) -> DomainName {
+        let trimmed = String(decoding: Array(text.utf8)[...].trimmed, as: UTF8.self)
+        guard !trimmed.isEmpty else { throw DomainInputError(text, .empty) }
+        guard trimmed.utf8.allSatisfy({ $0 < 0x80 }) else { throw DomainInputError(text, .notASCII) }
+        if trimmed.contains("://") || trimmed.contains("/") { throw DomainInputError(text, .url(host(in: trimmed))) }
+        if let at = trimmed.lastIndex(of: "@") {
+            throw DomainInputError(text, .emailAddress(String(trimmed[trimmed.index(after: at)...])))
+        }
+        let unbracketed =
+            trimmed.hasPrefix("[") && trimmed.hasSuffix("]") ? String(trimmed.dropFirst().dropLast()) : trimmed
+        guard IPAddress(unbracketed) == nil else { throw DomainInputError(text, .ipAddress) }
+        let name: DomainName
+        do {
+            name = try DomainName(dotted: trimmed)
+        } catch {
+            throw DomainInputError(text, .malformed(error))
+        }
+        if let byte = trimmed.utf8.first(where: { !$0.isLetterOrDigit && !"-_.".utf8.contains($0) }) {
+            throw DomainInputError(text, .badCharacter(PrintableBytes.escaped([byte])))
+        }
+        guard name.labelCount > 1 else { throw DomainInputError(text, .singleLabel) }
+        return name
+    }
+
+    /// A selector: the part before `._domainkey`.
+    ///
+    /// A name typed in full is cut back to its selector; a wrong rest is an error.
+    package static func selector(_ text: String, domain: DomainName) throws(DomainInputError) -> String {
+        var text = text
+        if text.hasSuffix(".") { text.removeLast() }
+        let name: DomainName
+        do {
+            name = try DomainName(dotted: text)
+        } catch {
+            throw DomainInputError(text, .malformed(error))
+        }
+        if let byte = text.utf8.first(where: { !$0.isLetterOrDigit && !"-_.".utf8.contains($0) }) {
+            throw DomainInputError(text, .badCharacter(PrintableBytes.escaped([byte])))
+        }
+        let labels = name.labels.map { String(decoding: $0, as: UTF8.self) }
+        guard let key = labels.firstIndex(of: "_domainkey") else { return labels.joined(separator: ".") }
+        let selector = labels[..<key].joined(separator: ".")
+        let rest = labels[(key + 1)...].joined(separator: ".")
+        guard !selector.isEmpty, rest.isEmpty || rest == domain.description else {
+            throw DomainInputError(text, .selectorOfAnotherDomain(rest.isEmpty ? domain.description : rest))
+        }
+        return selector
+    }
+
+    private static func host(in text: String) -> String? {
+        var rest = text[...]
+        if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
+        let host = rest.prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" }
+        return host.isEmpty ? nil : String(host)
+    }
+}
+
+extension Substring {
+    /// The first place of a text; the standard library alone has this only with Foundation.
+    fileprivate func range(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
+
+/// What somebody typed instead of a domain.
+package struct DomainInputError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The text as typed.
+    package let text: String
+    /// What it is.
+    package let kind: Kind
+
+    /// What stood there instead.
+    package enum Kind: Sendable, Hashable {
+        /// Nothing.
+        case empty
+        /// A URL, with the host in it.
+        case url(String?)
+        /// An e-mail address, with its domain.
+        case emailAddress(String)
+        /// An IP address.
+        case ipAddress
+        /// Letters outside ASCII.
+        case notASCII
+        /// A character no such name has.
+        case badCharacter(String)
+        /// Only one label.
+        case singleLabel
+        /// Not a name at all.
+        case malformed(DomainNameError)
+        /// A domain of ordinary mail, given as one of the relay.
+        case neverRelay
+        /// A full selector name that belongs to another domain.
+        case selectorOfAnotherDomain(String)
+    }
+
+    init(_ text: String, _ kind: Kind) {
+        self.text = text
+        self.kind = kind
+    }
+
+    /// What is wrong and what to write.
+    package var description: String {
+        let shown = "“\(PrintableBytes.escaped(text.utf8))”"
+        return switch kind {
+        case .empty: "a domain is wanted, such as example.com"
+        case .url(let host):
+            "\(shown) is a URL, a domain is wanted" + (host.map { ": \(PrintableBytes.escaped($0.utf8))" } ?? "")
+        case .emailAddress(let domain):
+            "\(shown) is an e-mail address, a domain is wanted: \(PrintableBytes.escaped(domain.utf8))"
+        case .ipAddress: "\(shown) is an IP address, a domain is wanted"
+        case .notASCII: "\(shown) has letters outside ASCII: write the domain in its ASCII form, which begins with xn--"
+        case .badCharacter(let character): "\(shown) holds “\(character)”, which no such name has"
+        case .singleLabel: "\(shown) is a single label, a full domain is wanted"
+        case .malformed(let error): "\(shown): \(error)"
+        case .neverRelay: "\(shown) has ordinary mailboxes and is never a relay domain"
+        case .selectorOfAnotherDomain(let rest): "\(shown) is not a selector of this domain (\(rest))"
+        }
+    }
+}

@@ -1,0 +1,289 @@
+/// The SPF path: may the provider send for the envelope domain?
+struct SPFPathCheck<Source: Resolver> {
+    private let stream: MailStream
+    private let resolver: Source
+    private var findings: [Finding] = []
+
+    /// The most addresses that are tried; providers list some hundred ranges at most.
+    private static var sampleLimit: Int { 256 }
+    /// The longest one evaluation takes (RFC 7208, 4.6.4).
+    private static var evaluationLimit: Duration { .seconds(20) }
+
+    init(_ stream: MailStream, _ resolver: Source) {
+        self.stream = stream
+        self.resolver = resolver
+    }
+
+    private var domain: DomainName { stream.envelopeDomain }
+
+    consuming func run(by deadline: ContinuousClock.Instant) async -> (PathVerdict, [Finding]) {
+        let deadline = min(deadline, .now.advanced(by: Self.evaluationLimit))
+        await checkTarget(by: deadline)
+        let tree = await SPFTreeReader(resolver).read(domain, by: deadline)
+        let verdict: PathVerdict
+        switch tree.root.content {
+        case .policy(let record):
+            findings += SPFRemarks.on(record, tree)
+            await lookForRetiredType(by: deadline)
+            verdict = await judge(tree, record, by: deadline)
+        case .malformed(let error):
+            findings.append(SPFRemarks.syntax(error, tree.root))
+            verdict = .broken
+        case .several(let count):
+            findings.append(
+                Finding(
+                    .spfSeveral,
+                    at: domain,
+                    "the domain publishes \(count) SPF policies; merge them into one",
+                    seen: tree.root.texts.filter { SPFRecord.isPolicy($0) }.map { PrintableBytes.escaped($0) }
+                )
+            )
+            verdict = .broken
+        case .none(let outcome):
+            findings += SPFRemarks.missing(tree.root, outcome, suggestion: suggestion(adding: nil))
+            verdict = .broken
+        case .unknown(let outcome):
+            findings.append(Finding(.spfUnknown, at: domain, "the SPF policy could not be read: \(outcome)"))
+            verdict = .unknown
+        case .loop:
+            verdict = .unknown
+        }
+        return (verdict, findings)
+    }
+
+    // MARK: Who sends
+
+    private enum Senders {
+        case stated([IPNetwork])
+        case ofThePolicy([IPNetwork])
+        case cannotTell
+    }
+
+    private mutating func senders(_ tree: SPFTree, by deadline: ContinuousClock.Instant) async -> Senders {
+        var networks = stream.provider.addresses
+        var isOpen = false
+        for include in stream.provider.includes where stream.provider.addresses.isEmpty {
+            let listed = await SPFTreeReader(resolver).read(include, by: deadline)
+            let nodes = listed.nodes
+            networks += nodes.flatMap(\.networks)
+            let open = nodes.flatMap(\.openTerms)
+            if case .unknown(let outcome) = listed.root.content {
+                findings.append(
+                    Finding(.spfUnknown, at: include, "the provider's policy could not be read: \(outcome)")
+                )
+                isOpen = true
+            } else if !open.isEmpty {
+                isOpen = true
+                if networks.isEmpty {
+                    findings.append(
+                        Finding(
+                            .spfCannotEnumerate,
+                            at: include,
+                            "the provider's policy depends on the sender; state some of its addresses with the stream",
+                            seen: open
+                        )
+                    )
+                }
+            } else if networks.isEmpty {
+                findings.append(
+                    Finding(.spfTargetWithoutPolicy, at: include, "the provider's include lists no addresses")
+                )
+            }
+        }
+        if !networks.isEmpty { return .stated(networks) }
+        guard stream.provider.includes.isEmpty else { return isOpen ? .cannotTell : .stated([]) }
+        findings.append(
+            Finding(
+                .spfSenderUnstated,
+                .advice,
+                at: domain,
+                "neither addresses nor an include of the provider were stated; the policy was tried with its own addresses"
+            )
+        )
+        let own = tree.nodes.flatMap(\.networks)
+        let isOwnOpen = tree.nodes.contains { !$0.openTerms.isEmpty }
+        return own.isEmpty && isOwnOpen ? .cannotTell : .ofThePolicy(own)
+    }
+
+    // MARK: The verdict
+
+    private mutating func judge(
+        _ tree: SPFTree,
+        _ record: SPFRecord,
+        by deadline: ContinuousClock.Instant
+    ) async -> PathVerdict {
+        let samples: [IPAddress]
+        switch await senders(tree, by: deadline) {
+        case .cannotTell: return .unknown
+        case .stated(let networks), .ofThePolicy(let networks): samples = Self.samples(of: networks)
+        }
+        guard !samples.isEmpty else {
+            let seen = [PrintableBytes.escaped(tree.root.texts.first { SPFRecord.isPolicy($0) } ?? [])]
+            findings.append(Finding(.spfNotAuthorized, at: domain, "the policy lets nobody send", seen: seen))
+            return .broken
+        }
+        let evaluator = SPFEvaluator(resolver)
+        var results: [(address: IPAddress, evaluation: SPFEvaluation)] = []
+        for address in samples {
+            let query = SPFQuery(address: address, domain: domain, helo: domain)
+            results.append((address, await evaluator.evaluate(query, by: deadline)))
+        }
+        return conclude(results, tree, record)
+    }
+
+    private static func samples(of networks: [IPNetwork]) -> [IPAddress] {
+        var seen: Set<IPAddress> = []
+        let ends = networks.flatMap { [$0.first, $0.last] }.filter { seen.insert($0).inserted }
+        return Array(ends.prefix(sampleLimit))
+    }
+
+    private mutating func conclude(
+        _ results: [(address: IPAddress, evaluation: SPFEvaluation)],
+        _ tree: SPFTree,
+        _ record: SPFRecord
+    ) -> PathVerdict {
+        let passed = results.filter { $0.evaluation.result == .pass }
+        let failed = results.filter { $0.evaluation.result != .pass }
+        let shown = [PrintableBytes.escaped(tree.root.texts.first { SPFRecord.isPolicy($0) } ?? [])]
+        worstCase(tree, exceeded: failed.contains { $0.evaluation.result == .permerror })
+
+        if let unclear = failed.first(where: { $0.evaluation.result == .temperror }) {
+            let reason = unclear.evaluation.problem.map { ": \($0)" } ?? ""
+            findings.append(
+                Finding(.spfUnknown, at: domain, "whether \(unclear.address) may send could not be told\(reason)")
+            )
+            return .unknown
+        }
+        guard !failed.isEmpty else {
+            return findings.contains { $0.code == .spfAnyone } ? .weak : .ok
+        }
+        var told: Set<FindingCode> = []
+        for (_, evaluation) in failed {
+            guard let problem = evaluation.problem, let finding = SPFRemarks.finding(problem, at: domain, seen: shown)
+            else {
+                continue
+            }
+            // One finding of a kind is enough: the same fault shows for every address.
+            if told.insert(finding.code).inserted { findings.append(passed.isEmpty ? finding : finding.weakened) }
+        }
+        let examples = failed.prefix(5).map { "\($0.address): \($0.evaluation.result.rawValue)" }
+        if passed.isEmpty {
+            if told.isEmpty {
+                findings.append(
+                    Finding(
+                        .spfNotAuthorized,
+                        at: domain,
+                        "none of the provider's addresses may send",
+                        seen: shown + examples,
+                        publish: suggestion(adding: record, in: tree)
+                    )
+                )
+            }
+            return .broken
+        }
+        findings.append(
+            Finding(
+                .spfPartly,
+                at: domain,
+                "\(failed.count) of \(results.count) addresses tried may not send",
+                seen: shown + examples,
+                publish: suggestion(adding: record, in: tree)
+            )
+        )
+        return .weak
+    }
+
+    private mutating func worstCase(_ tree: SPFTree, exceeded: Bool) {
+        guard !exceeded else { return }
+        if tree.terms > SPFEvaluator<Source>.termLimit {
+            findings.append(
+                Finding(
+                    .spfTermsWorstCase,
+                    at: domain,
+                    "the whole policy holds \(tree.terms) terms that cause lookups, 10 is the most a receiver follows; "
+                        + "this provider is found before",
+                    seen: tree.nodes.filter { $0.terms > 0 }.map { "\($0.domain): \($0.terms)" }
+                )
+            )
+        }
+        let voids4 = tree.nodes.flatMap(\.voids.v4)
+        let voids6 = tree.nodes.flatMap(\.voids.v6)
+        for (family, voids) in [("IPv4", voids4), ("IPv6", voids6)] where voids.count > SPFEvaluator<Source>.voidLimit {
+            findings.append(
+                Finding(
+                    .spfVoidsWorstCase,
+                    at: domain,
+                    "for \(family) senders \(voids.count) lookups of the policy find nothing, 2 is the most",
+                    seen: voids.map(\.description)
+                )
+            )
+        }
+    }
+
+    // MARK: Beside the policy
+
+    private mutating func checkTarget(by deadline: ContinuousClock.Instant) async {
+        guard let expected = stream.provider.returnPathTarget else { return }
+        let outcome = await resolver.lookup(Question(domain, .cname), by: deadline)
+        var chain = outcome.chain
+        if case .records(let answer) = outcome {
+            chain += answer.records.compactMap { if case .cname(let name) = $0 { name } else { nil } }
+        }
+        guard !outcome.isTemporary, !chain.contains(expected) else { return }
+        findings.append(
+            Finding(
+                .envelopeTarget,
+                at: domain,
+                "the provider expects the envelope domain to be an alias of \(expected)",
+                seen: chain.map(\.description),
+                publish: Finding.Publication(type: "CNAME", name: domain.description, value: expected.description)
+            )
+        )
+    }
+
+    private mutating func lookForRetiredType(by deadline: ContinuousClock.Instant) async {
+        guard case .records(let answer) = await resolver.lookup(Question(domain, .spf), by: deadline) else { return }
+        findings.append(
+            Finding(
+                .spfRetiredType,
+                at: domain,
+                "a record of the retired type SPF stands beside the TXT record; remove it",
+                seen: answer.records.map(\.description)
+            )
+        )
+    }
+
+    /// The policy as it should be: the provider's include put before "all", or a new policy.
+    private func suggestion(adding record: SPFRecord?, in tree: SPFTree? = nil) -> Finding.Publication? {
+        var terms = stream.provider.includes.map { "include:\($0)" }
+        if terms.isEmpty {
+            terms = stream.provider.addresses.map { network in
+                switch network {
+                case .v4: "ip4:\(network)"
+                case .v6: "ip6:\(network)"
+                }
+            }
+        }
+        guard !terms.isEmpty else { return nil }
+        guard let record else {
+            let value = (["v=spf1"] + terms + ["-all"]).joined(separator: " ")
+            return Finding.Publication(type: "TXT", name: domain.description, value: value)
+        }
+        var present = record.directives.map(\.shown)
+        terms.removeAll { present.contains($0) }
+        guard !terms.isEmpty else { return nil }
+        let position = record.directives.firstIndex { $0.mechanism == .all } ?? present.count
+        present.insert(contentsOf: terms, at: position)
+        if let redirect = record.redirect { present.append("redirect=\(redirect)") }
+        if let explanation = record.explanation { present.append("exp=\(explanation)") }
+        let value = (["v=spf1"] + present).joined(separator: " ")
+        return Finding.Publication(type: "TXT", name: domain.description, value: value)
+    }
+}
+
+extension Finding {
+    /// The same finding where it breaks only part of the mail.
+    var weakened: Finding {
+        Finding(code, min(severity, .weak), at: subject, summary, seen: seen, publish: publish)
+    }
+}

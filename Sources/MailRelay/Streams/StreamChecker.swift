@@ -1,0 +1,88 @@
+/// Checks whether a stream's mail can reach Apple's relay.
+package struct StreamChecker: Sendable {
+    private let resolver: any Resolver
+
+    /// The longest a check takes, whatever DNS does.
+    package static let timeLimit = Duration.seconds(30)
+
+    /// A checker that asks `resolver`; give several checks one ``CachingResolver`` to share answers.
+    package init(_ resolver: any Resolver) {
+        self.resolver = resolver
+    }
+
+    /// Runs all checks of a stream side by side, at the latest until `deadline`; never throws.
+    package func check(_ stream: MailStream, by deadline: ContinuousClock.Instant) async -> StreamReport {
+        let recorder = RecordingResolver(CachingResolver(resolver))
+        async let spf = SPFPathCheck(stream, recorder).run(by: deadline)
+        async let dkim = DKIMPathCheck(stream, recorder).run(by: deadline)
+        async let dmarc = DMARCCheck(stream, recorder).run(by: deadline)
+        async let exchangers = ExchangerCheck(recorder).run(stream, by: deadline)
+
+        let (spfVerdict, spfFindings) = await spf
+        let (dkimVerdict, dkimFindings) = await dkim
+        let alignment = Alignment(spf: spfVerdict, dkim: dkimVerdict)
+        let verdict = StreamVerdict(
+            spf: spfVerdict,
+            dkim: dkimVerdict,
+            envelopeRegistered: stream.isRegistered(stream.envelopeDomain),
+            fromRegistered: stream.isRegistered(stream.fromDomain)
+        )
+        var findings = spfFindings + dkimFindings + registrationFindings(stream)
+        findings += await dmarc.findings(alignment)
+        findings += await exchangers
+        return StreamReport(
+            stream: stream,
+            verdict: verdict,
+            findings: findings.inOrder,
+            answers: recorder.answers
+        )
+    }
+
+    private func registrationFindings(_ stream: MailStream) -> [Finding] {
+        guard case .names(let names) = stream.registration else {
+            return [
+                Finding(
+                    .appleNotStated,
+                    at: stream.fromDomain,
+                    "it was not said which names are registered with Apple; the verdict supposes that they are"
+                )
+            ]
+        }
+        let said = names.isEmpty ? ["no name"] : names.map(\.description)
+        var missing: [(DomainName, String, String)] = []
+        if !names.contains(stream.envelopeDomain) {
+            missing.append((stream.envelopeDomain, "SPF", "envelope domain"))
+        }
+        if !names.contains(stream.fromDomain) {
+            missing.append((stream.fromDomain, "DKIM", "From domain"))
+        }
+        // With one of two names registered one path is open: worth mending, not broken.
+        let severity: Finding.Severity =
+            missing.count == 2 || stream.envelopeDomain == stream.fromDomain ? .broken : .weak
+        return missing.map { name, path, role in
+            Finding(
+                .appleNotRegistered,
+                severity,
+                at: name,
+                "the \(role) is not registered with Apple, so the \(path) path does not count; "
+                    + "add it under Services, Sign in with Apple for Email Communication, Email Sources",
+                seen: said
+            )
+        }
+    }
+}
+
+/// How the paths stand, for the question whether anything aligned passes.
+struct Alignment {
+    let spf: PathVerdict
+    let dkim: PathVerdict
+}
+
+extension [Finding] {
+    /// The most serious first, otherwise as found; each only once.
+    var inOrder: [Finding] {
+        var seen: Set<Finding> = []
+        let unique = filter { seen.insert($0).inserted }
+        return Finding.Severity.allCases.reversed().flatMap { severity in unique.filter { $0.severity == severity } }
+    }
+}

@@ -1,0 +1,62 @@
+/// How one path to the relay stands.
+package enum PathVerdict: String, Sendable, Hashable, CaseIterable, Codable {
+    /// Mail gets through on this path.
+    case ok
+    /// It does today, and something about it should be mended.
+    case weak
+    /// It does not.
+    case broken
+    /// DNS did not answer, or too little is known of the stream.
+    case unknown
+}
+
+/// Whether mail of a stream reaches the relay.
+package enum Reachability: String, Sendable, Hashable, CaseIterable, Codable {
+    /// At least one path works and its name is registered.
+    case yes
+    /// No path does.
+    case no
+    /// It cannot be told.
+    case unknown
+}
+
+/// The verdict on a stream (Apple lets mail through on either path of a registered source).
+package struct StreamVerdict: Sendable, Hashable {
+    /// The SPF path: the envelope domain's policy and the provider's addresses.
+    package let spf: PathVerdict
+    /// The DKIM path: the keys, and whether the From domain itself signs.
+    package let dkim: PathVerdict
+    /// Whether the envelope domain is registered; nil when nothing was said.
+    package let envelopeRegistered: Bool?
+    /// Whether the From domain is registered; nil when nothing was said.
+    package let fromRegistered: Bool?
+
+    /// A verdict.
+    package init(spf: PathVerdict, dkim: PathVerdict, envelopeRegistered: Bool?, fromRegistered: Bool?) {
+        self.spf = spf
+        self.dkim = dkim
+        self.envelopeRegistered = envelopeRegistered
+        self.fromRegistered = fromRegistered
+    }
+
+    /// Whether mail reaches the relay; what was not said of registration counts as done.
+    package var reachable: Reachability {
+        let paths = [Self.reach(spf, envelopeRegistered), Self.reach(dkim, fromRegistered)]
+        if paths.contains(.yes) { return .yes }
+        return paths.contains(.unknown) ? .unknown : .no
+    }
+
+    /// Whether both paths work, so that one may break without loss.
+    package var isRobust: Bool {
+        spf == .ok && dkim == .ok && envelopeRegistered != false && fromRegistered != false
+    }
+
+    private static func reach(_ path: PathVerdict, _ registered: Bool?) -> Reachability {
+        guard registered != false else { return .no }
+        return switch path {
+        case .ok, .weak: .yes
+        case .broken: .no
+        case .unknown: .unknown
+        }
+    }
+}
