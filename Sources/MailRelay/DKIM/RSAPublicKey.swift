@@ -25,7 +25,7 @@ package struct RSAPublicKey: Sendable, Hashable {
         }
     }
 
-    /// 1.2.840.113549.1.1.1
+    /// The object identifier 1.2.840.113549.1.1.1, encoded.
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 
     private static func modulusBits(_ sequence: ArraySlice<UInt8>) -> Int? {

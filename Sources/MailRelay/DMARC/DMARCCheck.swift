@@ -1,4 +1,6 @@
-/// What the From domain asks receivers to do, and whether the stream's paths count for it. Advice: the relay does not ask for it.
+/// What the From domain asks receivers to do, and whether the stream's paths count for it.
+///
+/// Advice only: the relay does not ask for DMARC.
 struct DMARCCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
@@ -49,7 +51,7 @@ struct DMARCCheck<Source: Resolver> {
                 }
                 if !agrees { refused.append(question.description) }
             case .noData, .nxDomain: refused.append(question.description)
-            case .serverFailure, .timeout, .refused, .badReply: continue
+            case .serverFailure, .timeout, .refused, .unreachable, .badReply: continue
             }
         }
         return refused

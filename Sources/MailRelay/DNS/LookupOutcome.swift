@@ -15,6 +15,8 @@ package enum LookupOutcome: Hashable, Sendable {
     case timeout
     /// The server refuses to answer this question.
     case refused
+    /// No name server could be reached: nothing listens there, or there is no way to it.
+    case unreachable
     /// Something came back that is no answer to this question.
     case badReply(BadReply)
 
@@ -92,7 +94,7 @@ extension LookupOutcome {
     package var isTemporary: Bool {
         switch self {
         case .records, .noData, .nxDomain: false
-        case .serverFailure, .timeout, .refused, .badReply: true
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply: true
         }
     }
 
@@ -100,7 +102,7 @@ extension LookupOutcome {
     package var isAbsence: Bool {
         switch self {
         case .noData, .nxDomain: true
-        case .records, .serverFailure, .timeout, .refused, .badReply: false
+        case .records, .serverFailure, .timeout, .refused, .unreachable, .badReply: false
         }
     }
 
@@ -109,7 +111,7 @@ extension LookupOutcome {
         switch self {
         case .records(let answer): answer.chain
         case .noData(let absence), .nxDomain(let absence): absence.chain
-        case .serverFailure, .timeout, .refused, .badReply: []
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply: []
         }
     }
 }
@@ -124,6 +126,7 @@ extension LookupOutcome: CustomStringConvertible {
         case .serverFailure(let failure): failure.description
         case .timeout: "no answer in time"
         case .refused: "the server refused"
+        case .unreachable: "no name server could be reached"
         case .badReply(let reply): reply.description
         }
     }

@@ -23,7 +23,7 @@ struct ExchangerCheck<Source: Resolver> {
             return [Finding(.nameMissing, at: domain, "the domain does not exist")]
         case .noData:
             return await implicit(domain, by: deadline)
-        case .serverFailure, .timeout, .refused, .badReply:
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply:
             return [Finding(.mxUnknown, .advice, at: domain, "the mail exchangers could not be read: \(outcome)")]
         }
     }

@@ -273,7 +273,7 @@ struct SPFRun<Source: Resolver> {
             voids += 1
             guard voids <= SPFEvaluator<Source>.voidLimit else { throw Stop(problem: .tooManyVoids(question)) }
             return []
-        case .serverFailure, .timeout, .refused, .badReply:
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply:
             throw Stop(problem: .lookup(question, outcome))
         }
     }

@@ -1,4 +1,4 @@
-/// The DKIM path: can the signatures of the stream be verified, and do they count?
+/// The DKIM path: whether the stream's signatures can be verified, and whether they count.
 struct DKIMPathCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
@@ -48,7 +48,7 @@ struct DKIMPathCheck<Source: Resolver> {
         return (verdict, findings)
     }
 
-    /// All work: ok. None does: broken. Some do: mail signed with the others is lost, so weak.
+    /// Puts the keys together: all must work, since mail signed with one that does not is lost.
     private static func together(_ verdicts: [PathVerdict]) -> PathVerdict {
         if verdicts.allSatisfy({ $0 == .ok }) { return .ok }
         if verdicts.allSatisfy({ $0 == .broken }) { return .broken }
@@ -76,7 +76,7 @@ struct DKIMPathCheck<Source: Resolver> {
         case .records(let answer): check = judge(answer, selector, name)
         case .noData(let absence), .nxDomain(let absence):
             check = KeyCheck(verdict: .broken, findings: [missing(selector, name, outcome, absence.chain)])
-        case .serverFailure, .timeout, .refused, .badReply:
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply:
             let finding = Finding(.dkimUnknown, at: name, "the key could not be read: \(outcome)")
             return KeyCheck(verdict: .unknown, findings: [finding])
         }

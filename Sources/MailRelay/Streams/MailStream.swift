@@ -84,7 +84,9 @@ package struct MailStream: Sendable, Hashable {
         self.registration = registration
     }
 
-    /// Whether a name is registered as far as was said; nil when nothing was said. Sub-domains do not inherit (Apple).
+    /// Whether a name is registered as far as was said; nil when nothing was said.
+    ///
+    /// Sub-domains do not inherit (Apple).
     package func isRegistered(_ name: DomainName) -> Bool? {
         switch registration {
         case .notStated: nil

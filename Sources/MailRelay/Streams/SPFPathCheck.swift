@@ -1,4 +1,4 @@
-/// The SPF path: may the provider send for the envelope domain?
+/// The SPF path: whether the provider may send for the envelope domain.
 struct SPFPathCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source

@@ -12,7 +12,9 @@ package struct StreamStanding: Sendable, Hashable, Codable {
     package private(set) var known: Known?
     /// A verdict seen once that differs from the known one.
     package private(set) var pending: Known?
-    /// Since when DNS has not answered well enough for a verdict; nil when it does. The known verdict only ages.
+    /// Since when DNS has not answered well enough for a verdict; nil when it does.
+    ///
+    /// The known verdict only ages meanwhile.
     package private(set) var unknownSince: Date?
     /// When the known verdict last changed.
     package private(set) var changedAt: Date?
@@ -83,6 +85,7 @@ package struct StreamStanding: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - now: the time of the check just made.
     ///   - jitter: -1 to 1, from a random source; moves the time by up to a tenth, so that streams spread out.
+    /// - Returns: when to check next.
     package func nextCheck(after now: Date, jitter: Double) -> Date {
         let settled = pending == nil && known != nil && unknownSince == nil && known?.reachable == .yes
         let isFresh = changedAt.map { now.timeIntervalSince($0) < Self.watchTime } ?? true

@@ -1,0 +1,224 @@
+import CCares
+import EventThread
+
+/// Sends queries and hands back the bytes of their replies: the only owner of a c-ares channel.
+///
+/// The channel is not thread-safe, so all of this runs on one thread, which waits for the channel's sockets while it has
+/// nothing else to do. Callbacks come from inside `ares_*` calls; they only note what happened, and the exchange acts on it
+/// afterwards, so the channel is never entered from its own callback.
+actor CaresExchange {
+    /// What became of one query.
+    enum Ending: Sendable {
+        /// Somebody answered; whether it makes sense is not looked at here.
+        case reply([UInt8])
+        /// Nobody answered in time.
+        case noReply
+        /// No server could be reached.
+        case unreachable
+    }
+
+    private nonisolated let thread: EventThread
+    private let configuration: ResolverConfiguration
+    private var channel: ares_channel?
+    private var active: [CaresQuery] = []
+    private var waiting: [CaresQuery] = []
+
+    init(_ configuration: ResolverConfiguration, on thread: EventThread) {
+        self.configuration = configuration
+        self.thread = thread
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.asUnownedSerialExecutor()
+    }
+
+    // MARK: Life
+
+    /// Sets the channel up; throws ``CaresError``.
+    func open() throws {
+        try CaresLibrary.initialize()
+        var options = ares_options()
+        // NOCHECKRESP hands SERVFAIL, NOTIMP and REFUSED to us instead of calling all of them unreachable.
+        options.flags = Int32(ARES_FLAG_NOCHECKRESP | ARES_FLAG_EDNS | ARES_FLAG_NOSEARCH)
+        options.timeout = Int32(clamping: configuration.tryTimeout.milliseconds)
+        options.tries = Int32(clamping: configuration.tries)
+        options.ednspsz = Int32(DNSQuery.datagramSize)
+        let mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_EDNSPSZ
+        var channel: ares_channel?
+        let status = ares_init_options(&channel, &options, Int32(mask))
+        guard status == CaresStatus.success, let channel else {
+            throw CaresError(action: "cannot set up DNS", status: status)
+        }
+        if !configuration.servers.isEmpty {
+            let list = configuration.servers.map(\.description).joined(separator: ",")
+            let status = ares_set_servers_ports_csv(channel, list)
+            guard status == CaresStatus.success else {
+                ares_destroy(channel)
+                throw CaresError(action: "cannot use the name servers \(list)", status: status)
+            }
+        }
+        self.channel = channel
+    }
+
+    /// Ends all queries without a reply and frees the channel.
+    func close() {
+        thread.watch(nil)
+        if let channel { ares_destroy(channel) }
+        channel = nil
+        for query in active + waiting { query.finish(.noReply) }
+        active = []
+        waiting = []
+    }
+
+    // MARK: Queries
+
+    /// Sends a query as soon as there is room for it, and waits for its end or the deadline.
+    func send(_ query: DNSQuery, by deadline: ContinuousClock.Instant) async -> Ending {
+        guard channel != nil else { return .unreachable }
+        return await withCheckedContinuation { continuation in
+            waiting.append(CaresQuery(query, deadline: deadline, continuation))
+            step()
+        }
+    }
+
+    /// Sends what there is room for, forgets what has ended, and watches for what comes next.
+    private func step() {
+        guard let channel else { return }
+        let now = ContinuousClock.now
+        repeat {
+            // A query past its deadline stops waiting here; its place is free only when the channel lets go of it.
+            for query in active + waiting where query.deadline <= now { query.finish(.noReply) }
+            active.removeAll { $0.isReleased }
+            waiting.removeAll { $0.isFinished }
+            let room = min(configuration.maximumInFlight - active.count, waiting.count)
+            let next = waiting.prefix(max(0, room))
+            waiting.removeFirst(next.count)
+            for query in next { start(query, channel) }
+            // A query that fails at once has left its place already.
+        } while !waiting.isEmpty && active.contains { $0.isReleased }
+        active.removeAll { $0.isReleased }
+        watch(channel)
+    }
+
+    private func start(_ query: CaresQuery, _ channel: ares_channel) {
+        var id = UInt16.random(in: .min ... .max)
+        while active.contains(where: { $0.id == id }) { id &+= 1 }
+        query.id = id
+        active.append(query)
+        let bytes = query.query.bytes(id: id)
+        // Balanced by takeRetainedValue in the callback, which comes exactly once for each query.
+        let context = Unmanaged.passRetained(query).toOpaque()
+        ares_send(channel, bytes, Int32(bytes.count), caresQueryEnded, context)
+    }
+
+    private func watch(_ channel: ares_channel) {
+        guard !active.isEmpty || !waiting.isEmpty else {
+            thread.watch(nil)
+            return
+        }
+        var sockets = [ares_socket_t](repeating: -1, count: Int(ARES_GETSOCK_MAXNUM))
+        let bits = UInt32(bitPattern: ares_getsock(channel, &sockets, Int32(sockets.count)))
+        var interests: [Interest] = []
+        for (index, socket) in sockets.enumerated() {
+            var events: IOEvents = []
+            if bits & (1 << UInt32(index)) != 0 { events.insert(.read) }
+            if bits & (1 << UInt32(index + sockets.count)) != 0 { events.insert(.write) }
+            if !events.isEmpty { interests.append(Interest(socket, events)) }
+        }
+        var deadline = (active + waiting).filter { !$0.isFinished }.map(\.deadline).min()
+        var left = timeval()
+        if ares_timeout(channel, nil, &left) != nil {
+            let next = ContinuousClock.now.advanced(by: .seconds(left.tv_sec) + .microseconds(left.tv_usec))
+            deadline = min(deadline ?? next, next)
+        }
+        // Weak, since the actor owns the thread that holds the watch.
+        let handler: @Sendable ([Interest]) -> Void = { [weak self] ready in
+            self?.assumeIsolated { $0.process(ready) }
+        }
+        thread.watch(IdleWatch(interests, until: deadline, handler: handler))
+    }
+
+    private func process(_ ready: [Interest]) {
+        guard let channel else { return }
+        for interest in ready {
+            // A failure shows as readable, so that the channel reads it and moves on.
+            let reads = !interest.events.isDisjoint(with: [.read, .failure])
+            let writes = interest.events.contains(.write)
+            ares_process_fd(channel, reads ? interest.descriptor : -1, writes ? interest.descriptor : -1)
+        }
+        // Without sockets: time-outs and repeats.
+        if ready.isEmpty { ares_process_fd(channel, -1, -1) }
+        step()
+    }
+}
+
+/// A query on its way; belongs to the exchange and its thread.
+final class CaresQuery {
+    let query: DNSQuery
+    let deadline: ContinuousClock.Instant
+    var id: UInt16 = 0
+    private var continuation: CheckedContinuation<CaresExchange.Ending, Never>?
+    /// Whether the channel holds no reference any more, so that its place is free.
+    fileprivate(set) var isReleased = false
+
+    init(
+        _ query: DNSQuery,
+        deadline: ContinuousClock.Instant,
+        _ continuation: CheckedContinuation<CaresExchange.Ending, Never>
+    ) {
+        self.query = query
+        self.deadline = deadline
+        self.continuation = continuation
+    }
+
+    /// Whether whoever asked has an ending.
+    var isFinished: Bool { continuation == nil }
+
+    /// Gives the first ending to whoever asked; later ones do nothing.
+    func finish(_ ending: CaresExchange.Ending) {
+        continuation?.resume(returning: ending)
+        continuation = nil
+    }
+}
+
+/// Called by the channel once for each query; file-level, as a closure would inherit an isolation it does not run in.
+private func caresQueryEnded(
+    _ context: UnsafeMutableRawPointer?,
+    _ status: Int32,
+    _ timeouts: Int32,
+    _ bytes: UnsafeMutablePointer<UInt8>?,
+    _ count: Int32
+) {
+    guard let context else { return }
+    let query = Unmanaged<CaresQuery>.fromOpaque(context).takeRetainedValue()
+    query.isReleased = true
+    if let bytes, count > 0 {
+        query.finish(.reply(Array(UnsafeBufferPointer(start: bytes, count: Int(count)))))
+    } else if status == CaresStatus.timeout || status == CaresStatus.destroyed {
+        query.finish(.noReply)
+    } else {
+        query.finish(.unreachable)
+    }
+}
+
+/// The library's global set-up.
+enum CaresLibrary {
+    private static let status = ares_library_init(Int32(ARES_LIB_INIT_ALL))
+
+    static func initialize() throws(CaresError) {
+        guard status == CaresStatus.success else { throw CaresError(action: "cannot set up c-ares", status: status) }
+    }
+}
+
+/// The statuses that are told apart.
+private enum CaresStatus {
+    static let success = Int32(ACCOUNTCTL_ARES_SUCCESS)
+    static let timeout = Int32(ACCOUNTCTL_ARES_TIMEOUT)
+    static let destroyed = Int32(ACCOUNTCTL_ARES_DESTROYED)
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,96 @@
+import EventThread
+
+/// Asks real name servers, with c-ares as transport and our own reading of the replies.
+///
+/// One thread carries the channel and all its sockets; questions come from any task. Truncated replies are asked for again
+/// over TCP. A server's failure is asked about once more without validation, which tells wrong DNSSEC signatures from a
+/// server that is simply broken.
+package struct CaresResolver: Resolver {
+    private let exchange: CaresExchange
+
+    /// Runs `body` with a resolver that lives as long as the body.
+    ///
+    /// Throws ``CaresError`` or ``EventThreadError`` when the transport cannot be set up, and what the body throws.
+    package static func withResolver<Result>(
+        _ configuration: ResolverConfiguration,
+        _ body: (CaresResolver) async throws -> Result
+    ) async throws -> Result {
+        let exchange = CaresExchange(configuration, on: try EventThread(name: "dns"))
+        try await exchange.open()
+        do {
+            let result = try await body(CaresResolver(exchange: exchange))
+            await exchange.close()
+            return result
+        } catch {
+            await exchange.close()
+            throw error
+        }
+    }
+
+    /// Asks the configured servers.
+    ///
+    /// Cancellation is seen between exchanges; one exchange ends with the last try's time-out at the latest.
+    package func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
+        var name = question.name
+        var chain: [DomainName] = []
+        var ttl = UInt32.max
+        // Servers that only know one zone give an alias without its target: ask on from there.
+        for _ in 0...ReplyInterpreter.maximumAliases {
+            let asked = Question(name, question.type)
+            switch await reading(DNSQuery(asked), by: deadline) {
+            case .settled(let outcome):
+                return outcome.reached(through: chain, ttl: ttl)
+            case .continues(let next, let nextTTL):
+                let met = [question.name] + chain
+                if let loop = next.first(where: { met.contains($0) }) { return .badReply(.aliasLoop(met + [loop])) }
+                chain += next
+                ttl = min(ttl, nextTTL)
+                name = next.last ?? name
+            }
+        }
+        return .badReply(.aliasChainTooLong)
+    }
+
+    private func reading(_ query: DNSQuery, by deadline: ContinuousClock.Instant) async -> ReplyInterpreter.Reading {
+        let reading = await sendAndRead(query, by: deadline)
+        guard case .settled(.serverFailure(let failure)) = reading, !failure.dnssecBogus else { return reading }
+        let unchecked = await sendAndRead(DNSQuery(query.question, checkingDisabled: true), by: deadline)
+        switch unchecked {
+        case .settled(.records), .settled(.noData), .settled(.nxDomain), .continues:
+            return .settled(.serverFailure(LookupOutcome.ServerFailure(dnssecBogus: true, errors: failure.errors)))
+        case .settled:
+            return reading
+        }
+    }
+
+    private func sendAndRead(_ query: DNSQuery, by deadline: ContinuousClock.Instant) async -> ReplyInterpreter.Reading
+    {
+        guard !Task.isCancelled, deadline > .now else { return .settled(.timeout) }
+        switch await exchange.send(query, by: deadline) {
+        case .reply(let bytes): return ReplyInterpreter.read(bytes, to: query.question)
+        case .noReply: return .settled(.timeout)
+        case .unreachable: return .settled(.unreachable)
+        }
+    }
+}
+
+extension LookupOutcome {
+    /// The same outcome at the end of a longer chain of aliases.
+    fileprivate func reached(through aliases: [DomainName], ttl: UInt32) -> LookupOutcome {
+        guard !aliases.isEmpty else { return self }
+        return switch self {
+        case .records(let answer):
+            .records(
+                Answer(
+                    records: answer.records,
+                    ttl: min(ttl, answer.ttl),
+                    chain: aliases + answer.chain,
+                    authenticated: answer.authenticated
+                )
+            )
+        case .noData(let absence): .noData(Absence(ttl: absence.ttl, chain: aliases + absence.chain))
+        case .nxDomain(let absence): .nxDomain(Absence(ttl: absence.ttl, chain: aliases + absence.chain))
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply: self
+        }
+    }
+}

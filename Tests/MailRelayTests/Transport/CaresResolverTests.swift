@@ -1,0 +1,288 @@
+import Synchronization
+import Testing
+
+@testable import MailRelay
+
+@Suite("Asking name servers", .timeLimit(.minutes(2)))
+struct CaresResolverTests {
+    static let name = DNSMessageTests.name("mail.example.test")
+    static let question = Question(name, .txt)
+    static let answer = MessageBuilder.record([0xC0, 12], .txt, MessageBuilder.text([Array("v=spf1 -all".utf8)]))
+
+    static func soon() -> ContinuousClock.Instant { .now.advanced(by: .seconds(20)) }
+
+    /// Asks one question of a server that answers as said, with short time-outs.
+    func outcome(
+        tcp: Bool = true,
+        of question: Question = Self.question,
+        deadline: Duration = .seconds(20),
+        _ handler: @escaping @Sendable (DNSTestServer.Request) -> [[UInt8]]
+    ) async throws -> LookupOutcome {
+        try await DNSTestServer.withServer(tcp: tcp, handler) { server in
+            let configuration = ResolverConfiguration(servers: [server.address], tryTimeout: .milliseconds(150))
+            return try await CaresResolver.withResolver(configuration) { resolver in
+                await resolver.lookup(question, by: .now.advanced(by: deadline))
+            }
+        }
+    }
+
+    static let records = LookupOutcome.records(
+        LookupOutcome.Answer(records: [.text([Array("v=spf1 -all".utf8)])], ttl: 300)
+    )
+
+    @Test("an answer arrives")
+    func answer() async throws {
+        let outcome = try await outcome { [$0.reply { $0.answers.append(Self.answer) }] }
+        #expect(outcome == Self.records)
+    }
+
+    @Test("names with dots, spaces and odd bytes in labels are asked for as they are")
+    func oddNames() async throws {
+        let odd = try DomainName(labels: [Array("a.b!".utf8), [0, 0xFF, 0x20, 0x5C], Array("test".utf8)])
+        let asked = Mutex<DomainName?>(nil)
+        _ = try await DNSTestServer.withServer({ request in
+            asked.withLock { $0 = request.question.name }
+            return [request.reply()]
+        }) { server in
+            try await CaresResolver.withResolver(ResolverConfiguration(servers: [server.address])) { resolver in
+                await resolver.lookup(Question(odd, .a), by: Self.soon())
+            }
+        }
+        #expect(asked.withLock { $0 } == odd)
+    }
+
+    @Test("a cut answer is asked for again over TCP, up to 64 kB", arguments: [16, 240])
+    func truncation(strings: Int) async throws {
+        let text = (0..<strings).map { [UInt8](repeating: UInt8($0), count: 255) }
+        let outcome = try await outcome { request in
+            guard request.isTCP else { return [request.reply { $0.flags |= 0x0200 }] }
+            return [
+                request.reply { $0.answers.append(MessageBuilder.record([0xC0, 12], .txt, MessageBuilder.text(text))) }
+            ]
+        }
+        #expect(outcome == .records(LookupOutcome.Answer(records: [.text(text)], ttl: 300)))
+    }
+
+    @Test("a cut answer without TCP behind it is no answer")
+    func truncationWithoutTCP() async throws {
+        let outcome = try await outcome(tcp: false) { [$0.reply { $0.flags |= 0x0200 }] }
+        #expect(outcome == .unreachable)
+    }
+
+    @Test("silence is a timeout, told in bounded time")
+    func silence() async throws {
+        let start = ContinuousClock.now
+        #expect(try await outcome { _ in [] } == .timeout)
+        #expect(.now - start < .seconds(3))
+    }
+
+    @Test("the deadline of the whole check ends a lookup early")
+    func deadline() async throws {
+        try await DNSTestServer.withServer({ _ in [] }) { server in
+            let slow = ResolverConfiguration(servers: [server.address], tryTimeout: .seconds(30))
+            try await CaresResolver.withResolver(slow) { resolver in
+                let start = ContinuousClock.now
+                #expect(await resolver.lookup(Self.question, by: start.advanced(by: .milliseconds(200))) == .timeout)
+                #expect(.now - start < .seconds(5))
+                #expect(await resolver.lookup(Self.question, by: start) == .timeout)
+            }
+        }
+    }
+
+    @Test("one lost datagram is asked for again")
+    func repeated() async throws {
+        let asked = Mutex(0)
+        let outcome = try await outcome { request in
+            asked.withLock { $0 += 1 }
+            return asked.withLock { $0 } == 1 ? [] : [request.reply { $0.answers.append(Self.answer) }]
+        }
+        #expect(outcome == Self.records)
+    }
+
+    @Test("failures of servers are told apart")
+    func failures() async throws {
+        #expect(try await outcome { [$0.reply(code: 2)] } == .serverFailure(LookupOutcome.ServerFailure()))
+        #expect(try await outcome { [$0.reply(code: 5)] } == .refused)
+        #expect(try await outcome { [$0.reply(code: 4)] } == .badReply(.responseCode(4)))
+        #expect(try await outcome { [$0.reply(code: 3)] } == .nxDomain(LookupOutcome.Absence()))
+        #expect(try await outcome { [$0.reply()] } == .noData(LookupOutcome.Absence()))
+    }
+
+    @Test("data that only an unvalidated question gets has wrong signatures")
+    func bogus() async throws {
+        let outcome = try await outcome { request in
+            guard request.checkingDisabled else { return [request.reply(code: 2)] }
+            return [request.reply { $0.answers.append(Self.answer) }]
+        }
+        #expect(outcome == .serverFailure(LookupOutcome.ServerFailure(dnssecBogus: true)))
+    }
+
+    @Test("an answer to another question is not taken for one")
+    func anotherQuestion() async throws {
+        let outcome = try await outcome { request in
+            var builder = MessageBuilder(Question(DNSMessageTests.name("evil.test"), .txt))
+            builder.id = request.id
+            builder.answers.append(Self.answer)
+            return [builder.bytes]
+        }
+        #expect(outcome == .timeout || outcome == .badReply(.anotherQuestion))
+    }
+
+    @Test("a forged answer with another id does not push out the true one")
+    func forgedID() async throws {
+        let outcome = try await outcome { request in
+            var forged = MessageBuilder(request.question)
+            forged.id = request.id &+ 1
+            forged.answers.append(MessageBuilder.record([0xC0, 12], .txt, MessageBuilder.text([[0x58]])))
+            return [forged.bytes, request.reply { $0.answers.append(Self.answer) }]
+        }
+        #expect(outcome == Self.records)
+    }
+
+    @Test("replies with loops in their names, or made of rubbish, are no answers")
+    func malformed() async throws {
+        let loop = try await outcome { request in
+            let here = UInt8(12 + request.question.name.wire.count + 5)
+            return [request.reply { $0.answers.append(MessageBuilder.record([0xC0, here], .a, [1, 2, 3, 4])) }]
+        }
+        #expect(loop == .badReply(.malformed(.pointerNotBackwards)))
+        let cut = try await outcome { [Array($0.reply { $0.answers.append(Self.answer) }.dropLast(3))] }
+        #expect(cut == .badReply(.malformed(.tooShort)))
+        let rubbish = try await outcome { _ in [[1, 2, 3]] }
+        #expect(rubbish.isTemporary)
+    }
+
+    @Test("a lame server that only refers to others is no answer")
+    func lame() async throws {
+        let outcome = try await outcome { request in
+            [
+                request.reply {
+                    $0.flags &= ~0x0080
+                    $0.authorities.append(MessageBuilder.record([0], .ns, MessageBuilder.name("a.root.test")))
+                }
+            ]
+        }
+        #expect(outcome == .badReply(.referral))
+    }
+
+    @Test("aliases that leave the server's zone are followed, and loops among them end")
+    func aliases() async throws {
+        let outcome = try await outcome { request in
+            if request.question.name == Self.name {
+                return [
+                    request.reply {
+                        $0.answers.append(
+                            MessageBuilder.record([0xC0, 12], .cname, ttl: 7, MessageBuilder.name("b.test"))
+                        )
+                    }
+                ]
+            }
+            return [request.reply { $0.answers.append(Self.answer) }]
+        }
+        let chain = [DNSMessageTests.name("b.test")]
+        #expect(
+            outcome
+                == .records(LookupOutcome.Answer(records: [.text([Array("v=spf1 -all".utf8)])], ttl: 7, chain: chain))
+        )
+        let loop = try await self.outcome { request in
+            let next = request.question.name == Self.name ? "b.test" : "mail.example.test"
+            return [
+                request.reply {
+                    $0.answers.append(MessageBuilder.record([0xC0, 12], .cname, MessageBuilder.name(next)))
+                }
+            ]
+        }
+        guard case .badReply(.aliasLoop) = loop else {
+            Issue.record("\(loop)")
+            return
+        }
+    }
+
+    @Test("where nobody listens, that is said")
+    func nobody() async throws {
+        // A port that was free a moment ago.
+        let free = try await DNSTestServer.withServer({ _ in [] }) { $0.address }
+        for _ in 0..<100 {
+            let configuration = ResolverConfiguration(servers: [free], tryTimeout: .milliseconds(100))
+            let outcome = try await CaresResolver.withResolver(configuration) { resolver in
+                await resolver.lookup(Self.question, by: Self.soon())
+            }
+            // Until the test server's thread has closed its sockets the question meets silence.
+            if outcome == .unreachable { return }
+        }
+        Issue.record("the port stayed open")
+    }
+
+    @Test("no more questions are on their way than allowed, and all get their answer")
+    func cap() async throws {
+        // The server holds answers back until as many questions wait as may; one more would be seen.
+        let held = Mutex<(waiting: [[UInt8]], most: Int)>(([], 0))
+        let answered = try await DNSTestServer.withServer({ request in
+            held.withLock { held in
+                held.waiting.append(request.reply { $0.answers.append(Self.answer) })
+                held.most = max(held.most, held.waiting.count)
+                guard held.waiting.count == 8 else { return [] }
+                defer { held.waiting = [] }
+                return held.waiting
+            }
+        }) { server in
+            let configuration = ResolverConfiguration(
+                servers: [server.address],
+                tryTimeout: .seconds(10),
+                maximumInFlight: 8
+            )
+            return try await CaresResolver.withResolver(configuration) { resolver in
+                await withTaskGroup(of: Bool.self) { group in
+                    for index in 0..<80 {
+                        group.addTask {
+                            let name = DNSMessageTests.name("n\(index).test")
+                            return await resolver.lookup(Question(name, .txt), by: Self.soon()) == Self.records
+                        }
+                    }
+                    return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                }
+            }
+        }
+        #expect(answered == 80)
+        #expect(held.withLock { $0.most } == 8)
+    }
+
+    @Test("closing the resolver ends what still waits")
+    func close() async throws {
+        try await DNSTestServer.withServer({ _ in [] }) { server in
+            let configuration = ResolverConfiguration(servers: [server.address], tryTimeout: .seconds(30))
+            var resolver: CaresResolver?
+            let waiting = try await CaresResolver.withResolver(configuration) { open in
+                resolver = open
+                return Task { await open.lookup(Self.question, by: Self.soon()) }
+            }
+            let outcome = await waiting.value
+            #expect(outcome == .timeout || outcome == .unreachable)
+            #expect(await resolver?.lookup(Self.question, by: Self.soon()) == .unreachable)
+        }
+    }
+}
+
+@Suite("Name server addresses")
+struct NameServerTests {
+    @Test(
+        "addresses with and without port",
+        arguments: [
+            ("127.0.0.1", "127.0.0.1:53"), ("127.0.0.1:5353", "127.0.0.1:5353"), ("::1", "[::1]:53"),
+            ("[::1]", "[::1]:53"), ("[2001:db8::1]:5353", "[2001:db8::1]:5353"),
+        ]
+    )
+    func good(text: String, shown: String) {
+        #expect(NameServer(text)?.description == shown)
+    }
+
+    @Test(
+        "what is none",
+        arguments: [
+            "", "localhost", "localhost:53", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:", "[::1", "1.2.3:53",
+        ]
+    )
+    func bad(text: String) {
+        #expect(NameServer(text) == nil)
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Synchronization
+
+@testable import MailRelay
+
+/// A name server on loopback that answers as a test says, lies included: UDP and TCP on one port, one thread.
+final class DNSTestServer: Sendable {
+    /// What arrived.
+    struct Request {
+        let question: Question
+        let id: UInt16
+        let isTCP: Bool
+        let checkingDisabled: Bool
+
+        /// A reply to this request, changed as one likes.
+        func reply(code: UInt16 = 0, _ change: (inout MessageBuilder) -> Void = { _ in }) -> [UInt8] {
+            var builder = MessageBuilder(question, code: code)
+            builder.id = id
+            change(&builder)
+            return builder.bytes
+        }
+    }
+
+    let port: UInt16
+    private let datagrams: Int32
+    private let listener: Int32
+    private let stopped = Atomic(false)
+    private let handler: @Sendable (Request) -> [[UInt8]]
+
+    var address: NameServer {
+        NameServer(address: .v4(IPv4Address(rawValue: 0x7F00_0001)), port: port)
+    }
+
+    /// Starts a server; the handler returns the messages to send, none for silence.
+    ///
+    /// Without TCP connections are refused.
+    static func withServer<Result>(
+        tcp: Bool = true,
+        _ handler: @escaping @Sendable (Request) -> [[UInt8]],
+        _ body: (DNSTestServer) async throws -> Result
+    ) async throws -> Result {
+        let server = try DNSTestServer(tcp: tcp, handler)
+        let thread = Thread { server.run() }
+        thread.start()
+        defer { server.stopped.store(true, ordering: .releasing) }
+        return try await body(server)
+    }
+
+    private struct SocketError: Error {
+        let call: String
+        let number: Int32
+    }
+
+    private init(tcp: Bool, _ handler: @escaping @Sendable (Request) -> [[UInt8]]) throws {
+        self.handler = handler
+        let datagrams = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var bound: UInt16 = 0
+        // The port must be free for both.
+        for _ in 0..<50 {
+            bound = try Self.bind(datagrams, port: 0)
+            guard tcp else { break }
+            do {
+                _ = try Self.bind(listener, port: bound)
+                guard listen(listener, 16) == 0 else { throw SocketError(call: "listen", number: errno) }
+                break
+            } catch { continue }
+        }
+        self.datagrams = datagrams
+        self.listener = tcp ? listener : -1
+        self.port = bound
+        if !tcp { close(listener) }
+    }
+
+    private static func bind(_ socket: Int32, port: UInt16) throws -> UInt16 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                guard Foundation.bind(socket, generic, length) == 0 else {
+                    throw SocketError(call: "bind", number: errno)
+                }
+                guard getsockname(socket, generic, &length) == 0 else {
+                    throw SocketError(call: "getsockname", number: errno)
+                }
+            }
+            return UInt16(bigEndian: pointer.pointee.sin_port)
+        }
+    }
+
+    private func run() {
+        while !stopped.load(ordering: .acquiring) {
+            var slots = [
+                pollfd(fd: datagrams, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&slots, 2, 20) > 0 else { continue }
+            if slots[0].revents != 0 { answerDatagram() }
+            if slots[1].revents != 0 { answerConnection() }
+        }
+        close(datagrams)
+        if listener >= 0 { close(listener) }
+    }
+
+    private func answerDatagram() {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var sender = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        withUnsafeMutablePointer(to: &sender) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                let count = recvfrom(datagrams, &buffer, buffer.count, 0, generic, &length)
+                guard count > 0, let request = request(Array(buffer[..<count]), isTCP: false) else { return }
+                for reply in handler(request) { _ = sendto(datagrams, reply, reply.count, 0, generic, length) }
+            }
+        }
+    }
+
+    private func answerConnection() {
+        let connection = accept(listener, nil, nil)
+        guard connection >= 0 else { return }
+        defer { close(connection) }
+        guard let head = read(2, from: connection),
+            let body = read(Int(head[0]) << 8 | Int(head[1]), from: connection),
+            let request = request(body, isTCP: true)
+        else { return }
+        for reply in handler(request) {
+            let bytes = MessageBuilder.word(UInt16(reply.count)) + reply
+            var sent = 0
+            while sent < bytes.count {
+                let count = bytes[sent...].withUnsafeBytes {
+                    send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { return }
+                sent += count
+            }
+        }
+    }
+
+    private func read(_ count: Int, from connection: Int32) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var buffer = [UInt8](repeating: 0, count: count - bytes.count)
+            let got = recv(connection, &buffer, buffer.count, 0)
+            guard got > 0 else { return nil }
+            bytes += buffer[..<got]
+        }
+        return bytes
+    }
+
+    private func request(_ bytes: [UInt8], isTCP: Bool) -> Request? {
+        guard let message = try? DNSMessage(bytes), let question = message.questions.first?.question else { return nil }
+        return Request(question: question, id: message.id, isTCP: isTCP, checkingDisabled: message.flags & 0x0010 != 0)
+    }
+}
