@@ -76,6 +76,9 @@ package final class Sandbox: Sendable {
         _ logger: Logger,
         _ body: @Sendable (Sandbox) async throws -> Result
     ) async throws -> Result {
+        // Ending by cancellation, so that held requests end too, is an error to the server and none to us.
+        var quiet = logger
+        quiet.logLevel = .critical
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
             responder: parts.responder,
@@ -83,7 +86,7 @@ package final class Sandbox: Sendable {
             onServerRunning: { channel in
                 listening.yield(channel.localAddress?.port ?? configuration.port)
             },
-            logger: logger
+            logger: quiet
         )
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

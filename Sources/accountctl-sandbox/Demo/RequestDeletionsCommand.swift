@@ -1,0 +1,42 @@
+import ArgumentParser
+import Sandbox
+
+/// Lets some of the demo's accounts ask for their deletion.
+struct RequestDeletionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "request-deletions",
+        abstract: "Request deletions as the signed-in users, through the function the app calls.",
+        discussion: """
+            Two accounts of every five ask, oldest first. Of those with Apple whose code was never submitted every second \
+            one brings a fresh code. The last one asks and then cancels.
+            """
+    )
+
+    @OptionGroup
+    var demo: DemoOptions
+
+    @Option(help: "How many accounts ask.")
+    var count = 100
+
+    func run() async throws {
+        let sandbox = DemoSandbox(url: demo.sandbox)
+        let client = demo.client
+        try await demo.withDatabase { database in
+            let willing = try await database.accounts().enumerated().filter { $0.offset % 5 < 2 }.map(\.element)
+            let asking = willing.prefix(count)
+            guard asking.count == count, let last = asking.last else {
+                throw ValidationError("there are only \(willing.count) accounts to choose from")
+            }
+            let withoutCode = asking.filter { $0.sub != nil && !$0.hasCode }.enumerated()
+            let bringers = Set(withoutCode.filter { $0.offset.isMultiple(of: 2) }.map(\.element.id))
+            try await DemoOptions.forEach(Array(asking)) { account in
+                var code: String?
+                if bringers.contains(account.id), let sub = account.sub {
+                    code = try await sandbox.signIn(clientID: client, sub: sub).authorizationCode
+                }
+                try await database.requestDeletion(of: account.id, code: code, clientID: client)
+            }
+            try await database.cancelDeletion(of: last.id)
+        }
+    }
+}

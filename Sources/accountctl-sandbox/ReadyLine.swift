@@ -1,0 +1,75 @@
+import Foundation
+import Sandbox
+
+/// What the sandbox tells when it is ready: where it is, and where its keys lie, but never a key.
+struct ReadyLine: Encodable {
+    let url: String
+    let storageURL: String
+    let teamID: String
+    let keyID: String
+    let clientIDs: [String]
+    var privateKeyFile: String?
+    var serviceKeyFile: String?
+    var settingsFile: String?
+
+    enum CodingKeys: String, CodingKey {
+        case url
+        case storageURL = "storage_url"
+        case teamID = "team_id"
+        case keyID = "key_id"
+        case clientIDs = "client_ids"
+        case privateKeyFile = "private_key_file"
+        case serviceKeyFile = "service_key_file"
+        case settingsFile = "settings_file"
+    }
+
+    /// Writes the files of the keys, if a folder is named.
+    init(sandbox: Sandbox, clientIDs: [String], folder: String?) throws {
+        let key = sandbox.apple.developerKey
+        url = sandbox.baseURL
+        storageURL = sandbox.storage.url
+        teamID = key.teamID
+        keyID = key.keyID
+        self.clientIDs = clientIDs
+        guard let folder else { return }
+
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        let place = URL(fileURLWithPath: folder).path
+        let privateKey = "\(place)/AuthKey_\(keyID).p8"
+        let serviceKey = "\(place)/storage-secret-key"
+        let settings = "\(place)/accountctl.conf"
+        try Self.write(key.privateKey, to: privateKey)
+        try Self.write(sandbox.storage.keys.secretKey + "\n", to: serviceKey)
+        try Self.write(
+            """
+            # Written by accountctl-sandbox: settings that use it instead of Apple and Supabase Storage.
+            [apple]
+            host = \(url)
+            team_id = \(teamID)
+            key_id = \(keyID)
+            private_key_file = "\(privateKey)"
+            client_ids = \(clientIDs.joined(separator: ","))
+
+            [storage]
+            url = \(storageURL)
+            service_key_file = "\(serviceKey)"
+
+            """,
+            to: settings
+        )
+        privateKeyFile = privateKey
+        serviceKeyFile = serviceKey
+        settingsFile = settings
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes) else {
+            throw SandboxError("cannot write \(path)")
+        }
+    }
+}
