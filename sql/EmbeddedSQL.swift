@@ -1,2 +1,28 @@
 /// The SQL that the binary carries: every file of `sql/migrations`, in the order of their numbers.
-package enum EmbeddedSQL {}
+///
+/// Nothing can list the embedded files, and their generated names have a `_` in place of a leading digit; a test holds that this
+/// list and the folder are the same.
+package enum EmbeddedSQL {
+    /// One file.
+    package struct File: Sendable {
+        /// The name with its extension.
+        package let name: String
+        /// The text, UTF-8.
+        package let bytes: @Sendable () -> [UInt8]
+    }
+
+    /// All migrations.
+    package static let migrations: [File] = [
+        File(name: "0001_foundation.sql") { PackageResources._001_foundation_sql },
+        File(name: "0002_jobs.sql") { PackageResources._002_jobs_sql },
+        File(name: "0003_deletion.sql") { PackageResources._003_deletion_sql },
+        File(name: "0004_apple_credentials.sql") { PackageResources._004_apple_credentials_sql },
+        File(name: "0005_rpc.sql") { PackageResources._005_rpc_sql },
+        File(name: "0010_profiles.sql") { PackageResources._010_profiles_sql },
+        File(name: "0011_avatars.sql") { PackageResources._011_avatars_sql },
+        File(name: "0012_profiles_username.sql") { PackageResources._012_profiles_username_sql },
+        File(name: "0013_profiles_user_key.sql") { PackageResources._013_profiles_user_key_sql },
+        File(name: "0014_profiles_validate.sql") { PackageResources._014_profiles_validate_sql },
+        File(name: "0015_profiles_names.sql") { PackageResources._015_profiles_names_sql },
+    ]
+}

@@ -1,0 +1,25 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A row of the history.
+package struct AppliedMigration: Sendable, Equatable {
+    /// How far it came; only a migration without a transaction is ever seen as started.
+    package enum State: String, Sendable, Equatable {
+        case started, done
+    }
+
+    package let number: Int
+    package let name: String
+    package let bundle: String
+    package let checksum: String
+    package let state: State
+    package let appliedAt: Date
+    /// The database role that applied it.
+    package let appliedBy: String
+    package let milliseconds: Int
+    /// The version of the program that applied it.
+    package let version: String
+}

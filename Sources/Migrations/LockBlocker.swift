@@ -1,0 +1,76 @@
+import Logging
+import Postgres
+import Synchronization
+
+/// A session that holds what a migration waits for.
+package struct LockBlocker: Sendable, Hashable, CustomStringConvertible {
+    package let pid: Int
+    package let user: String?
+    package let application: String?
+    package let state: String?
+    /// Since when its transaction is open, in seconds.
+    package let age: Int?
+
+    package var description: String {
+        var text = "server process \(pid)"
+        if let user { text += " of role \(user)" }
+        if let application, !application.isEmpty { text += " (\(application))" }
+        if let state { text += ", \(state)" }
+        if let age { text += ", in a transaction for \(age) s" }
+        return text
+    }
+}
+
+/// Sees, from a connection of its own, who blocks a session while that session waits.
+///
+/// The waiting session cannot ask: by the time it hears of its timeout it no longer waits for anybody.
+struct LockBlockerWatch: Sendable {
+    let configuration: ConnectionConfiguration
+    let logger: Logger
+    private let seen = Sightings()
+
+    init(configuration: ConnectionConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Everybody who was seen so far, in the order of their process ids.
+    var blockers: [LockBlocker] { seen.all }
+
+    /// Looks every few hundredths of a second until it is cancelled.
+    @concurrent
+    func watch(pid: Int) async {
+        do {
+            try await Connection.with(configuration, logger: logger) { connection in
+                while !Task.isCancelled {
+                    let rows = try connection.query(
+                        """
+                        select pid, usename::text, application_name, state,
+                               extract(epoch from clock_timestamp() - xact_start)::bigint
+                        from pg_stat_activity
+                        where pid = any (pg_blocking_pids(\(Int32(pid))))
+                        """,
+                        as: (Int, String?, String?, String?, Int?).self
+                    )
+                    for row in rows {
+                        seen.add(LockBlocker(pid: row.0, user: row.1, application: row.2, state: row.3, age: row.4))
+                    }
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+        } catch {
+            // Only the wording of a message depends on it.
+            logger.debug("cannot see who blocks", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private final class Sightings: Sendable {
+        private let blockers = Mutex<[Int: LockBlocker]>([:])
+
+        var all: [LockBlocker] { blockers.withLock { $0.values.sorted { $0.pid < $1.pid } } }
+
+        func add(_ blocker: LockBlocker) {
+            blockers.withLock { $0[blocker.pid] = blocker }
+        }
+    }
+}

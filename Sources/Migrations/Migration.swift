@@ -1,0 +1,75 @@
+import Crypto
+
+/// One file of SQL that is applied once.
+package struct Migration: Sendable, Hashable {
+    /// The number that orders it, the digits at the start of its name.
+    package let number: Int
+    /// The name without number and extension, such as `foundation`.
+    package let name: String
+    /// What it belongs to; a bundle is installed as a whole or not at all.
+    package let bundle: String
+    /// Whether it runs in a transaction together with its history row.
+    package let isTransactional: Bool
+    /// The text as it is run.
+    package let sql: String
+    /// SHA-256 of the normalised text, in hex.
+    package let checksum: String
+
+    /// Reads a file: its number and name from the file's name, the rest from the comments at its head.
+    ///
+    /// ```sql
+    /// -- accountctl: bundle=core
+    /// -- accountctl: no-transaction
+    /// create index concurrently …
+    /// ```
+    ///
+    /// - Throws: ``MigrationFileError`` when the name or the head is not as it should be, or a file without a transaction holds more than
+    ///   one statement.
+    package init(fileName: String, text: String) throws(MigrationFileError) {
+        let digits = fileName.prefix { $0.isASCII && $0.isNumber }
+        let rest = fileName.dropFirst(digits.count)
+        guard let number = Int(digits), rest.hasPrefix("_"), rest.hasSuffix(".sql"), rest.count > 5,
+            rest.dropFirst().dropLast(4).allSatisfy({ $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "_") })
+        else {
+            throw MigrationFileError(fileName: fileName, reason: "the name must be like 0001_name.sql")
+        }
+        let head = try MigrationHead(fileName: fileName, text: text)
+        self.number = number
+        self.name = String(rest.dropFirst().dropLast(4))
+        bundle = head.bundle
+        isTransactional = !head.isWithoutTransaction
+        sql = text
+        checksum = Self.checksum(of: text)
+        if head.isWithoutTransaction, SQLText.statements(text).count != 1 {
+            throw MigrationFileError(
+                fileName: fileName,
+                reason: "a file with the line \"-- accountctl: no-transaction\" must hold exactly one statement"
+            )
+        }
+    }
+
+    /// The name of the file.
+    package var fileName: String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + name + ".sql"
+    }
+
+    /// SHA-256 of the text with line ends as LF and without blanks at the end of lines and of the file: what editors and version control
+    /// change on their own does not count as a change.
+    static func checksum(of text: String) -> String {
+        var lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
+            .map { line in line.lastIndex { !$0.isWhitespace }.map { line[...$0] } ?? "" }
+        while lines.last?.isEmpty == true { lines.removeLast() }
+        return SHA256.hash(data: Array(lines.joined(separator: "\n").utf8))
+            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+            .joined()
+    }
+}
+
+/// A file of SQL that is no migration, and why.
+package struct MigrationFileError: Error, Equatable, CustomStringConvertible {
+    package let fileName: String
+    package let reason: String
+
+    package var description: String { "\(fileName): \(reason)" }
+}

@@ -1,0 +1,127 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The tables in which the engine keeps what it did.
+enum MigrationHistory {
+    /// Makes the tables; only under ``MigrationLock``, since `if not exists` is not safe against a second session.
+    static func create(on connection: isolated Connection) async throws {
+        try await connection.transaction { connection in
+            try connection.script(
+                unsafeSQL: """
+                    create schema if not exists accountctl;
+                    revoke all on schema accountctl from public;
+                    create table if not exists accountctl.migrations (
+                        number integer not null constraint migrations_pkey primary key,
+                        name text not null,
+                        bundle text not null,
+                        checksum text not null constraint migrations_checksum_form check (checksum ~ '^[0-9a-f]{64}$'),
+                        state text not null constraint migrations_state_known check (state in ('started', 'done')),
+                        applied_at timestamptz not null default clock_timestamp(),
+                        applied_by name not null default session_user,
+                        duration_ms integer not null constraint migrations_duration_sign check (duration_ms >= 0),
+                        version text not null
+                    );
+                    comment on table accountctl.migrations is
+                        'What the migration engine applied; a row is written in the transaction of its migration.';
+                    comment on column accountctl.migrations.checksum is 'SHA-256 of the file, blanks at line ends aside.';
+                    comment on column accountctl.migrations.state is
+                        'started: runs without a transaction and has not been seen to end. done: applied.';
+                    create table if not exists accountctl.migration_bundles (
+                        name text not null constraint migration_bundles_pkey primary key,
+                        chosen_at timestamptz not null default clock_timestamp()
+                    );
+                    comment on table accountctl.migration_bundles is 'The bundles of migrations that this database wants.';
+                    create table if not exists accountctl.catalog_snapshot (
+                        object text not null constraint catalog_snapshot_pkey primary key,
+                        definition text not null
+                    );
+                    comment on table accountctl.catalog_snapshot is
+                        'What the catalogs said of our objects after the last migration; `migrate verify` compares.';
+                    """
+            )
+        }
+    }
+
+    /// The bundles wanted and the rows, nil where the tables are not there yet.
+    static func read(on connection: isolated Connection) throws -> (bundles: [String], rows: [AppliedMigration])? {
+        guard try connection.one("select to_regclass('accountctl.migration_bundles') is not null", as: Bool.self) else {
+            return nil
+        }
+        let bundles = try connection.query(
+            "select name from accountctl.migration_bundles order by name",
+            as: String.self
+        )
+        let rows = try connection.query(
+            """
+            select number, name, bundle, checksum, state, applied_at, applied_by::text, duration_ms, version
+            from accountctl.migrations
+            order by number
+            """,
+            as: (Int, String, String, String, String, Date, String, Int, String).self
+        )
+        return (
+            bundles,
+            rows.map { row in
+                AppliedMigration(
+                    number: row.0,
+                    name: row.1,
+                    bundle: row.2,
+                    checksum: row.3,
+                    state: row.4 == "done" ? .done : .started,
+                    appliedAt: row.5,
+                    appliedBy: row.6,
+                    milliseconds: row.7,
+                    version: row.8
+                )
+            }
+        )
+    }
+
+    static func choose(_ bundles: [String], on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            insert into accountctl.migration_bundles (name)
+            select unnest(\(bundles))
+            on conflict do nothing
+            """
+        )
+    }
+
+    static func insert(
+        _ migration: Migration,
+        state: AppliedMigration.State,
+        duration: Duration,
+        version: String,
+        on connection: isolated Connection
+    ) throws {
+        try connection.execute(
+            """
+            insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
+            values (
+                \(migration.number)::bigint, \(migration.name), \(migration.bundle), \(migration.checksum),
+                \(state.rawValue), \(milliseconds(duration))::bigint, \(version)
+            )
+            """
+        )
+    }
+
+    static func finish(_ migration: Migration, duration: Duration, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.migrations
+            set state = 'done', duration_ms = \(milliseconds(duration))::bigint, applied_at = clock_timestamp()
+            where number = \(migration.number)::bigint
+            """
+        )
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        return Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,92 @@
+import Postgres
+
+/// The advisory lock that lets one process migrate a database at a time.
+///
+/// It is polled with `pg_try_advisory_lock`, never waited for: a session that waits inside `pg_advisory_lock` holds a snapshot, and
+/// `create index concurrently` in the process that holds the lock would wait for that snapshot: a deadlock.
+struct MigrationLock: Sendable {
+    /// Who has the lock.
+    struct Holder: Sendable, Equatable, CustomStringConvertible {
+        let pid: Int
+        let user: String?
+        let application: String?
+        let client: String?
+        let since: String?
+
+        var description: String {
+            var text = "server process \(pid)"
+            if let user { text += " of role \(user)" }
+            if let application, !application.isEmpty { text += " (\(application))" }
+            if let client { text += " from \(client)" }
+            if let since { text += ", connected since \(since)" }
+            return text
+        }
+    }
+
+    /// The letters `accountc`, read as a number.
+    static let key: Int64 = 0x6163_636F_756E_7463
+
+    /// How long another process may take to end.
+    let patience: Duration
+
+    /// Takes the lock or says who keeps it.
+    ///
+    /// - Throws: ``MigrationError`` `lockHeld`; `CancellationError`.
+    func acquire(on connection: isolated Connection, waiting: (Holder?) -> Void) async throws {
+        let deadline = ContinuousClock.now + patience
+        var pause: Duration = .milliseconds(20)
+        var isFirst = true
+        while true {
+            if try connection.one("select pg_try_advisory_lock(\(Self.key))", as: Bool.self) { return }
+            let holder = try Self.holder(on: connection)
+            if ContinuousClock.now >= deadline {
+                throw MigrationError(
+                    .lockHeld,
+                    "another process migrates this database: \(holder?.description ?? "it cannot be seen")",
+                    hint: "It holds an advisory lock until its connection ends. Try again when it is done."
+                )
+            }
+            if isFirst { waiting(holder) }
+            isFirst = false
+            // Jitter, or processes that were started together would keep asking together.
+            try await Task.sleep(for: pause * Double.random(in: 0.5...1.5))
+            pause = min(pause * 1.5, .milliseconds(500))
+        }
+    }
+
+    /// Gives the lock back.
+    ///
+    /// - Throws: ``MigrationError`` `transactionPooler` when this session did not have it: the statement that took it must have run in
+    ///   another one.
+    func release(on connection: isolated Connection) throws {
+        if try connection.one("select pg_advisory_unlock(\(Self.key))", as: Bool.self) { return }
+        throw MigrationError(
+            .transactionPooler,
+            "the lock was taken in another session: a pooler in transaction mode lies in between",
+            hint: MigrationSession.poolerHint
+        )
+    }
+
+    private static func holder(on connection: isolated Connection) throws -> Holder? {
+        let high = Int64(UInt32(truncatingIfNeeded: key >> 32))
+        let low = Int64(UInt32(truncatingIfNeeded: key))
+        return try connection.query(
+            """
+            select l.pid, a.usename::text, a.application_name, a.client_addr::text,
+                   to_char(a.backend_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            from pg_locks as l
+            left join pg_stat_activity as a on a.pid = l.pid
+            where l.locktype = 'advisory'
+              and l.granted
+              and l.database = (select oid from pg_database where datname = current_database())
+              and l.classid::bigint = \(high)
+              and l.objid::bigint = \(low)
+              and l.objsubid = 1
+            limit 1
+            """,
+            as: (Int, String?, String?, String?, String?).self
+        )
+        .first
+        .map { Holder(pid: $0.0, user: $0.1, application: $0.2, client: $0.3, since: $0.4) }
+    }
+}

@@ -1,1 +1,0 @@
-// Migrations: filled by its first commit.

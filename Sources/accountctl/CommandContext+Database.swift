@@ -1,0 +1,68 @@
+import Logging
+import Postgres
+import Sealing
+import Settings
+import Terminal
+
+extension CommandContext {
+    /// Gives `body` a pool of connections to the database that the command line, the settings or the PG* variables name.
+    ///
+    /// ```swift
+    /// let found = try await context.withDatabase { pool in
+    ///     try await pool.withConnection { connection in
+    ///         try connection.one("select count(*) from auth.users", as: Int.self)
+    ///     }
+    /// }
+    /// ```
+    func withDatabase<Result: Sendable>(
+        _ body: @Sendable (Pool) async throws -> Result
+    ) async throws -> Result {
+        let settings = try settingsForDatabase()
+        var configuration = PoolConfiguration(connection: connectionConfiguration(settings))
+        configuration.maximumConnections = settings.database.connections
+        return try await Pool.withPool(configuration, logger: logger(settings), body)
+    }
+
+    /// Gives `body` one connection, which is what a command of a few statements needs.
+    func withConnection<Result: Sendable>(
+        _ body: @Sendable (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        let settings = try settingsForDatabase()
+        return try await Connection.with(connectionConfiguration(settings), logger: logger(settings), body)
+    }
+
+    /// Where the database is, in the driver's terms.
+    func connectionConfiguration(_ settings: Settings) -> ConnectionConfiguration {
+        var configuration = ConnectionConfiguration(conninfo: settings.database.url)
+        configuration.password = settings.database.password?.reveal()
+        configuration.statementDeadline = settings.database.statementTimeout
+        configuration.allowsPlaintext = settings.database.allowsPlaintext
+        configuration.pooler =
+            switch settings.database.pooler {
+            case .detect: .detect
+            case .none: .none
+            case .transaction: .transaction
+            }
+        return configuration
+    }
+
+    /// The settings, of which only those that a database command needs have to be right: somebody who looks a user up at night
+    /// should not be stopped by a wrong setting of the mail checks.
+    ///
+    /// - Throws: `SettingsError` with the problems of the database, of the log and of the choice of an environment.
+    func settingsForDatabase() throws -> Settings {
+        if let url = global.databaseURL, PasswordMask.findsPassword(in: url) {
+            messages.warning(
+                "the password in --database-url can be read by everybody on this machine: "
+                    + "use PGPASSWORD, a password file or database.password_file"
+            )
+        }
+        let (settings, problems) = Settings.check(try settingsInputs())
+        let needed = problems.filter { problem in
+            problem.key == "environment" || problem.key.hasPrefix("database.") || problem.key.hasPrefix("log.")
+        }
+        if !needed.isEmpty { throw SettingsError(needed) }
+        if !problems.isEmpty { messages.warning("other settings have problems: accountctl config check names them") }
+        return settings
+    }
+}
