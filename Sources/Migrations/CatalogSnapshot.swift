@@ -54,9 +54,11 @@ package enum CatalogSnapshot {
         try await record(on: connection)
     }
 
-    /// Everything in the private schema except what runs change by themselves (partitions, this table's own content), and of the public
-    /// surface what others rely on: the five functions, row-level security, policies and grants of profiles, policies that speak of
-    /// avatars, and triggers that call our functions. Columns that an app adds to its profiles are its own business.
+    /// One row per object.
+    ///
+    /// Everything in the private schema except what runs change by themselves (partitions), and of the public surface what others
+    /// rely on: the five functions, row-level security, policies and grants of profiles, policies that speak of avatars, and
+    /// triggers that call our functions. Columns that an app adds to its profiles are its own business.
     private static let objects = """
         select object, definition
         from (

@@ -5,7 +5,8 @@ import ArgumentParser
 /// A new command is one line here and one file of its own.
 enum CommandList {
     static let running: [any ParsableCommand.Type] = [
-        ConfigCommand.self
+        ConfigCommand.self,
+        MigrateCommand.self,
     ]
 
     static let accounts: [any ParsableCommand.Type] = []

@@ -1,0 +1,60 @@
+import ArgumentParser
+import Migrations
+import Terminal
+
+/// Applies what is missing.
+struct MigrateUpCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "up",
+        abstract: "Apply the migrations that are missing.",
+        discussion: """
+            Safe on a live database and when several instances start at once: each migration runs once, in a transaction of its own,
+            never waits long for a lock, and is repeated when it got none.
+
+            EXIT CODES
+              0 applied, or nothing to do; 5 the history and this version disagree; 75 locked or unreachable, try again
+
+            EXAMPLES
+              accountctl migrate up
+              accountctl migrate up --dry-run
+              accountctl migrate up --without-profiles
+            """
+    )
+
+    static let jsonFields = ["applied", "bundles"]
+
+    @OptionGroup
+    var migration: MigrationOptions
+
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
+    var dryRun = false
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        if dryRun { return try await MigratePlanCommand.show(migration, in: context) }
+        let options = migration
+        let report = try await context.withMigrations(options) { engine, connection in
+            try await engine.up(bundles: options.bundles(of: engine.set), on: connection)
+        }
+        if context.output.format == .table {
+            context.messages.note(
+                report.applied.isEmpty
+                    ? "Nothing to do." : "Applied " + Wording.count(report.applied.count, "migration") + "."
+            )
+        } else {
+            try context.output.show(
+                Sheet([
+                    .init(
+                        .facts([
+                            .init("applied", "Applied", .list(report.applied.map { .text($0) })),
+                            .init("bundles", "Bundles", .list(report.bundles.map { .text($0) })),
+                        ])
+                    )
+                ])
+            )
+        }
+        return .ok
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import Migrations
+import Postgres
+import Terminal
+
+/// Compares the database with what the migrations made.
+struct MigrateVerifyCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check that the schema is still as the migrations made it.",
+        discussion: """
+            Compares the checksums of the migrations, and tables, columns, constraints, indexes, functions, triggers, policies,
+            row-level security and grants with what was recorded after the last migration. Columns that the app added to its
+            profiles do not count. A change made on purpose is accepted with --accept.
+
+            EXIT CODES
+              0 the same; 5 differences
+
+            EXAMPLES
+              accountctl migrate verify
+              accountctl migrate verify --json kind,object
+            """
+    )
+
+    private static let fields: [Field<CatalogSnapshot.Difference>] = [
+        Field("kind", "Difference", emphasis: { _ in .caution }) { .text($0.kind.rawValue) },
+        Field("object", "Object") { .text($0.object) },
+        Field("recorded", nil) { .text($0.recorded) },
+        Field("present", nil) { .text($0.present) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @Flag(name: .long, help: "Record what is there now as what should be there.")
+    var accept = false
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let (plan, differences) = try await context.withMigrations { engine, connection in
+            let plan = try engine.plan(on: connection)
+            return (plan, plan.hasHistory ? try CatalogSnapshot.differences(on: connection) : [])
+        }
+        guard plan.hasHistory else {
+            throw CommandError(
+                .notFound,
+                "the schema is not installed in this database",
+                hint: "Install it: accountctl migrate up"
+            )
+        }
+        for conflict in plan.conflicts {
+            context.messages.warning("migration \(conflict.number) \(conflict.name): \(conflict.state.rawValue)")
+        }
+        try context.output.list(differences, Self.fields, whenEmpty: "No difference.")
+        if accept, !write.dryRun, !differences.isEmpty {
+            try context.confirm("Record these \(differences.count) differences as what should be there?", write)
+            try await context.withMigrations { _, connection in
+                try await CatalogSnapshot.accept(on: connection)
+            }
+            return plan.conflicts.isEmpty ? .ok : .residue
+        }
+        return differences.isEmpty && plan.conflicts.isEmpty ? .ok : .residue
+    }
+}
+
+extension MigrationPlan {
+    fileprivate var hasHistory: Bool { items.contains { $0.applied != nil } }
+}

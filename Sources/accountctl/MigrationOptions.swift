@@ -1,0 +1,51 @@
+import ArgumentParser
+import Migrations
+
+/// What is installed, and how an existing table of profiles is adopted.
+struct MigrationOptions: ParsableArguments {
+    @Flag(
+        name: .long,
+        help: "Leave profiles and avatars out; only where they were not installed before."
+    )
+    var withoutProfiles = false
+
+    @Flag(name: .long, help: "Add profiles and avatars to a database that was installed without them.")
+    var withProfiles = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Who may read profiles and avatars: own or everyone. Default: as it is; own for a new table.",
+            valueName: "who"
+        )
+    )
+    var visibility: Visibility?
+
+    enum Visibility: String, CaseIterable, ExpressibleByArgument {
+        case own, everyone
+
+        var meaning: ProfilesVisibility {
+            switch self {
+            case .own: .own
+            case .everyone: .everyone
+            }
+        }
+    }
+
+    mutating func validate() throws {
+        if withProfiles, withoutProfiles {
+            throw ValidationError("--with-profiles and --without-profiles exclude each other")
+        }
+    }
+
+    /// The bundles that were asked for; nil leaves it to what the database has.
+    func bundles(of set: MigrationSet) -> [String]? {
+        if withProfiles { return set.bundles }
+        return withoutProfiles ? set.bundles.filter { $0 != "profiles" } : nil
+    }
+
+    /// What the migrations read from their session.
+    var sessionSettings: [String: String] {
+        visibility.map { [ProfilesVisibility.settingName: $0.rawValue] } ?? [:]
+    }
+}

@@ -1,0 +1,66 @@
+import Migrations
+import Postgres
+import Terminal
+
+extension CommandContext {
+    /// Gives `body` a migration engine and a connection for it.
+    func withMigrations<Result: Sendable>(
+        _ options: MigrationOptions = MigrationOptions(),
+        _ body: @Sendable (MigrationEngine, isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        let settings = try settingsForDatabase()
+        let set = try MigrationSet.embedded()
+        var configuration = connectionConfiguration(settings)
+        // A migration may take long; the engine sets the server's own limits.
+        configuration.statementDeadline = nil
+        var engineOptions = MigrationEngine.Options()
+        engineOptions.sessionSettings = options.sessionSettings
+        engineOptions.version = Version.number
+        let logger = logger(settings)
+        let messages = messages
+        let engine = MigrationEngine(
+            set: set,
+            configuration: configuration,
+            options: engineOptions,
+            logger: logger,
+            event: { event in messages.note(event.sentence) }
+        )
+        return try await Connection.with(configuration, logger: logger) { connection in
+            try await body(engine, connection)
+        }
+    }
+}
+
+extension MigrationEvent {
+    /// The event in a sentence for people.
+    fileprivate var sentence: String {
+        switch self {
+        case .waitingForProcess(let holder):
+            "Waiting: another process migrates this database" + (holder.map { " (\($0))" } ?? "")
+        case .started(let file):
+            "Applying \(file)"
+        case .blocked(let file, let blockers, let pause):
+            "\(file) waits for a lock"
+                + (blockers.isEmpty ? "" : ", held by " + blockers.map(\.description).joined(separator: "; "))
+                + "; trying again in \(Wording.length(pause))"
+        case .droppedInvalidIndex(let name):
+            "Dropped the unfinished index \(name) of an earlier run"
+        case .applied(let file, let duration):
+            "Applied \(file) in \(Wording.length(duration))"
+        }
+    }
+}
+
+extension MigrationError: ReportableError {
+    var report: ErrorReport {
+        let status: ExitStatus
+        switch code {
+        case .lockHeld, .lockTimeout, .readOnly: status = .temporary
+        case .conflict: status = .residue
+        case .refused: status = .blocked
+        case .transactionPooler: status = .usage
+        default: status = .failure
+        }
+        return ErrorReport(status, message, hint: hint)
+    }
+}

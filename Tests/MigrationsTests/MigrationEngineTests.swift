@@ -1,0 +1,364 @@
+import Foundation
+import Logging
+import Migrations
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The migration engine")
+struct MigrationEngineTests {
+    private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    private static func migration(_ number: Int, _ sql: String, head: String = "bundle=core") throws -> Migration {
+        try Migration(fileName: "000\(number)_step.sql", text: "-- accountctl: \(head)\n\(sql)\n")
+    }
+
+    private static func set(_ migrations: Migration...) throws -> MigrationSet { try MigrationSet(migrations) }
+
+    private static func engine(
+        _ set: MigrationSet,
+        _ database: TestDatabase,
+        options: MigrationEngine.Options = MigrationEngine.Options(),
+        event: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
+    ) -> MigrationEngine {
+        var configuration = database.configuration
+        configuration.statementDeadline = nil
+        return MigrationEngine(set: set, configuration: configuration, options: options, logger: logger, event: event)
+    }
+
+    @discardableResult
+    private static func up(
+        _ set: MigrationSet,
+        _ database: TestDatabase,
+        bundles: [String]? = nil,
+        options: MigrationEngine.Options = MigrationEngine.Options(),
+        event: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
+    ) async throws -> MigrationEngine.Report {
+        let engine = engine(set, database, options: options, event: event)
+        return try await database.withConnection { connection in
+            try await engine.up(bundles: bundles, on: connection)
+        }
+    }
+
+    @Test("Each migration is applied once, with its row")
+    func appliesOnce() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int);"),
+                Self.migration(2, "insert into t values (1);")
+            )
+            #expect(try await Self.up(set, database).applied == ["0001_step.sql", "0002_step.sql"])
+            #expect(try await Self.up(set, database).applied.isEmpty)
+            #expect(try await database.psql("select count(*) from t") == "1")
+            let rows = try await database.psql("select number, state, applied_by from accountctl.migrations order by 1")
+            #expect(rows == "1|done|postgres\n2|done|postgres")
+        }
+    }
+
+    @Test("A migration that fails leaves nothing of itself, and what was before it")
+    func failureLeavesNothing() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let good = try Self.migration(1, "create table t (i int);")
+            let bad = try Self.set(good, Self.migration(2, "insert into t values (1); select 1 / 0;"))
+            let error = await #expect(throws: MigrationError.self) { try await Self.up(bad, database) }
+            #expect(error?.code == .failed)
+            #expect(error?.message.contains("0002_step.sql failed: division by zero") == true)
+            #expect(
+                try await database.psql("select (select count(*) from t), count(*) from accountctl.migrations") == "0|1"
+            )
+            let mended = try Self.set(good, Self.migration(2, "insert into t values (1);"))
+            #expect(try await Self.up(mended, database).applied == ["0002_step.sql"])
+        }
+    }
+
+    @Test(
+        "A process that dies between any two statements leaves a state from which the next run ends well",
+        arguments: 0...4
+    )
+    func diesBetweenStatements(_ after: Int) async throws {
+        try await TestDatabase.with(.empty) { database in
+            let statements = [
+                "create table a (i int)", "insert into a values (1)", "create table b (i int)",
+                "insert into b values (1)",
+            ]
+            // The server process goes away exactly there, as it does when its client is killed.
+            var dying = statements
+            dying.insert("select pg_terminate_backend(pg_backend_pid())", at: after)
+            let first = try Self.migration(1, "create table before (i int);")
+            await #expect(throws: (any Error).self) {
+                try await Self.up(
+                    Self.set(first, Self.migration(2, dying.joined(separator: ";\n"))),
+                    database
+                )
+            }
+            let whole = try Self.set(first, Self.migration(2, statements.joined(separator: ";\n")))
+            #expect(try await Self.up(whole, database).applied == ["0002_step.sql"])
+            #expect(try await database.psql("select (select count(*) from a), (select count(*) from b)") == "1|1")
+            #expect(try await database.psql("select count(*) from pg_locks where locktype = 'advisory'") == "0")
+        }
+    }
+
+    @Test("Many that start at once all succeed, and apply once")
+    func manyStarters() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int); select pg_sleep(0.05);"),
+                Self.migration(2, "insert into t values (1); create type ty as enum ('a');"),
+                Self.migration(3, "create index concurrently t_i on t (i)", head: "bundle=core no-transaction")
+            )
+            let applied = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<6 { group.addTask { try await Self.up(set, database).applied.count } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(applied.sorted() == [0, 0, 0, 0, 0, 3])
+            #expect(try await database.psql("select count(*) from t") == "1")
+        }
+    }
+
+    @Test("Whoever keeps the lock for too long is named")
+    func lockHeld() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(Self.migration(1, "create table t (i int);"))
+            var options = MigrationEngine.Options()
+            options.processPatience = .milliseconds(100)
+            let holder = ConnectionConfiguration(conninfo: database.conninfo + " application_name=holder")
+            try await Connection.with(holder, logger: Self.logger) { [options] connection in
+                try connection.execute("select pg_advisory_lock(\(Int64(0x6163_636F_756E_7463)))")
+                let error = await #expect(throws: MigrationError.self) {
+                    try await Self.up(set, database, options: options)
+                }
+                #expect(error?.code == .lockHeld)
+                #expect(error?.message.contains("role postgres (holder)") == true)
+            }
+        }
+    }
+
+    @Test("A table locked by others is waited for briefly and often, and the blocker is named")
+    func lockTimeout() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int);"),
+                Self.migration(2, "alter table t add column j int;")
+            )
+            try await Self.up(try Self.set(set.migrations[0]), database)
+            var options = MigrationEngine.Options()
+            options.lockTimeout = .milliseconds(100)
+            options.lockPatience = .seconds(20)
+            let blocked = Collected()
+            let (signal, blockedAgain) = AsyncStream<Void>.makeStream()
+            let reader = ConnectionConfiguration(conninfo: database.conninfo + " application_name=reader")
+            try await Connection.with(reader, logger: Self.logger) { [options] connection in
+                try connection.execute("begin")
+                try connection.execute("select * from t")
+                async let running = Self.up(
+                    set,
+                    database,
+                    options: options,
+                    event: { event in
+                        if case .blocked(_, let blockers, _) = event, !blockers.isEmpty {
+                            blocked.add(blockers.map(\.description))
+                            blockedAgain.yield()
+                        }
+                    }
+                )
+                for await _ in signal { break }
+                try connection.execute("commit")
+                #expect(try await running.applied == ["0002_step.sql"])
+            }
+            #expect(blocked.all.first?.contains("role postgres (reader), idle in transaction") == true)
+        }
+    }
+
+    @Test("When the lock never comes the migration gives up and nothing of it is there")
+    func lockNeverComes() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(1, "create table t (i int);")
+            try await Self.up(try Self.set(first), database)
+            let set = try Self.set(first, Self.migration(2, "create table u (i int); alter table t add column j int;"))
+            var options = MigrationEngine.Options()
+            options.lockTimeout = .milliseconds(50)
+            options.lockPatience = .milliseconds(200)
+            try await database.withConnection { [options] connection in
+                try connection.execute("begin")
+                try connection.execute("lock table t in access share mode")
+                let error = await #expect(throws: MigrationError.self) {
+                    try await Self.up(set, database, options: options)
+                }
+                #expect(error?.code == .lockTimeout)
+                try connection.execute("commit")
+            }
+            #expect(try await database.psql("select to_regclass('u') is null") == "t")
+        }
+    }
+
+    @Test("An index left unfinished is dropped and built again")
+    func invalidIndex() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(1, "create table t (i int); insert into t values (1), (1);")
+            let unique = try Self.migration(
+                2,
+                "-- why\ncreate unique index concurrently if not exists t_i on public.t (i);",
+                head: "bundle=core no-transaction"
+            )
+            let set = try Self.set(first, unique)
+            // Two equal rows: the build fails at its end and leaves an invalid index behind.
+            let error = await #expect(throws: MigrationError.self) { try await Self.up(set, database) }
+            #expect(error?.code == .failed)
+            #expect(
+                try await database.psql("select indisvalid from pg_index where indexrelid = 't_i'::regclass") == "f"
+            )
+            #expect(try await database.psql("select state from accountctl.migrations where number = 2") == "started")
+            try await database.psql("delete from t where ctid = (select min(ctid) from t)")
+            let dropped = Collected()
+            try await Self.up(
+                set,
+                database,
+                event: { event in
+                    if case .droppedInvalidIndex(let name) = event { dropped.add([name]) }
+                }
+            )
+            #expect(dropped.all == ["t_i"])
+            #expect(
+                try await database.psql("select indisvalid from pg_index where indexrelid = 't_i'::regclass") == "t"
+            )
+            #expect(try await database.psql("select state from accountctl.migrations where number = 2") == "done")
+        }
+    }
+
+    @Test("A finished index of which the history did not hear is not built again")
+    func finishedIndex() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int);"),
+                Self.migration(2, "create index concurrently t_i on t (i)", head: "bundle=core no-transaction")
+            )
+            try await Self.up(set, database)
+            let oid = try await database.psql("select 't_i'::regclass::oid")
+            try await database.psql("update accountctl.migrations set state = 'started' where number = 2")
+            #expect(try await Self.up(set, database).applied == ["0002_step.sql"])
+            #expect(try await database.psql("select 't_i'::regclass::oid") == oid)
+        }
+    }
+
+    @Test("An edited file, a newer database and a number that comes too late are refused")
+    func conflicts() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let one = try Self.migration(1, "create table t (i int);")
+            let three = try Self.migration(3, "create table v (i int);")
+            try await Self.up(try Self.set(one, three), database)
+            let edited = try Self.set(Self.migration(1, "create table t (j int);"), three)
+            let older = try Self.set(one)
+            let late = try Self.set(one, Self.migration(2, "create table u (i int);"), three)
+            for (set, word) in [(edited, "another text"), (older, "newer version"), (late, "lower number")] {
+                let error = await #expect(throws: MigrationError.self) { try await Self.up(set, database) }
+                #expect(error?.code == .conflict)
+                #expect(error?.message.contains(word) == true)
+            }
+        }
+    }
+
+    @Test("A bundle left out stays out until it is asked for, and one that was wanted is completed")
+    func bundles() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int);"),
+                Self.migration(2, "create table p (i int);", head: "bundle=profiles"),
+                Self.migration(3, "create table u (i int);")
+            )
+            #expect(try await Self.up(set, database, bundles: ["core"]).applied.count == 2)
+            #expect(try await Self.up(set, database).applied.isEmpty)
+            #expect(try await Self.up(set, database, bundles: ["core", "profiles"]).applied == ["0002_step.sql"])
+        }
+        try await TestDatabase.with(.empty) { database in
+            let broken = try Self.set(
+                Self.migration(1, "create table t (i int);"),
+                Self.migration(2, "select 1 / 0;", head: "bundle=profiles")
+            )
+            await #expect(throws: MigrationError.self) { try await Self.up(broken, database) }
+            let mended = try Self.set(broken.migrations[0], Self.migration(2, "select 1;", head: "bundle=profiles"))
+            #expect(try await Self.up(mended, database).applied == ["0002_step.sql"])
+        }
+    }
+
+    @Test("A server in read-only mode says so before anything is tried")
+    func readOnly() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set default_transaction_read_only = on")
+            let set = try Self.set(Self.migration(1, "create table t (i int);"))
+            let error = await #expect(throws: MigrationError.self) { try await Self.up(set, database) }
+            #expect(error?.code == .readOnly)
+        }
+    }
+
+    @Test("What somebody changes afterwards is found, and what runs change is not")
+    func drift() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(
+                    1,
+                    """
+                    create table accountctl.t (id int primary key, state text not null check (state <> ''));
+                    create table accountctl.h (at date) partition by range (at);
+                    create function accountctl.f() returns int language sql as 'select 1';
+                    """
+                )
+            )
+            try await Self.up(set, database)
+            func differences() async throws -> [String] {
+                try await database.withConnection { connection in
+                    try CatalogSnapshot.differences(on: connection).map { "\($0.kind.rawValue) \($0.object)" }
+                }
+            }
+            #expect(try await differences() == [])
+            try await database.psql(
+                "create table accountctl.h_1 partition of accountctl.h for values from ('2026-01-01') to ('2026-01-02')"
+            )
+            #expect(try await differences() == [])
+            try await database.psql(
+                """
+                alter table accountctl.t alter column state drop not null, drop constraint t_state_check;
+                create or replace function accountctl.f() returns int language sql as 'select 2';
+                grant select on accountctl.t to anon;
+                create index extra on accountctl.t (state);
+                """
+            )
+            #expect(
+                try await differences() == [
+                    "changed column accountctl.t.state", "removed constraint accountctl.t.t_state_check",
+                    "changed function accountctl.f()", "added index accountctl.extra", "changed relation accountctl.t",
+                ]
+            )
+            try await database.withConnection { connection in try await CatalogSnapshot.accept(on: connection) }
+            #expect(try await differences() == [])
+        }
+    }
+
+    @Test("The product's own migrations run as the limited role, and again is nothing to do")
+    func embedded() async throws {
+        try await TestDatabase.with(.platform) { database in
+            try await database.cluster.psql(
+                database: database.name,
+                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
+            )
+            let set = try MigrationSet.embedded()
+            #expect(try await Self.up(set, database).applied.count == set.migrations.count)
+            #expect(try await Self.up(set, database).applied.isEmpty)
+            let differences = try await database.withConnection { connection in
+                try CatalogSnapshot.differences(on: connection)
+            }
+            #expect(differences.isEmpty)
+        }
+    }
+}
+
+/// Texts that several tasks add to.
+private final class Collected: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    var all: [String] { texts.withLock { $0 } }
+
+    func add(_ more: [String]) {
+        texts.withLock { $0 += more }
+    }
+}
