@@ -205,6 +205,8 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "Postgres",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ],
@@ -217,25 +219,23 @@ let package = Package(
         .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport"]),
         .testTarget(
             name: "HTTPCallsTests",
-            dependencies: [
-                "HTTPCalls", "Sealing",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ]
+            dependencies: ["HTTPCalls", "Sealing", "TestSupport", .product(name: "Logging", package: "swift-log")]
         ),
         .testTarget(
             name: "SignInWithAppleTests",
             dependencies: [
-                "SignInWithApple", "Sandbox", "TestSupport",
-                .product(name: "Hummingbird", package: "hummingbird"),
+                "SignInWithApple", "HTTPCalls", "Sealing", "Sandbox", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .testTarget(
             name: "ObjectStorageTests",
             dependencies: [
-                "ObjectStorage", "Sandbox", "TestSupport", .product(name: "Hummingbird", package: "hummingbird"),
+                "ObjectStorage", "HTTPCalls", "Sealing", "Sandbox", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "TestSupport"]),

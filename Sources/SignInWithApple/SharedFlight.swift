@@ -13,6 +13,9 @@ final class SharedFlight<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// How many wait for the work under way.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
+
     /// Joins the work under way, or starts it.
     ///
     /// - Throws: `CancellationError` when the waiting task is cancelled.

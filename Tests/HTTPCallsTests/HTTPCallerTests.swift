@@ -1,6 +1,6 @@
 import HTTPCalls
 import Sealing
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct HTTPCallerTests {
@@ -26,24 +26,25 @@ import Testing
     }
 
     @Test func sendsWhatIsAskedAndReadsTheReply() async throws {
-        try await LyingServer.with({ _ in
-            .send(LyingServer.reply("200 OK", "{}", headers: "Content-Type: Application/JSON; charset=utf-8\r\n"))
+        try await LyingServer.with({ _, _ in
+            LyingServer.reply("200 OK", "{}", headers: "Content-Type: Application/JSON; charset=utf-8\r\n")
         }) { server in
             let outcome = try await withTestCaller { try await $0.perform(call(server)) }
             #expect(
                 outcome == .reply(HTTPReply(status: 200, contentType: "application/json", body: Array("{}".utf8)))
             )
-            let request = try #require(server.received.first).lowercased()
-            #expect(request.hasPrefix("post /auth/token http/1.1\r\n"))
-            #expect(request.contains("user-agent: accountctl\r\n"))
-            #expect(request.contains("authorization: bearer hidden-value\r\n"))
-            #expect(request.hasSuffix("token=hidden-value"))
+            let request = try #require(server.received.first)
+            #expect(request.method == "POST")
+            #expect(request.path == "/auth/token")
+            #expect(request.header("User-Agent") == "accountctl")
+            #expect(request.header("Authorization") == "Bearer hidden-value")
+            #expect(request.body == "token=hidden-value")
         }
     }
 
     @Test func repeatsWhatSaysNotNow() async throws {
-        try await LyingServer.with({ number in
-            .send(LyingServer.reply(number < 3 ? "503 Service Unavailable" : "200 OK"))
+        try await LyingServer.with({ number, _ in
+            LyingServer.reply(number < 3 ? "503 Service Unavailable" : "200 OK")
         }) { server in
             let outcome = try await withTestCaller { try await $0.perform(call(server)) }
             #expect(outcome == .reply(HTTPReply(status: 200)))
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test func neverRepeatsWhatMayHaveActed() async throws {
-        try await LyingServer.with({ _ in .sendAndClose("") }) { server in
+        try await LyingServer.with({ _, _ in .sendAndClose("") }) { server in
             let outcome = try await withTestCaller {
                 try await $0.perform(call(server, repetition: .onlyIfNothingWasSent))
             }
@@ -63,8 +64,8 @@ import Testing
     }
 
     @Test func aDroppedConnectionIsRepeatedWhenThatIsSafe() async throws {
-        try await LyingServer.with({ number in
-            number == 1 ? .sendAndClose("HTTP/1.1 200 OK\r\nContent-Len") : .send(LyingServer.reply("200 OK"))
+        try await LyingServer.with({ number, _ in
+            number == 1 ? .sendAndClose("HTTP/1.1 200 OK\r\nContent-Len") : LyingServer.reply("200 OK")
         }) { server in
             let outcome = try await withTestCaller { try await $0.perform(call(server)) }
             #expect(outcome == .reply(HTTPReply(status: 200)))
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test func aTruncatedBodyIsNotAReply() async throws {
-        try await LyingServer.with({ _ in
+        try await LyingServer.with({ _, _ in
             .sendAndClose("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhalf")
         }) { server in
             let outcome = try await withTestCaller(attempts: 1) { try await $0.perform(call(server)) }
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test func silenceTimesOutAndIsAmbiguous() async throws {
-        try await LyingServer.with({ _ in .silence }) { server in
+        try await LyingServer.with({ _, _ in .silence }) { server in
             let outcome = try await withTestCaller {
                 try await $0.perform(
                     call(server, repetition: .onlyIfNothingWasSent, attemptTimeout: .milliseconds(100))
@@ -94,7 +95,7 @@ import Testing
     }
 
     @Test func aBodyThatTricklesEndsAtTheDeadline() async throws {
-        try await LyingServer.with({ _ in .send("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhalf") }) { server in
+        try await LyingServer.with({ _, _ in .send("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhalf") }) { server in
             let outcome = try await withTestCaller(attempts: 1) {
                 try await $0.perform(call(server, attemptTimeout: .milliseconds(100)))
             }
@@ -104,7 +105,7 @@ import Testing
 
     @Test func bodiesAreBounded() async throws {
         let huge = String(repeating: "x", count: 100_000)
-        try await LyingServer.with({ _ in .send(LyingServer.reply("200 OK", huge)) }) { server in
+        try await LyingServer.with({ _, _ in LyingServer.reply("200 OK", huge) }) { server in
             let outcome = try await withTestCaller { try await $0.perform(call(server)) }
             #expect(outcome == .replyTooLarge(status: 200, limit: 1000))
             #expect(server.received.count == 1)
@@ -112,8 +113,8 @@ import Testing
     }
 
     @Test func retryAfterBeyondTheDeadlineComesBackToTheCaller() async throws {
-        try await LyingServer.with({ _ in
-            .send(LyingServer.reply("429 Too Many Requests", headers: "Retry-After: 120\r\n"))
+        try await LyingServer.with({ _, _ in
+            LyingServer.reply("429 Too Many Requests", headers: "Retry-After: 120\r\n")
         }) { server in
             let outcome = try await withTestCaller { try await $0.perform(call(server)) }
             #expect(outcome == .reply(HTTPReply(status: 429, retryAfter: .seconds(120))))
@@ -122,8 +123,8 @@ import Testing
     }
 
     @Test func redirectsAreNotFollowed() async throws {
-        try await LyingServer.with({ _ in
-            .send(LyingServer.reply("302 Found", headers: "Location: /elsewhere\r\n"))
+        try await LyingServer.with({ _, _ in
+            LyingServer.reply("302 Found", headers: "Location: /elsewhere\r\n")
         }) { server in
             let outcome = try await withTestCaller { try await $0.perform(call(server)) }
             #expect(outcome == .reply(HTTPReply(status: 302)))
@@ -132,7 +133,7 @@ import Testing
     }
 
     @Test func nobodyListening() async throws {
-        let address = try await LyingServer.with({ _ in .silence }) { try $0.address() }
+        let address = try await LyingServer.with({ _, _ in .silence }) { try $0.address() }
         let outcome = try await withTestCaller {
             try await $0.perform(
                 HTTPCall(
@@ -159,7 +160,7 @@ import Testing
     }
 
     @Test func aServerWithoutTLS() async throws {
-        try await LyingServer.with({ _ in .send("not tls at all\r\n") }) { server in
+        try await LyingServer.with({ _, _ in .send("not tls at all\r\n") }) { server in
             let address = try ServiceAddress("https://127.0.0.1:\(server.port)")
             let outcome = try await withTestCaller(attempts: 1) {
                 try await $0.perform(
@@ -179,7 +180,7 @@ import Testing
 
     @Test func callsToOneHostAreBounded() async throws {
         let (stream, arrivals) = AsyncStream.makeStream(of: Void.self)
-        try await LyingServer.with({ _ in
+        try await LyingServer.with({ _, _ in
             arrivals.yield()
             return .silence
         }) { server in
@@ -202,7 +203,7 @@ import Testing
 
     @Test func cancellingEndsTheCall() async throws {
         let (stream, arrivals) = AsyncStream.makeStream(of: Void.self)
-        try await LyingServer.with({ _ in
+        try await LyingServer.with({ _, _ in
             arrivals.yield()
             return .silence
         }) { server in
@@ -218,7 +219,7 @@ import Testing
     }
 
     @Test func nothingSecretIsDescribed() async throws {
-        try await LyingServer.with({ _ in .send(LyingServer.reply("200 OK", "hidden-value")) }) { server in
+        try await LyingServer.with({ _, _ in LyingServer.reply("200 OK", "hidden-value") }) { server in
             let call = try call(server)
             let outcome = try await withTestCaller { try await $0.perform(call) }
             var dumped = ""

@@ -1,0 +1,219 @@
+import Foundation
+import HTTPCalls
+import Logging
+import ObjectStorage
+import Sealing
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct StorageClientTests {
+    private func withClient<Result: Sendable>(
+        _ script: @escaping @Sendable (Int, LyingServer.Request) -> LyingServer.Act,
+        _ body: (StorageClient, LyingServer) async throws -> Result
+    ) async throws -> Result {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return try await LyingServer.with(script) { server in
+            try await HTTPCaller.withCaller(
+                configuration: .init(retries: .init(attempts: 2, firstPause: .milliseconds(1))),
+                logger: logger
+            ) { caller in
+                let client = StorageClient(
+                    address: try ServiceAddress("http://127.0.0.1:\(server.port)/storage/v1"),
+                    key: try StorageKey(Secret("sb_secret_test")),
+                    caller: caller,
+                    deadline: .seconds(10)
+                )
+                return try await body(client, server)
+            }
+        }
+    }
+
+    private static func json(_ text: String) -> LyingServer.Act { LyingServer.reply("200 OK", text) }
+
+    private static let noRoute = LyingServer.reply(
+        "404 Not Found",
+        #"{"message":"Route POST:/object/list-v2/avatars not found","error":"Not Found","statusCode":404}"#
+    )
+
+    /// Lists all pages.
+    private func all(_ client: StorageClient, folder: String, limit: Int = 2) async throws -> [String] {
+        var keys: [String] = []
+        var cursor: StorageListing.Cursor?
+        for _ in 0..<50 {
+            guard
+                case .done(let page) = try await client.list(
+                    bucket: "avatars",
+                    folder: folder,
+                    from: cursor,
+                    limit: limit
+                )
+            else {
+                Issue.record("not listed")
+                return keys
+            }
+            keys += page.keys
+            cursor = page.next
+            if cursor == nil { return keys }
+        }
+        Issue.record("the listing has no end")
+        return keys
+    }
+
+    @Test func theNewerListingIsReadPageByPage() async throws {
+        try await withClient({ number, _ in
+            number == 1
+                ? Self.json(
+                    #"{"hasNext":true,"nextCursor":"m","folders":[],"objects":[{"name":"u/a","id":"1"},{"name":"u/b/c","id":"2"}]}"#
+                )
+                : Self.json(#"{"hasNext":false,"folders":[],"objects":[{"name":"u/d","id":"3"}]}"#)
+        }) { client, server in
+            let keys = try await all(client, folder: "u")
+            #expect(keys == ["u/a", "u/b/c", "u/d"])
+            #expect(server.received.map(\.path) == Array(repeating: "/storage/v1/object/list-v2/avatars", count: 2))
+            #expect(
+                server.received[0].body.contains(#""prefix":"u\/""#)
+                    || server.received[0].body.contains(#""prefix":"u/""#)
+            )
+            #expect(server.received[1].body.contains(#""cursor":"m""#))
+            #expect(server.received[0].header("apikey") == "sb_secret_test")
+            #expect(server.received[0].header("Authorization") == nil)
+        }
+    }
+
+    @Test func aPageThatPromisesMoreAndDoesNotSayWhereIsNotBelieved() async throws {
+        try await withClient({ _, _ in Self.json(#"{"hasNext":true,"folders":[],"objects":[]}"#) }) { client, _ in
+            let outcome = try await client.list(bucket: "avatars", folder: "")
+            #expect(outcome == .later(StorageDelay(.notUnderstood(status: 200))))
+        }
+    }
+
+    /// A tree served one level at a time, as the older listing does: names are relative, folders have no id.
+    @Test func theOlderListingIsWalked() async throws {
+        let tree: [String: [(String, Bool)]] = [
+            "u/": [("a", false), ("b", false), ("deep", true), ("e", false), ("Other", true)],
+            "u/deep/": [("x", false), ("deeper", true)],
+            "u/deep/deeper/": [("y", false)],
+            "u/Other/": [],
+        ]
+        struct Request: Decodable {
+            let prefix: String
+            let limit: Int
+            let offset: Int
+        }
+        try await withClient({ _, request in
+            guard request.path.hasSuffix("/object/list/avatars") else { return Self.noRoute }
+            guard let asked = try? JSONDecoder().decode(Request.self, from: Data(request.body.utf8)) else {
+                return LyingServer.reply("500 Oops")
+            }
+            let entries = (tree[asked.prefix] ?? []).dropFirst(asked.offset).prefix(asked.limit).map { name, isFolder in
+                #"{"name":"\#(name)","id":\#(isFolder ? "null" : #""1""#)}"#
+            }
+            return Self.json("[\(entries.joined(separator: ","))]")
+        }) { client, _ in
+            let keys = try await all(client, folder: "u")
+            #expect(Set(keys) == ["u/a", "u/b", "u/e", "u/deep/x", "u/deep/deeper/y"])
+            #expect(keys.count == 5)
+        }
+    }
+
+    @Test func aMissingBucketIsNotAnOlderServer() async throws {
+        let body = #"{"statusCode":"404","error":"Bucket not found","message":"x","code":"NoSuchBucket"}"#
+        try await withClient({ _, _ in LyingServer.reply("400 Bad Request", body) }) { client, server in
+            guard case .gone(let refusal) = try await client.list(bucket: "nope", folder: "") else {
+                Issue.record("not gone")
+                return
+            }
+            #expect(refusal.code == "NoSuchBucket")
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test func deletingManySendsExactKeysAndComparesTheAnswer() async throws {
+        try await withClient({ _, _ in Self.json(#"[{"name":"U/ä b.png","id":"1"},{"name":"stranger","id":"2"}]"#) }) {
+            client,
+            server in
+            let outcome = try await client.delete(["U/ä b.png", "u/missing"], in: "avatars")
+            guard case .done(let deletion) = outcome else {
+                Issue.record("not done")
+                return
+            }
+            #expect(deletion.deleted == ["U/ä b.png"])
+            #expect(deletion.notNamed == ["u/missing"])
+            #expect(deletion.unrequested == ["stranger"])
+            let request = try #require(server.received.first)
+            #expect(request.method == "DELETE")
+            #expect(request.path == "/storage/v1/object/avatars")
+            struct Body: Decodable { let prefixes: [String] }
+            let body = try JSONDecoder().decode(Body.self, from: Data(request.body.utf8))
+            #expect(body.prefixes == ["U/ä b.png", "u/missing"])
+        }
+    }
+
+    @Test func anEmptyAnswerIsNoProof() async throws {
+        try await withClient({ _, _ in Self.json("[]") }) { client, _ in
+            let outcome = try await client.delete(["a"], in: "no-such-bucket")
+            #expect(outcome.map(\.notNamed) == .done(["a"]))
+        }
+    }
+
+    @Test func keysAreEscaped() async throws {
+        try await withClient({ _, _ in Self.json(#"{"message":"Successfully deleted"}"#) }) { client, server in
+            _ = try await client.delete(key: "u/ä b?#%+/../x.png", in: "my bucket")
+            #expect(
+                server.received.first?.path
+                    == "/storage/v1/object/my%20bucket/u/%C3%A4%20b%3F%23%25%2B/%2E%2E/x.png"
+            )
+        }
+    }
+
+    @Test func existenceIsReadFromTheBody() async throws {
+        let gone = #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#
+        try await withClient({ number, _ in
+            switch number {
+            case 1: LyingServer.reply("206 Partial Content", "x")
+            case 2: LyingServer.reply("200 OK", String(repeating: "x", count: 100_000))
+            case 3: LyingServer.reply("400 Bad Request", gone)
+            default: LyingServer.reply("404 Not Found", "<html>")
+            }
+        }) { client, _ in
+            func kind(_ outcome: StorageOutcome<Void>) -> String {
+                Mirror(reflecting: outcome).children.first?.label ?? ""
+            }
+            var kinds: [String] = []
+            for _ in 0..<4 { kinds.append(kind(try await client.exists(key: "a", in: "b"))) }
+            #expect(kinds == ["done", "done", "gone", "later"])
+        }
+    }
+
+    @Test func downloadsAreBounded() async throws {
+        try await withClient({ _, _ in Self.json("12345678") }) { client, _ in
+            #expect(try await client.download(key: "a", in: "b") == .done(Array("12345678".utf8)))
+            let small = try await client.download(key: "a", in: "b", limit: 4)
+            #expect(small == .later(StorageDelay(.notUnderstood(status: 200))))
+        }
+    }
+
+    @Test func everyCallMayBeRepeated() async throws {
+        try await withClient({ number, _ in
+            number == 1
+                ? .sendAndClose("")
+                : Self.json(#"[{"id":"avatars","name":"avatars","public":true,"owner":""}]"#)
+        }) { client, server in
+            guard case .done(let buckets) = try await client.buckets() else {
+                Issue.record("not done")
+                return
+            }
+            #expect(buckets.map(\.id) == ["avatars"])
+            #expect(buckets.first?.isPublic == true)
+            #expect(server.received.count == 2)
+        }
+    }
+
+    @Test func anotherSitesPageIsNoVerdict() async throws {
+        try await withClient({ _, _ in LyingServer.reply("200 OK", "<html>hello</html>") }) { client, _ in
+            let outcome = try await client.delete(["a"], in: "b")
+            #expect(outcome == .later(StorageDelay(.notUnderstood(status: 200))))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+
+@testable import SignInWithApple
+
+@Suite struct AppleNotificationTests {
+    private func verify(_ body: String, keys: AppleKeySet? = nil) throws -> AppleNotification.Verdict {
+        AppleNotification.verify(
+            body: Array(body.utf8),
+            keys: try keys ?? Signer.keySet(.first, .second),
+            audiences: ["com.example.app", "com.example.web"],
+            now: Claims.now
+        )
+    }
+
+    private func body(_ payload: String) throws -> String {
+        #"{"payload":"\#(try Signer.first.sign(payload))"}"#
+    }
+
+    private func notification(_ payload: String) throws -> AppleNotification {
+        guard case .verified(let notification) = try verify(body(payload)) else {
+            Issue.record("refused: \(try verify(body(payload)))")
+            throw CancellationError()
+        }
+        return notification
+    }
+
+    @Test func eventsAsStringObjectAndArray() throws {
+        let event = AppleNotification.Event(
+            type: .consentRevoked,
+            sub: "001.a.2",
+            occurredAt: Date(timeIntervalSince1970: 1_750_000_000.123),
+            email: nil,
+            isPrivateEmail: nil
+        )
+        for events in [
+            Claims.quoted(Claims.event), Claims.event, "[\(Claims.event)]", Claims.quoted("[\(Claims.event)]"),
+        ] {
+            let notification = try notification(Claims.notification(events: events))
+            #expect(notification.events == [event])
+            #expect(notification.jti == "jti-1")
+            #expect(notification.audience == "com.example.app")
+        }
+        #expect(try notification(Claims.notification(events: "[\(Claims.event),\(Claims.event)]")).events.count == 2)
+    }
+
+    @Test func emailEventsCarryTheAddress() throws {
+        let event =
+            #"{"type":"email-disabled","sub":"s","event_time":"1750000000","email":"x@privaterelay.appleid.com","#
+            + #""is_private_email":"true"}"#
+        let notification = try notification(Claims.notification(events: event))
+        #expect(notification.events.first?.type == .emailDisabled)
+        #expect(notification.events.first?.email == "x@privaterelay.appleid.com")
+        #expect(notification.events.first?.isPrivateEmail == true)
+        #expect(notification.events.first?.occurredAt == Date(timeIntervalSince1970: 1_750_000_000))
+        #expect(!"\(notification) \(notification.events)".contains("privaterelay"))
+    }
+
+    @Test(arguments: [
+        ("account-delete", AppleNotification.EventType.accountDeleted), ("account-deleted", .accountDeleted),
+        ("email-enabled", .emailEnabled), ("something-new", .other("something-new")),
+    ])
+    func types(text: String, type: AppleNotification.EventType) throws {
+        let events = #"{"type":"\#(text)","sub":"s","event_time":1750000000}"#
+        #expect(try notification(Claims.notification(events: events)).events.first?.type == type)
+    }
+
+    @Test func aMissingTimeIsTheTimeOfIssue() throws {
+        let notification = try notification(Claims.notification(events: #"{"type":"x","sub":"s"}"#))
+        #expect(notification.events.first?.occurredAt == Date(timeIntervalSince1970: 1_750_000_000))
+    }
+
+    @Test func expiryIsOptionalAndEnforced() throws {
+        #expect(try notification(Claims.notification { $0.exp = nil }).jti == "jti-1")
+        #expect(try verify(body(Claims.notification { $0.exp = "1749999940" })) == .refused(.expired))
+    }
+
+    @Test(
+        arguments: [
+            .init("no jti", .missingClaim) { $0.others.remove(at: 0) },
+            .init("no events", .missingClaim) { $0.others.remove(at: 1) },
+            .init("audience", .audience) { $0.aud = #""com.example.stranger""# },
+            .init("issuer", .issuer) { $0.iss = #""https://example.com""# },
+            .init("future", .notYetIssued) { $0.iat = "1750000100" },
+        ] as [Change]
+    )
+    func refusesClaims(change: Change) throws {
+        #expect(try verify(body(Claims.notification(change.apply))) == .refused(change.problem))
+    }
+
+    @Test(arguments: [
+        "5", "true", "[]", #""""#, #""[]""#, #""5""#, #""{}""#, #""\"{}\"""#, "[[]]", "[5]", "{}",
+        #"{"type":"x"}"#, #"{"sub":"s"}"#, #"{"type":5,"sub":"s"}"#, #"{"type":"x","sub":"s","event_time":-1}"#,
+        #"{"type":"x","sub":"s","event_time":"soon"}"#, #"{"type":"x","sub":"s","event_time":1e15}"#,
+        #"{"type":"x","sub":""}"#, #"{"type":"x","sub":"s","sub":"t"}"#,
+    ])
+    func refusesEventsOfAnotherForm(events: String) throws {
+        #expect(try verify(body(Claims.notification(events: events))) == .refused(.payload))
+    }
+
+    @Test func deepSignedPayloadsAreRefused() throws {
+        let deep = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)
+        #expect(try verify(body(Claims.notification(events: deep))) == .refused(.payload))
+        #expect(try verify(body(Claims.notification(events: Claims.quoted(deep)))) == .refused(.payload))
+    }
+
+    @Test(arguments: [
+        "", "{}", "[]", "null", #"{"payload":5}"#, #"{"payload":null}"#, #"{"payload":""}"#,
+        #"{"payload":"a","payload":"b"}"#,
+        #"{"payload":"a.b.c"}"#, #"{"payload":{"a":{"b":{}}}}"#, "payload=a.b.c", #"{"Payload":"a.b.c"}"#,
+    ])
+    func refusesBodiesOfAnotherForm(text: String) throws {
+        #expect(try verify(text) == .refused(.malformed))
+    }
+
+    @Test func bodiesAreBounded() throws {
+        let padding = String(repeating: " ", count: AppleNotification.longestBody)
+        #expect(try verify(body(Claims.notification()) + padding) == .refused(.tooLarge))
+        let token = String(repeating: "a", count: SignedToken.longest + 1)
+        #expect(try verify(#"{"payload":"\#(token)"}"#) == .refused(.tooLarge))
+    }
+
+    @Test func everyTruncationIsRefused() throws {
+        let body = try body(Claims.notification())
+        for count in stride(from: 0, to: body.utf8.count, by: 11) {
+            guard case .refused = try verify(String(body.prefix(count))) else {
+                Issue.record("\(count) bytes were enough")
+                return
+            }
+        }
+    }
+
+    @Test func anUnknownKeyIsReportedAndNothingElse() throws {
+        #expect(try verify(body(Claims.notification()), keys: Signer.keySet(.second)) == .unknownKey("first-key"))
+    }
+}
