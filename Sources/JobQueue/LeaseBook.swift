@@ -37,7 +37,7 @@ struct LeaseBook: Sendable {
         let ids: [Int64]
         let leases: [Int64]
         /// Whether jobs unknown here may be taken for ones whose claim was lost: no claim has been on its way since before the
-        /// last answered heartbeat.
+        /// last answer came in.
         let mayRelease: Bool
         let generation: Int
     }
@@ -47,7 +47,8 @@ struct LeaseBook: Sendable {
     private(set) var trustedUntil: Instant
     private var claimsUnderWay: [Int: Instant] = [:]
     private var claimSerial = 0
-    private var lastBeat: Instant?
+    /// When the last answer to a heartbeat came in.
+    private var lastAnswer: Instant?
     /// Raised when everything held was lost at once; what was sent before says nothing any more.
     private(set) var generation = 0
 
@@ -60,7 +61,7 @@ struct LeaseBook: Sendable {
     /// The worker got an id by a statement sent at `sentAt`.
     mutating func registered(sentAt: Instant) {
         trustedUntil = sentAt.advanced(by: lifetime)
-        lastBeat = nil
+        lastAnswer = nil
     }
 
     /// Whether a claim may be sent.
@@ -121,7 +122,9 @@ struct LeaseBook: Sendable {
 
     /// What a heartbeat sent now carries.
     func beat(now: Instant) -> SentBeat {
-        let isSettled = lastBeat.map { last in claimsUnderWay.values.allSatisfy { $0 > last } } ?? false
+        // A claim sent after an answer came in was made after the server's time in that answer. One sent before, though
+        // after the heartbeat was sent, may have been made earlier: found by simulation.
+        let isSettled = lastAnswer.map { last in claimsUnderWay.values.allSatisfy { $0 >= last } } ?? false
         return SentBeat(
             at: now,
             ids: entries.values.map(\.id),
@@ -138,12 +141,13 @@ struct LeaseBook: Sendable {
         _ beat: SentBeat,
         isKnown: Bool,
         held: Set<Int64>,
-        cancelled: Set<Int64>
+        cancelled: Set<Int64>,
+        now: Instant
     ) -> [Stop] {
         guard beat.generation == generation else { return [] }
         guard isKnown else { return loseAll() }
         trustedUntil = max(trustedUntil, beat.at.advanced(by: lifetime))
-        lastBeat = beat.at
+        lastAnswer = now
         var stops: [Stop] = []
         for lease in beat.leases {
             guard let entry = entries[lease] else { continue }

@@ -89,7 +89,8 @@ extension Worker {
                     sent,
                     isKnown: answer.isKnown,
                     held: answer.held,
-                    cancelled: answer.cancelled
+                    cancelled: answer.cancelled,
+                    now: .now
                 )
             }
             carryOut(stops)

@@ -1,0 +1,142 @@
+@testable import JobQueue
+
+/// The job tables as a value: each method is one statement of the engine, all or nothing.
+///
+/// `ModelConformanceTests` holds it against the real statements.
+struct ModelTable {
+    struct Job: Equatable {
+        var state = "available"
+        var lease: Int64 = 0
+        var worker: Int64?
+        var attempt = 0
+        var crashes = 0
+        var claimedAt = 0
+        var cancelRequested = false
+    }
+
+    struct Host: Equatable {
+        var expiresAt: Int
+        var isStopped = false
+    }
+
+    var jobs: [Int64: Job] = [:]
+    var hosts: [Int64: Host] = [:]
+    var history: [Int64: (outcome: String, attempt: Int)] = [:]
+    /// How often a job's end was written; more than once would be two ends.
+    var ends: [Int64: Int] = [:]
+    private(set) var leases: Int64 = 0
+
+    private mutating func nextLease() -> Int64 {
+        leases += 1
+        return leases
+    }
+
+    mutating func register(_ id: Int64, now: Int, lifetime: Int) {
+        hosts[id] = Host(expiresAt: now + lifetime)
+    }
+
+    mutating func claim(worker: Int64, limit: Int, now: Int) -> [(id: Int64, lease: Int64)] {
+        let ids = jobs.filter { $0.value.state == "available" }.keys.sorted().prefix(limit)
+        return ids.map { id in
+            let lease = nextLease()
+            jobs[id]?.state = "running"
+            jobs[id]?.worker = worker
+            jobs[id]?.lease = lease
+            jobs[id]?.attempt += 1
+            jobs[id]?.claimedAt = now
+            return (id, lease)
+        }
+    }
+
+    private func holds(_ id: Int64, _ lease: Int64) -> Bool {
+        jobs[id].map { $0.state == "running" && $0.lease == lease } ?? false
+    }
+
+    mutating func finish(_ id: Int64, _ lease: Int64, _ outcome: String) -> Bool {
+        guard holds(id, lease), let job = jobs.removeValue(forKey: id) else { return false }
+        history[id] = (outcome, job.attempt)
+        ends[id, default: 0] += 1
+        return true
+    }
+
+    mutating func giveBack(_ id: Int64, _ lease: Int64, givesAttemptBack: Bool) -> Bool {
+        guard holds(id, lease), jobs[id]?.cancelRequested == false else { return false }
+        free(id, attempt: givesAttemptBack ? -1 : 0)
+        return true
+    }
+
+    mutating func release(_ id: Int64, _ lease: Int64) -> Bool {
+        guard holds(id, lease) else { return false }
+        free(id, attempt: -1)
+        return true
+    }
+
+    private mutating func free(_ id: Int64, attempt: Int) {
+        jobs[id]?.state = "available"
+        jobs[id]?.worker = nil
+        let lease = nextLease()
+        jobs[id]?.lease = lease
+        jobs[id]?.attempt += attempt
+    }
+
+    mutating func cancel(_ id: Int64) {
+        guard let job = jobs[id] else { return }
+        if job.state == "running" {
+            jobs[id]?.cancelRequested = true
+        } else {
+            jobs[id] = nil
+            history[id] = ("cancelled", job.attempt)
+            ends[id, default: 0] += 1
+        }
+    }
+
+    struct BeatAnswer {
+        var isKnown = true
+        var held: Set<Int64> = []
+        var cancelled: Set<Int64> = []
+        var time = 0
+    }
+
+    mutating func beat(
+        worker: Int64,
+        ids: [Int64],
+        leases: [Int64],
+        releasesBefore: Int?,
+        now: Int,
+        lifetime: Int
+    ) -> BeatAnswer {
+        guard let host = hosts[worker], !host.isStopped else { return BeatAnswer(isKnown: false) }
+        hosts[worker]?.expiresAt = now + lifetime
+        var answer = BeatAnswer(time: now)
+        let wanted = Set(leases)
+        for id in ids {
+            guard let job = jobs[id], job.state == "running", wanted.contains(job.lease) else { continue }
+            answer.held.insert(job.lease)
+            if job.cancelRequested { answer.cancelled.insert(job.lease) }
+        }
+        if let releasesBefore {
+            for (id, job) in jobs.sorted(by: { $0.key < $1.key })
+            where job.worker == worker && !wanted.contains(job.lease) && job.claimedAt < releasesBefore {
+                free(id, attempt: -1)
+            }
+        }
+        return answer
+    }
+
+    mutating func rescue(now: Int) -> Int {
+        for (id, host) in hosts where !host.isStopped && host.expiresAt < now { hosts[id]?.isStopped = true }
+        var rescued = 0
+        for (id, job) in jobs.sorted(by: { $0.key < $1.key }) where job.state == "running" {
+            guard job.worker.flatMap({ hosts[$0] })?.isStopped ?? true else { continue }
+            free(id, attempt: -1)
+            jobs[id]?.crashes += 1
+            rescued += 1
+        }
+        return rescued
+    }
+
+    mutating func deregister(_ worker: Int64) {
+        for (id, job) in jobs.sorted(by: { $0.key < $1.key }) where job.worker == worker { free(id, attempt: -1) }
+        hosts[worker]?.isStopped = true
+    }
+}

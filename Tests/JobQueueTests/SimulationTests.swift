@@ -1,0 +1,346 @@
+import Foundation
+import Testing
+
+@testable import JobQueue
+
+/// Thousands of interleavings of claim, heartbeat, rescue, cancel, completion, lost replies, frozen and killed processes, on
+/// injected time. The workers' book is the real one, the table a model.
+@Suite struct SimulationTests {
+    @Test func invariantsHoldInEveryInterleaving() {
+        let start = ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) }
+        let seeds = start.map { $0..<($0 + 1) } ?? (1..<1501)
+        var events = 0
+        for seed in seeds {
+            var simulation = Simulation(seed: seed)
+            if let violation = simulation.run(steps: 250) {
+                Issue.record("\(violation); repeat with ACCOUNTCTL_SIMULATION_SEED=\(seed)")
+                return
+            }
+            events += simulation.events
+        }
+        print("simulation: seeds \(seeds), \(events) events")
+        #expect(events > 1000)
+    }
+}
+
+/// One run: some workers, a network that loses and delays, a table.
+struct Simulation {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What travels.
+    enum Message {
+        case claim(number: Int, generation: Int, limit: Int)
+        case claimed(number: Int, generation: Int, jobs: [(id: Int64, lease: Int64)])
+        case claimFailed(number: Int)
+        case beat(LeaseBook.SentBeat, releasesBefore: Int?)
+        case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer)
+        case finish(id: Int64, lease: Int64, verdict: String)
+        case written(lease: Int64)
+    }
+
+    struct Process {
+        var id: Int64
+        var book: LeaseBook
+        var isFrozen = false
+        var isDead = false
+        var isRegistered = true
+        var lastBeatTime: Int?
+        /// Outcomes that wait to be written, by lease.
+        var outcomes: [Int64: (id: Int64, verdict: String)] = [:]
+        var isBeating = false
+    }
+
+    let lifetime = 100
+    let base = ContinuousClock.now
+    var random: SeededRandom
+    var now = 0
+    var table = ModelTable()
+    var processes: [Process] = []
+    /// To a process (by index) or from it to the table; delivered in any order.
+    var wire: [(toTable: Bool, process: Int, message: Message)] = []
+    var nextJob: Int64 = 0
+    var nextHost: Int64 = 0
+    var events = 0
+    /// What counts as an attempt, by job: failures and ends decided by a handler.
+    var counted: [Int64: Int] = [:]
+
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed)
+        for _ in 0..<Int.random(in: 2...4, using: &random) { spawn() }
+    }
+
+    func instant(_ time: Int) -> Instant { base.advanced(by: .milliseconds(time)) }
+
+    mutating func spawn() {
+        nextHost += 1
+        table.register(nextHost, now: now, lifetime: lifetime)
+        var book = LeaseBook(lifetime: .milliseconds(lifetime), now: instant(now))
+        book.registered(sentAt: instant(now))
+        processes.append(Process(id: nextHost, book: book))
+    }
+
+    mutating func run(steps: Int) -> String? {
+        for _ in 0..<steps {
+            if let violation = step() ?? check() { return violation }
+        }
+        return drain()
+    }
+
+    private mutating func step() -> String? {
+        events += 1
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<12:
+            nextJob += 1
+            table.jobs[nextJob] = ModelTable.Job()
+        case 12..<45:
+            return deliver()
+        case 45..<82:
+            return act()
+        case 82..<90:
+            now += Int.random(in: 1...40, using: &random)
+        case 90..<94:
+            _ = table.rescue(now: now)
+        case 94..<96:
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { table.cancel(id) }
+        case 96..<98:
+            let index = Int.random(in: 0..<processes.count, using: &random)
+            processes[index].isFrozen.toggle()
+        case 98:
+            let index = Int.random(in: 0..<processes.count, using: &random)
+            processes[index].isDead = true
+            spawn()
+        default:
+            let index = Int.random(in: 0..<processes.count, using: &random)
+            guard !processes[index].isDead, !processes[index].isFrozen else { break }
+            // A shutdown: handlers are stopped, the rest goes back.
+            table.deregister(processes[index].id)
+            processes[index].isDead = true
+            spawn()
+        }
+        return nil
+    }
+
+    /// Delivers a random message, or loses it.
+    private mutating func deliver() -> String? {
+        guard !wire.isEmpty else { return nil }
+        let (toTable, process, message) = wire.remove(at: Int.random(in: 0..<wire.count, using: &random))
+        let isLost = random.chance(10)
+        if toTable {
+            atTable(process, message, isReplyLost: isLost)
+            return nil
+        }
+        // A frozen process reads its socket when it runs again.
+        if processes[process].isFrozen {
+            wire.append((toTable, process, message))
+            return nil
+        }
+        return atProcess(process, message)
+    }
+
+    private mutating func atTable(_ index: Int, _ message: Message, isReplyLost: Bool) {
+        let worker = processes[index].id
+        switch message {
+        case .claim(let number, let generation, let limit):
+            let jobs = table.claim(worker: worker, limit: limit, now: now)
+            wire.append(
+                (
+                    false, index,
+                    isReplyLost
+                        ? .claimFailed(number: number)
+                        : .claimed(
+                            number: number,
+                            generation: generation,
+                            jobs: jobs
+                        )
+                )
+            )
+        case .beat(let sent, let before):
+            let answer = table.beat(
+                worker: worker,
+                ids: sent.ids,
+                leases: sent.leases,
+                releasesBefore: before,
+                now: now,
+                lifetime: lifetime
+            )
+            if isReplyLost {
+                processes[index].isBeating = false
+            } else {
+                wire.append((false, index, .beaten(sent, answer)))
+            }
+        case .finish(let id, let lease, let verdict):
+            let landed = write(id, lease, verdict)
+            if landed, verdict != "release", verdict != "snooze" { counted[id, default: 0] += 1 }
+            // A lost reply: the process repeats itself, and the fence must take no notice.
+            if !isReplyLost { wire.append((false, index, .written(lease: lease))) }
+        case .claimed, .claimFailed, .beaten, .written:
+            break
+        }
+    }
+
+    private mutating func write(_ id: Int64, _ lease: Int64, _ verdict: String) -> Bool {
+        switch verdict {
+        case "completed", "discarded": table.finish(id, lease, verdict)
+        case "retry", "snooze":
+            table.giveBack(id, lease, givesAttemptBack: verdict == "snooze") || table.finish(id, lease, "cancelled")
+        default: table.release(id, lease)
+        }
+    }
+
+    private mutating func atProcess(_ index: Int, _ message: Message) -> String? {
+        guard !processes[index].isDead else { return nil }
+        // What runs first in any process that was away is the look at the clock.
+        carryOut(index, processes[index].book.tick(now: instant(now)))
+        switch message {
+        case .claimed(let number, let generation, let jobs):
+            let mayRun = processes[index].book.claimReturned(
+                number,
+                jobs.map { (id: $0.id, lease: $0.lease, deadline: instant(now + 100_000)) },
+                sentIn: generation,
+                now: instant(now)
+            )
+            guard mayRun else { break }
+            for job in jobs {
+                guard let row = table.jobs[job.id], row.lease == job.lease, row.state == "running" else {
+                    return "job \(job.id) begins under lease \(job.lease), which does not hold"
+                }
+            }
+        case .claimFailed(let number):
+            _ = processes[index].book.claimReturned(
+                number,
+                [],
+                sentIn: processes[index].book.generation,
+                now: instant(now)
+            )
+        case .beaten(let sent, let answer):
+            processes[index].isBeating = false
+            if answer.isKnown {
+                processes[index].lastBeatTime = answer.time
+            } else {
+                processes[index].isRegistered = false
+            }
+            carryOut(
+                index,
+                processes[index].book.answered(
+                    sent,
+                    isKnown: answer.isKnown,
+                    held: answer.held,
+                    cancelled: answer.cancelled,
+                    now: instant(now)
+                )
+            )
+        case .written(let lease):
+            processes[index].book.settled(lease: lease)
+            processes[index].outcomes[lease] = nil
+        case .claim, .beat, .finish:
+            break
+        }
+        return nil
+    }
+
+    private mutating func carryOut(_ index: Int, _ stops: [LeaseBook.Stop]) {
+        for stop in stops where stop.reason != .leaseLost {
+            // The handler heeds its cancellation at once.
+            end(index, lease: stop.lease, stop.reason == .cancelRequested ? "discarded" : "release")
+        }
+    }
+
+    private mutating func end(_ index: Int, lease: Int64, _ verdict: String) {
+        guard let entry = processes[index].book.handlerDone(lease: lease) else { return }
+        processes[index].outcomes[lease] = (entry.id, verdict)
+        wire.append((true, index, .finish(id: entry.id, lease: lease, verdict: verdict)))
+    }
+
+    /// A random process does something of its own accord.
+    private mutating func act() -> String? {
+        let index = Int.random(in: 0..<processes.count, using: &random)
+        guard !processes[index].isDead, !processes[index].isFrozen else { return nil }
+        carryOut(index, processes[index].book.tick(now: instant(now)))
+        if !processes[index].isRegistered {
+            nextHost += 1
+            processes[index].id = nextHost
+            processes[index].isRegistered = true
+            processes[index].lastBeatTime = nil
+            table.register(nextHost, now: now, lifetime: lifetime)
+            processes[index].book.registered(sentAt: instant(now))
+            // What the old name said is said to nobody now.
+            wire = wire.filter { !$0.toTable || $0.process != index || isFinish($0.message) }
+            processes[index].isBeating = false
+        }
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<3:
+            guard processes[index].book.mayClaim(now: instant(now)) else { break }
+            let number = processes[index].book.claimSent(now: instant(now))
+            let generation = processes[index].book.generation
+            let limit = Int.random(in: 1...3, using: &random)
+            wire.append((true, index, .claim(number: number, generation: generation, limit: limit)))
+        case 3..<6:
+            guard !processes[index].isBeating else { break }
+            let sent = processes[index].book.beat(now: instant(now))
+            processes[index].isBeating = true
+            wire.append(
+                (true, index, .beat(sent, releasesBefore: sent.mayRelease ? processes[index].lastBeatTime : nil))
+            )
+        default:
+            let running = processes[index].book.entries.filter(\.value.isRunning).keys.sorted()
+            if let lease = running.randomElement(using: &random) {
+                let verdict = ["completed", "completed", "retry", "snooze", "discarded"].randomElement(using: &random)
+                end(index, lease: lease, verdict ?? "completed")
+            } else if let lease = processes[index].outcomes.keys.sorted().randomElement(using: &random),
+                let outcome = processes[index].outcomes[lease]
+            {
+                // No answer came: say it again.
+                wire.append((true, index, .finish(id: outcome.id, lease: lease, verdict: outcome.verdict)))
+            }
+        }
+        return nil
+    }
+
+    private func isFinish(_ message: Message) -> Bool {
+        if case .finish = message { true } else { false }
+    }
+
+    private func check() -> String? {
+        var holders: [Int64: Int] = [:]
+        for process in processes where !process.isDead && process.book.trusts(now: instant(now)) {
+            for (lease, entry) in process.book.entries where entry.isRunning {
+                holders[entry.id, default: 0] += 1
+                guard table.jobs[entry.id]?.lease == lease, table.jobs[entry.id]?.state == "running" else {
+                    return "process \(process.id) trusts lease \(lease) of job \(entry.id), which does not hold"
+                }
+            }
+        }
+        if let twice = holders.first(where: { $0.value > 1 }) {
+            return "job \(twice.key) has \(twice.value) live leases"
+        }
+        for (id, count) in table.ends where count > 1 { return "job \(id) ended \(count) times" }
+        for id in table.history.keys where table.jobs[id] != nil { return "job \(id) ended and is unfinished" }
+        let known = Set(table.jobs.keys).union(table.history.keys)
+        if known.count != Int(nextJob) { return "\(Int(nextJob) - known.count) jobs are lost" }
+        for (id, job) in table.jobs where job.state != "running" && job.attempt != counted[id, default: 0] {
+            return "job \(id) counts \(job.attempt) attempts, \(counted[id, default: 0]) were made"
+        }
+        return nil
+    }
+
+    /// All faults end; then every job must come to its end.
+    private mutating func drain() -> String? {
+        for index in processes.indices { processes[index].isFrozen = false }
+        wire.removeAll { _ in true }
+        for index in processes.indices { processes[index].isDead = true }
+        now += lifetime + 1
+        _ = table.rescue(now: now)
+        for id in table.jobs.keys.sorted() {
+            guard table.jobs[id]?.state == "available" else {
+                return "job \(id) is \(table.jobs[id]?.state ?? "?") for ever"
+            }
+        }
+        spawn()
+        let index = processes.count - 1
+        for (id, lease) in table.claim(worker: processes[index].id, limit: .max, now: now) {
+            guard table.finish(id, lease, "completed") else { return "job \(id) cannot be finished" }
+            counted[id, default: 0] += 1
+        }
+        return table.jobs.isEmpty ? nil : "\(table.jobs.count) jobs are left"
+    }
+}
