@@ -1,4 +1,7 @@
-/// Where a worker, or whoever follows the queues, hears of changes.
+package import Logging
+package import Postgres
+
+/// Where a worker, or whoever follows the queues, hears of changes: one connection per process, made again when it is lost.
 ///
 /// A hint and no more: what is heard may be late, doubled or missing, and the tables tell the truth.
 package struct JobListener: Sendable {
@@ -10,10 +13,29 @@ package struct JobListener: Sendable {
         case note(String)
     }
 
-    let events: @Sendable (_ channel: String) -> AsyncStream<Event>
+    private let configuration: ConnectionConfiguration
+    private let logger: Logger
 
-    /// Hears what `events` gives for a channel.
-    package init(events: @escaping @Sendable (_ channel: String) -> AsyncStream<Event>) {
-        self.events = events
+    /// Hears from the database of `configuration`.
+    ///
+    /// Behind a transaction pooler nothing is ever heard.
+    package init(_ configuration: ConnectionConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Calls `hear` for each event until the task is cancelled.
+    package func run(for queue: JobQueue, _ hear: @Sendable (Event) -> Void) async {
+        try? await Listener.with(configuration, channels: [queue.tables.channel], logger: logger) { events in
+            for await event in events {
+                switch event {
+                case .listening: hear(.connected)
+                case .notification(let notification): hear(.note(notification.payload))
+                case .lost: break
+                case .unavailable(let error):
+                    logger.notice("new jobs are found by polling only", metadata: ["reason": "\(error)"])
+                }
+            }
+        }
     }
 }

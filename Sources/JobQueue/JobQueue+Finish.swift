@@ -30,12 +30,26 @@ extension JobQueue {
     func finishStatement(_ ending: Ending) -> Statement {
         """
         with ended as (
-            delete from \(tables.jobs)
-            where id = any(\(ending.ids)::bigint[])
-            and lease = any(\(ending.leases)::bigint[])
-            and state = 'running'
-            returning *
+        \(removal(ending))
         )
+        \(keeping(ending))
+        """
+    }
+
+    /// Takes held jobs out of the table.
+    func removal(_ ending: Ending) -> Statement {
+        """
+        delete from \(tables.jobs)
+        where id = any(\(ending.ids)::bigint[])
+        and lease = any(\(ending.leases)::bigint[])
+        and state = 'running'
+        returning *
+        """
+    }
+
+    /// Puts what `ended` took out into the history.
+    func keeping(_ ending: Ending) -> Statement {
+        """
         insert into \(tables.history) (
             id, lease, worker, run_at, created_at, claimed_at, outcome, priority, attempt, crashes, max_attempts,
             args_version, queue, kind, unique_key, limit_key, reason, args, output, errors

@@ -151,11 +151,11 @@ extension Worker {
     ///
     /// After each connect everything is looked at once, since what came before LISTEN was not told.
     func listen(_ listener: JobListener) async {
-        for await event in listener.events(queue.tables.channel) {
+        await listener.run(for: queue) { event in
             switch event {
-            case .connected: wake()
-            case .note(JobTables.cancelNote): beatSignal.set()
-            case .note: wake()
+            case .connected: self.wake()
+            case .note(JobTables.cancelNote): self.beatSignal.set()
+            case .note: self.wake()
             }
         }
     }
