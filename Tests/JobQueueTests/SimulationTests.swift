@@ -3,8 +3,10 @@ import Testing
 
 @testable import JobQueue
 
-/// Thousands of interleavings of claim, heartbeat, rescue, cancel, completion, lost replies, frozen and killed processes, on
-/// injected time. The workers' book is the real one, the table a model.
+/// Thousands of interleavings of claim, heartbeat, rescue, cancel, completion, lost replies, frozen and killed
+/// processes, on injected time.
+///
+/// The workers' book is the real one, the table a model.
 @Suite struct SimulationTests {
     @Test func invariantsHoldInEveryInterleaving() {
         let start = ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) }
