@@ -38,6 +38,16 @@ import Testing
         }
     }
 
+    @Test func aPortThatIsTakenIsAnError() async throws {
+        try await Sandbox.with { sandbox async throws in
+            var configuration = SandboxConfiguration()
+            configuration.port = sandbox.port
+            await #expect(throws: (any Error).self) {
+                try await Sandbox.with(configuration) { _ in Issue.record("two servers on one port") }
+            }
+        }
+    }
+
     @Test func mistakesAreToldInWords() async throws {
         try await Sandbox.with { sandbox async throws in
             let url = sandbox.baseURL + "/control/faults"
@@ -80,6 +90,13 @@ import Testing
             #expect(try await Answer.json(.post, control + "/apple/stop-using", person).status == 404)
             #expect(try await Answer.json(.post, control + "/clock", #"{"advance_seconds":600}"#).status == 204)
             #expect(sandbox.clock.now.timeIntervalSinceNow > 590)
+            #expect(
+                try await Answer.json(
+                    .post,
+                    control + "/apple/transfers",
+                    #"{"client_id":"com.example.app","team_id":"NEWTEAM123"}"#
+                )["teamID"] == "NEWTEAM123"
+            )
             let before = sandbox.apple.publishedKeyIDs
             #expect(try await Answer.to(.post, control + "/apple/rotate-keys").status == 204)
             #expect(sandbox.apple.publishedKeyIDs != before)

@@ -60,6 +60,27 @@ import Testing
         }
     }
 
+    @Test func whatPeopleDoIsToldInApplesWords() async throws {
+        try await Sandbox.with { sandbox async throws in
+            let client = "com.example.web"
+            let hidden = try sandbox.apple.signIn(clientID: client, hidesEmail: true)
+            let open = try sandbox.apple.signIn(clientID: client)
+            let off = try #require(sandbox.apple.setForwarding(false, sub: hidden.sub, clientID: client))
+            #expect(off.event == .emailDisabled && off.email == hidden.email && off.audience == "com.example.app")
+            #expect(sandbox.apple.setForwarding(true, sub: hidden.sub, clientID: client)?.event == .emailEnabled)
+            #expect(sandbox.apple.setForwarding(false, sub: open.sub, clientID: client) == nil)
+            #expect(sandbox.apple.stopUsing(sub: open.sub, clientID: client)?.event == .consentRevoked)
+            #expect(sandbox.apple.stopUsing(sub: open.sub, clientID: client) == nil)
+            let deleted = sandbox.apple.deleteAccount(sub: hidden.sub, clientID: client, spelling: .accountDelete)
+            #expect(deleted?.event.rawValue == "account-delete")
+            guard case .ended = sandbox.apple.consent(sub: hidden.sub, clientID: client) else {
+                Issue.record("a deleted account consents to nothing")
+                return
+            }
+            #expect(throws: SandboxError.self) { try sandbox.apple.signIn(clientID: client, sub: hidden.sub) }
+        }
+    }
+
     @Test func duplicatesCarryOneIdentifierAndFormsVary() async throws {
         try await withReceiver { url, received in
             try await Sandbox.with { sandbox async throws in

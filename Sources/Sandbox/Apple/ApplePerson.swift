@@ -5,7 +5,6 @@ struct ApplePerson: Sendable {
     let email: String?
     /// Whether teams get a relay address instead of the true one.
     let hidesEmail: Bool
-    var forwardsEmail = true
     var isDeleted = false
     /// The `sub` by team: stable, whatever is revoked.
     var subjects: [String: String] = [:]

@@ -208,45 +208,82 @@ package final class AppleSandbox: Sendable {
 
     /// The person stops using their Apple Account with the app, in the settings of a device.
     ///
-    /// - Returns: whether there was a consent to end. Post the notification yourself.
+    /// - Returns: what Apple tells the app's server, for ``NotificationSender/post(_:to:copies:forgery:)``; nil when there
+    ///   was no consent to end.
     @discardableResult
-    package func stopUsing(sub: String, clientID: String) -> Bool {
+    package func stopUsing(sub: String, clientID: String) -> AppleNotification? {
         let now = clock.now
-        return state.withLock { state in
+        return withPerson(sub, clientID) { state, client, person in
             guard
-                let client = state.clients[clientID],
-                let person = state.person(subject: sub, teamID: client.teamID),
-                let live = state.liveAuthorization(of: person, teamID: client.teamID, group: client.group)
-            else { return false }
-            return state.end(live.id, now: now)
+                let live = state.liveAuthorization(of: person, teamID: client.teamID, group: client.group),
+                state.end(live.id, now: now)
+            else { return nil }
+            return AppleNotification(.consentRevoked, sub: sub, audience: client.group, eventTime: now)
         }
     }
 
-    /// The person changes their password: refresh tokens die, the consent stays.
+    /// The person changes their password: refresh tokens die, the consent stays, and nobody is told.
     package func changePassword(sub: String, clientID: String) {
-        state.withLock { state in
-            guard
-                let client = state.clients[clientID],
-                let person = state.person(subject: sub, teamID: client.teamID)
-            else { return }
+        _ = withPerson(sub, clientID) { state, _, person in
             for (text, token) in state.refreshTokens where token.person == person {
                 state.refreshTokens[text]?.isDead = true
             }
+            return nil
         }
     }
 
     /// The person deletes their Apple Account: every consent ends.
-    package func deleteAccount(sub: String, clientID: String) {
+    ///
+    /// - Returns: what Apple tells the app's server, in the given spelling; nil for a person who is not known.
+    @discardableResult
+    package func deleteAccount(
+        sub: String,
+        clientID: String,
+        spelling: AppleNotification.Event = .accountDeleted
+    ) -> AppleNotification? {
         let now = clock.now
-        state.withLock { state in
-            guard
-                let client = state.clients[clientID],
-                let person = state.person(subject: sub, teamID: client.teamID)
-            else { return }
+        return withPerson(sub, clientID) { state, client, person in
             state.people[person]?.isDeleted = true
             for authorization in state.authorizations where authorization.person == person {
                 state.end(authorization.id, now: now)
             }
+            return AppleNotification(spelling, sub: sub, audience: client.group, eventTime: now)
+        }
+    }
+
+    /// The person switches the forwarding of their relay address on or off.
+    ///
+    /// - Returns: what Apple tells the app's server; nil for a person who is not known or has no relay address.
+    @discardableResult
+    package func setForwarding(_ isOn: Bool, sub: String, clientID: String) -> AppleNotification? {
+        let now = clock.now
+        return withPerson(sub, clientID) { state, client, person in
+            guard
+                state.people[person]?.hidesEmail == true,
+                let address = state.people[person]?.relayAddresses[client.teamID]
+            else { return nil }
+            return AppleNotification(
+                isOn ? .emailEnabled : .emailDisabled,
+                sub: sub,
+                audience: client.group,
+                eventTime: now,
+                email: address,
+                isPrivateEmail: true
+            )
+        }
+    }
+
+    private func withPerson(
+        _ sub: String,
+        _ clientID: String,
+        _ body: (inout AppleState, AppleClient, Int) -> AppleNotification?
+    ) -> AppleNotification? {
+        state.withLock { state in
+            guard
+                let client = state.clients[clientID],
+                let person = state.person(subject: sub, teamID: client.teamID)
+            else { return nil }
+            return body(&state, client, person)
         }
     }
 

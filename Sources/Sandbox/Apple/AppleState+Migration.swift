@@ -57,8 +57,9 @@ extension AppleState {
     ) throws(AppleError) -> MigrationAnswer {
         guard caller.teamID == transfer.to else { throw .request("only the recipient team exchanges") }
         guard transfer.acceptedAt != nil else { throw .request("the transfer was not accepted yet") }
-        guard let person = people.keys.first(where: { transferSubjects["\($0)/\(transfer.to)"] == transferSubject })
-        else { throw .request("an unknown transfer_sub") }
+        guard let person = peopleByTransferSubject[transfer.to + "/" + transferSubject] else {
+            throw .request("an unknown transfer_sub")
+        }
         let subject = subject(of: person, teamID: transfer.to)
         let hides = people[person]?.hidesEmail == true
         return MigrationAnswer(
@@ -74,6 +75,7 @@ extension AppleState {
         if let known = transferSubjects[place] { return known }
         let made = RandomText.subject()
         transferSubjects[place] = made
+        peopleByTransferSubject[teamID + "/" + made] = person
         return made
     }
 

@@ -59,6 +59,8 @@ struct AppleState: Sendable {
     var accessTokens: [String: AccessToken] = [:]
     /// The migration identifier by person and recipient team: `person/team`.
     var transferSubjects: [String: String] = [:]
+    /// The person by recipient team and migration identifier: `team/transfer_sub`.
+    var peopleByTransferSubject: [String: Int] = [:]
     var keyRing: AppleKeyRing
     /// Whether truth values are written as texts, as every captured token does.
     var writesBooleansAsText = true

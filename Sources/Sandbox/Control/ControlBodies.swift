@@ -44,14 +44,28 @@ struct SignInBody: Decodable {
     }
 }
 
-/// `POST /control/apple/stop-using`.
+/// `POST /control/apple/stop-using`, `delete-account`, `change-password` and `forwarding`.
 struct PersonBody: Decodable {
     let clientID: String
     let sub: String
+    /// Whether forwarding goes on or off.
+    let isOn: Bool?
 
     enum CodingKeys: String, CodingKey {
         case clientID = "client_id"
         case sub
+        case isOn = "on"
+    }
+}
+
+/// `POST /control/apple/transfers`: starts with a team, accepts without.
+struct TransferBody: Decodable {
+    let clientID: String
+    let teamID: String?
+
+    enum CodingKeys: String, CodingKey {
+        case clientID = "client_id"
+        case teamID = "team_id"
     }
 }
 

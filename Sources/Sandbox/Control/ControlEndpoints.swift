@@ -85,8 +85,29 @@ struct ControlEndpoints: Sendable {
                 status: 201
             )
         case ("POST", "stop-using"):
+            return try await tell(try decode(PersonBody.self, request)) { apple, body in
+                apple.stopUsing(sub: body.sub, clientID: body.clientID)
+            }
+        case ("POST", "delete-account"):
+            return try await tell(try decode(PersonBody.self, request)) { apple, body in
+                apple.deleteAccount(sub: body.sub, clientID: body.clientID)
+            }
+        case ("POST", "forwarding"):
+            return try await tell(try decode(PersonBody.self, request)) { apple, body in
+                apple.setForwarding(body.isOn ?? true, sub: body.sub, clientID: body.clientID)
+            }
+        case ("POST", "change-password"):
             let body = try decode(PersonBody.self, request)
-            return Reply(status: apple.stopUsing(sub: body.sub, clientID: body.clientID) ? 204 : 404)
+            apple.changePassword(sub: body.sub, clientID: body.clientID)
+            return Reply(status: 204)
+        case ("POST", "transfers"):
+            let body = try decode(TransferBody.self, request)
+            if let team = body.teamID {
+                apple.startTransfer(of: body.clientID, to: team)
+                return try .json(apple.makeKey(teamID: team), status: 201)
+            }
+            apple.acceptTransfer(of: body.clientID)
+            return Reply(status: 204)
         case ("POST", "rotate-keys"):
             let body = request.body.isEmpty ? nil : try decode(RotationBody.self, request)
             try apple.rotateKeys(all: body?.all ?? false)
@@ -105,6 +126,16 @@ struct ControlEndpoints: Sendable {
         default:
             return try problem(404, "no such control request")
         }
+    }
+
+    /// Lets a person do something, and tells the app's server where one is configured.
+    private func tell(
+        _ body: PersonBody,
+        _ act: (AppleSandbox, PersonBody) -> AppleNotification?
+    ) async throws -> Reply {
+        guard let notification = act(apple, body) else { return try problem(404, "nothing to change") }
+        notifications.enqueue(notification)
+        return Reply(status: 204)
     }
 
     private func setFault(_ request: ReceivedRequest) throws -> Reply {

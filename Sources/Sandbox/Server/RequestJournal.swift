@@ -6,7 +6,7 @@ import Synchronization
     package import Foundation
 #endif
 
-/// What was asked of the pretended services and how they answered, in order.
+/// What was asked of the pretended services and how they answered, in order; the oldest half goes when it grows too long.
 package final class RequestJournal: Sendable {
     /// One request; holds no token, code or key.
     package struct Entry: Sendable, Codable {
@@ -23,6 +23,9 @@ package final class RequestJournal: Sendable {
         /// The `User-Agent` header of the request.
         package let userAgent: String?
     }
+
+    /// More than any test or demonstration asks, and little enough to keep in memory.
+    private static let longest = 200_000
 
     private let storage = Mutex<[Entry]>([])
 
@@ -47,6 +50,9 @@ package final class RequestJournal: Sendable {
     }
 
     func append(_ entry: Entry) {
-        storage.withLock { $0.append(entry) }
+        storage.withLock { entries in
+            if entries.count >= Self.longest { entries.removeFirst(Self.longest / 2) }
+            entries.append(entry)
+        }
     }
 }
