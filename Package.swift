@@ -216,7 +216,18 @@ let package = Package(
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestSupport"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"]),
         .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "SQLFiles", "TestSupport"]),
-        .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport"]),
+        // A worker in a process of its own, for tests that kill it.
+        .executableTarget(
+            name: "JobQueueTestWorker",
+            dependencies: [
+                "JobQueue", "Postgres",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/JobQueueTestWorker"
+        ),
+        .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "JobQueueTestWorker", "TestSupport"]),
         .testTarget(
             name: "HTTPCallsTests",
             dependencies: ["HTTPCalls", "Sealing", "TestSupport", .product(name: "Logging", package: "swift-log")]

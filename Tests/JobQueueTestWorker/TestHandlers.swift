@@ -1,0 +1,66 @@
+import Foundation
+import JobQueue
+import Postgres
+
+/// Handlers that leave a row in `public.effects` for what they did.
+enum TestHandlers {
+    struct Arguments: Codable, Sendable {
+        var milliseconds = 0
+    }
+
+    static func registry() throws -> JobRegistry {
+        var registry = JobRegistry()
+        // Begins, takes its time, ends: an effect at each.
+        try registry.register(kind("test.steps")) { arguments, context in
+            try await effect(context, "begin")
+            try await Task.sleep(for: .milliseconds(arguments.milliseconds))
+            try await effect(context, "end")
+            return .completed()
+        }
+        // Its effect and its end are one transaction.
+        try registry.register(kind("test.exact")) { arguments, context in
+            try await Task.sleep(for: .milliseconds(arguments.milliseconds))
+            try await context.pool.withTransaction { connection in
+                try context.fence(on: connection)
+                try insert(context, "exact", on: connection)
+                try context.complete(on: connection)
+            }
+            return .completedInTransaction
+        }
+        // Kills its process.
+        try registry.register(kind("test.trap")) { _, context in
+            try await effect(context, "trap")
+            fatalError("as asked")
+        }
+        // Keeps its thread whatever it is told, then writes behind the fence.
+        try registry.register(kind("test.deaf")) { arguments, context in
+            try await effect(context, "begin")
+            let end = Date(timeIntervalSinceNow: Double(arguments.milliseconds) / 1000)
+            while Date() < end { usleep(10_000) }
+            try await uncancelled {
+                try await context.pool.withTransaction { connection in
+                    try context.fence(on: connection)
+                    try insert(context, "late", on: connection)
+                }
+            }
+            return .completed()
+        }
+        return registry
+    }
+
+    private static func kind(_ name: String) -> JobKind<Arguments> {
+        JobKind(name, retry: .exponential(attempts: 3, base: .milliseconds(50)))
+    }
+
+    private static func effect(_ context: JobContext, _ note: String) async throws {
+        try await context.pool.withConnection { connection in try insert(context, note, on: connection) }
+    }
+
+    private static func insert(_ context: JobContext, _ note: String, on connection: isolated Connection) throws {
+        try connection.execute("insert into public.effects (job, note) values (\(context.id), \(note))")
+    }
+
+    private static func uncancelled(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await Task { try await body() }.value
+    }
+}

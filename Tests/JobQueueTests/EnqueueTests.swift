@@ -1,0 +1,195 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// How jobs come into the table, from Swift and from SQL.
+@Suite(.timeLimit(.minutes(1))) struct EnqueueTests {
+    static let kind = JobKind<Note>("test.plain")
+
+    @Test func aJobExistsWithItsTransaction() async throws {
+        struct Abandoned: Error {}
+        try await JobHarness.with { harness in
+            await #expect(throws: Abandoned.self) {
+                try await harness.pool.withTransaction { connection in
+                    _ = try harness.queue.enqueue([Self.kind.job(Note())], on: connection)
+                    throw Abandoned()
+                }
+            }
+            let left = try await harness.unfinished()
+            #expect(left == 0)
+        }
+    }
+
+    @Test func everyColumnArrives() async throws {
+        try await JobHarness.with { harness in
+            let later = Date(timeIntervalSince1970: 4_000_000_000)
+            let jobs = [
+                try Self.kind.job(Note(text: "ä\"\\"), runAt: later, priority: 2, uniqueKey: "u", maxAttempts: 7),
+                try NewJob(kind: "other", queue: "apple", argumentsVersion: 3, priority: 9, limitKey: "l"),
+            ]
+            let ids = try await harness.enqueue(jobs)
+            let first = try #require(try await harness.show(ids[0].id))
+            #expect(first.record.state == "scheduled")
+            #expect(first.record.runAt == later)
+            #expect(first.record.priority == 2)
+            #expect(first.record.uniqueKey == "u")
+            #expect(try first.arguments.decode(as: Note.self) == Note(text: "ä\"\\"))
+            let second = try #require(try await harness.show(ids[1].id))
+            #expect(second.record.state == "available")
+            #expect(second.record.queue == "apple")
+            #expect(second.record.limitKey == "l")
+            #expect(second.argumentsVersion == 3)
+        }
+    }
+
+    @Test func uniqueKeysHoldWithinAndBetweenBatches() async throws {
+        try await JobHarness.with { harness in
+            let keys = ["b", "a", "b", "c", "a"]
+            let first = try await harness.enqueue(try keys.map { try Self.kind.job(Note(), uniqueKey: $0) })
+            #expect(first.map(\.isNew) == [true, true, false, true, false])
+            #expect(first[0].id == first[2].id)
+            #expect(first[1].id == first[4].id)
+            let second = try await harness.enqueue([
+                Self.kind.job(Note()), Self.kind.job(Note(), uniqueKey: "c"), Self.kind.job(Note(), uniqueKey: "d"),
+            ])
+            #expect(second.map(\.isNew) == [true, false, true])
+            #expect(second[1].id == first[3].id)
+            #expect(try await harness.unfinished() == 5)
+        }
+    }
+
+    /// A hundred at once for one key; the one that got it rolls back, and exactly one other must get it.
+    @Test func theWinnerOfAUniqueKeyRollsBack() async throws {
+        try await JobHarness.with(connections: 40) { harness in
+            let winner = AsyncStream.makeStream(of: Void.self)
+            let go = AsyncStream.makeStream(of: Void.self)
+            struct RolledBack: Error {}
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    do {
+                        try await harness.pool.withTransaction { connection in
+                            let mine = try harness.queue.enqueue(
+                                [Self.kind.job(Note(), uniqueKey: "k")],
+                                on: connection
+                            )
+                            #expect(mine[0].isNew)
+                            winner.continuation.finish()
+                            for await _ in go.stream {}
+                            throw RolledBack()
+                        }
+                    } catch is RolledBack {}
+                    return false
+                }
+                for await _ in winner.stream {}
+                for _ in 0..<100 {
+                    group.addTask { try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "k")])[0].isNew }
+                }
+                // They wait for the winner's row.
+                try await harness.database.waitUntilRunning("insert into \"accountctl\".\"jobs\"")
+                go.continuation.finish()
+                var won = 0
+                for try await isNew in group where isNew { won += 1 }
+                #expect(won == 1)
+            }
+            #expect(try await harness.unfinished() == 1)
+        }
+    }
+
+    /// Opposite orders of the same keys from many connections: sorted inside, so that nobody deadlocks.
+    @Test func keysInAnyOrderDoNotDeadlock() async throws {
+        try await JobHarness.with(connections: 8) { harness in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for round in 0..<40 {
+                    group.addTask {
+                        let keys = (0..<20).map { "key-\($0)" }.shuffled()
+                        _ = try await harness.pool.withTransaction { connection in
+                            try harness.queue.enqueue(
+                                try keys.map { try Self.kind.job(Note(text: "\(round)"), uniqueKey: $0) },
+                                on: connection
+                            )
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await harness.unfinished() == 20)
+        }
+    }
+
+    @Test func sqlEnqueuesTheSame() async throws {
+        try await JobHarness.with { harness in
+            let ids = try await harness.pool.withConnection { connection in
+                try connection.one(
+                    """
+                    select accountctl.enqueue_job('test.plain', '{"text":"sql"}', unique_key => 'u'),
+                        accountctl.enqueue_job('test.plain', unique_key => 'u'),
+                        accountctl.enqueue_job('test.plain', run_at => now() + interval '1 hour')
+                    """,
+                    as: (Int64, Int64, Int64).self
+                )
+            }
+            #expect(ids.0 == ids.1)
+            #expect(try await harness.show(ids.0)?.record.state == "available")
+            #expect(try await harness.show(ids.2)?.record.state == "scheduled")
+        }
+    }
+
+    @Test(arguments: [
+        ("kind", "'Bad'"), ("kind", "null"), ("queue", "'k', queue => 'no queue'"), ("args", "'k', args => '[]'"),
+        ("args", "'k', args => jsonb_build_object('a', repeat('x', 300000))"),
+        ("priority", "'k', priority => 10::smallint"),
+        ("run_at", "'k', run_at => now() + interval '20 years'"),
+    ])
+    func sqlRefusesBadInputNamingTheField(_ field: String, _ arguments: String) async throws {
+        try await JobHarness.with { harness in
+            let error = await #expect(throws: PostgresError.self) {
+                try await harness.execute("select accountctl.enqueue_job(\(unsafeSQL: arguments))")
+            }
+            #expect(error?.sqlState?.rawValue == "22023")
+            #expect(error?.diagnostics?.column == field)
+            let left = try await harness.unfinished()
+            #expect(left == 0)
+        }
+    }
+
+    @Test func operationsRefuseBadInput() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            func field(_ body: @Sendable (isolated Connection) async throws -> Void) async throws -> String? {
+                do {
+                    try await harness.pool.withConnection(body)
+                    return nil
+                } catch let error as JobQueueError {
+                    return error.field
+                }
+            }
+            var found: [String?] = []
+            found.append(try await field { connection in try queue.pause(queue: "A", reason: nil, on: connection) })
+            found.append(try await field { connection in _ = try queue.resume(queue: "", on: connection) })
+            found.append(
+                try await field { connection in try queue.limitRate(queue: "q", to: (0, .seconds(1)), on: connection) }
+            )
+            found.append(
+                try await field { connection in try queue.limitRate(queue: "q", to: (1, .seconds(-1)), on: connection) }
+            )
+            found.append(
+                try await field { connection in try queue.limitRate(queue: "q", to: (1, .seconds(1e9)), on: connection)
+                }
+            )
+            found.append(
+                try await field { connection in _ = try await queue.prune(olderThan: .seconds(-1), on: connection) }
+            )
+            var filter = JobFilter()
+            filter.state = "sleeping"
+            let odd = filter
+            found.append(try await field { connection in _ = try queue.list(odd, on: connection) })
+            found.append(try await field { connection in _ = try queue.zoneRules("Mars/Olympus", on: connection) })
+            found.append(try await field { connection in _ = try queue.zoneRules("XYZ+5", on: connection) })
+            #expect(found == ["queue", "queue", "rate", "period", "period", "age", "state", "zone", "zone"])
+            #expect(try await harness.count("select count(*) from accountctl.queues") == 0)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Postgres
+import Synchronization
+import Testing
+
+@testable import JobQueue
+
+/// Limits over several workers: counted by what handlers see of each other.
+@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+    /// How many run at once, by key.
+    private final class Meter: Sendable {
+        private struct State {
+            var running: [String: Int] = [:]
+            var most: [String: Int] = [:]
+        }
+        private let state = Mutex(State())
+
+        func enter(_ key: String) {
+            state.withLock { state in
+                state.running[key, default: 0] += 1
+                state.most[key] = max(state.most[key] ?? 0, state.running[key] ?? 0)
+            }
+        }
+
+        func leave(_ key: String) {
+            state.withLock { $0.running[key, default: 0] -= 1 }
+        }
+
+        var most: [String: Int] { state.withLock { $0.most } }
+    }
+
+    private func run(_ kind: JobKind<Note>, _ jobs: [NewJob], workers: Int) async throws -> [String: Int] {
+        let meter = Meter()
+        try await JobHarness.with(connections: 10) { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { note, context in
+                meter.enter("all")
+                meter.enter(note.text)
+                try await harness.effect(context)
+                try await Task.sleep(for: .milliseconds(2))
+                meter.leave("all")
+                meter.leave(note.text)
+                return .completed()
+            }
+            try await harness.enqueue(jobs)
+            let fixed = registry
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<workers {
+                    group.addTask { try await harness.worker(fixed) { $0.slots = 20 }.run() }
+                }
+                try await harness.until { try await harness.unfinished() == 0 }
+                group.cancelAll()
+            }
+            #expect(try await harness.effects() == jobs.count)
+        }
+        return meter.most
+    }
+
+    @Test func aKindRunsSoManyAtOnce() async throws {
+        let kind = JobKind<Note>("test.limited", limits: .init(running: 3))
+        let most = try await run(kind, try (0..<60).map { _ in try kind.job(Note(text: "x")) }, workers: 3)
+        #expect(most["all"] == 3)
+    }
+
+    @Test func aKeyRunsSoManyAtOnce() async throws {
+        let kind = JobKind<Note>("test.keyed", limits: .init(runningPerKey: 2))
+        let jobs = try (0..<90).map { number in
+            let key = ["a", "b", "c"][number % 3]
+            return try kind.job(Note(text: key), limitKey: key)
+        }
+        let most = try await run(kind, jobs, workers: 3)
+        for key in ["a", "b", "c"] { #expect(most[key] ?? 9 <= 2) }
+        #expect(most["all"] ?? 0 > 2)
+    }
+
+    /// A blocked key in front does not hold up those behind it.
+    @Test func aBlockedKeyIsParked() async throws {
+        let kind = JobKind<Note>("test.keyed", limits: .init(runningPerKey: 1))
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { note, context in
+                try await harness.effect(context, note.text)
+                if note.text == "stuck" { try await Task.sleep(for: .seconds(3600)) }
+                return .completed()
+            }
+            try await harness.enqueue(try (0..<50).map { _ in try kind.job(Note(text: "stuck"), limitKey: "s") })
+            try await harness.enqueue(try (0..<5).map { try kind.job(Note(text: "free"), limitKey: "f\($0)") })
+            try await harness.withWorker(registry, { $0.slots = 4 }) {
+                try await harness.until { try await harness.finished("completed") == 5 }
+                #expect(try await harness.count("select count(*) from accountctl.jobs where state = 'parked'") == 49)
+                #expect(try await harness.count("select count(*) from public.effects where note = 'stuck'") == 1)
+            }
+        }
+    }
+
+    @Test func aQueueStartsSoManyInATime() async throws {
+        let kind = JobKind<Note>("test.rated", queue: "apple")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try await harness.pool.withConnection { connection in
+                try harness.queue.limitRate(queue: "apple", to: (5, .seconds(3600)), on: connection)
+            }
+            try await harness.enqueue(try (0..<20).map { _ in try kind.job(Note()) })
+            let fixed = registry
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 { group.addTask { try await harness.worker(fixed).run() } }
+                try await harness.until { try await harness.effects() >= 5 }
+                // Several polls later it is still so.
+                let beats = "select count(*) from accountctl.job_history"
+                for _ in 0..<10 {
+                    _ = try await harness.count(Statement(unsafeSQL: beats))
+                    try await Task.sleep(for: .milliseconds(30))
+                }
+                #expect(try await harness.effects() == 5)
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.limitRate(queue: "apple", to: nil, on: connection)
+                }
+                try await harness.until { try await harness.effects() == 20 }
+                group.cancelAll()
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import JobQueue
+import Postgres
+import Testing
+
+/// Real processes, killed, stopped, trapped and shut down; the table of effects tells what they did.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ProcessFailureTests {
+    struct Arguments: Codable, Sendable {
+        var milliseconds = 0
+    }
+
+    private func jobs(_ kind: String, _ count: Int, milliseconds: Int = 0) throws -> [NewJob] {
+        let kind = JobKind<Arguments>(kind)
+        return try (0..<count).map { _ in try kind.job(Arguments(milliseconds: milliseconds)) }
+    }
+
+    /// Kills before, during and after effects and in the middle of batches, again and again.
+    @Test func killedWorkersLoseNothing() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(
+                try jobs("test.exact", 150, milliseconds: 60) + jobs("test.steps", 50, milliseconds: 60)
+            )
+            var workers: [WorkerProcess] = []
+            var kills = 0
+            while try await harness.unfinished() > 0 {
+                while workers.count < 2 { workers.append(try WorkerProcess(harness)) }
+                try await Task.sleep(for: .milliseconds(Int.random(in: 300...900)))
+                guard kills < 4 else { continue }
+                workers.removeFirst().kill(SIGKILL)
+                kills += 1
+            }
+            #expect(kills >= 2)
+            // Whatever was killed when: each transaction happened once, each effect at least once, each job ended once.
+            #expect(try await harness.finished("completed") == 200)
+            #expect(try await harness.count("select count(distinct id) from accountctl.job_history") == 200)
+            #expect(try await harness.count("select count(*) from public.effects where note = 'exact'") == 150)
+            #expect(
+                try await harness.count("select count(distinct job) from public.effects where note = 'end'") == 50
+            )
+            // Attempts that a kill ended are given back.
+            #expect(try await harness.count("select max(attempt)::int from accountctl.job_history") == 1)
+        }
+    }
+
+    @Test func aPoisonousJobIsFoundAndItsSiblingsSurvive() async throws {
+        try await JobHarness.with { harness in
+            let poison = try await harness.enqueue(try jobs("test.trap", 1))[0].id
+            try await harness.enqueue(try jobs("test.exact", 20, milliseconds: 20))
+            var crashes = 0
+            while try await harness.unfinished() > 0 {
+                let worker = try WorkerProcess(harness, slots: 8)
+                while worker.isRunning, try await harness.unfinished() > 0 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                if !worker.isRunning { crashes += 1 }
+                worker.kill(SIGKILL)
+            }
+            let record = try #require(try await harness.show(poison)?.record)
+            #expect(record.state == "discarded")
+            #expect(record.crashes == 3)
+            #expect(record.reason?.contains("died 3 times") == true)
+            #expect(crashes == 3)
+            #expect(try await harness.finished("completed") == 20)
+            #expect(try await harness.count("select count(*) from public.effects where note = 'exact'") == 20)
+            #expect(try await harness.count("select count(*) from public.effects where note = 'trap'") == 3)
+        }
+    }
+
+    /// Stopped for longer than its lease and let go again: what it then writes must not land.
+    @Test func aStoppedProcessComesBackTooLate() async throws {
+        try await JobHarness.with { harness in
+            let id = try await harness.enqueue(try jobs("test.deaf", 1, milliseconds: 1500))[0].id
+            let stopped = try WorkerProcess(harness)
+            try await harness.until { try await harness.effects() == 1 }
+            stopped.kill(SIGSTOP)
+            let other = try WorkerProcess(harness)
+            try await harness.until {
+                try await harness.count("select count(*) from public.effects where note = 'begin'") == 2
+            }
+            stopped.kill(SIGCONT)
+            try await harness.until { try await harness.unfinished() == 0 }
+            // Until the first, too, has had its say: it registers anew and then ends in order.
+            stopped.kill(SIGTERM)
+            #expect(try await stopped.ended() == 0)
+            #expect(try await harness.count("select count(*) from public.effects where note = 'late'") == 1)
+            #expect(try await harness.finished("completed") == 1)
+            #expect(try await harness.show(id)?.record.crashes == 1)
+            other.kill(SIGKILL)
+        }
+    }
+
+    @Test func shutdownUsesNoAttempt() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 400))
+            let long = try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 600_000))
+            let worker = try WorkerProcess(harness, slots: 8)
+            try await harness.until { try await harness.effects() == 8 }
+            worker.kill(SIGTERM)
+            // The short ones end, the long ones are waited for until the second signal.
+            try await harness.until { try await harness.finished("completed") == 4 }
+            #expect(worker.isRunning)
+            worker.kill(SIGINT)
+            _ = try await worker.ended()
+            for job in long {
+                let record = try #require(try await harness.show(job.id)?.record)
+                #expect(record.state == "available")
+                #expect(record.attempt == 0)
+                #expect(record.crashes == 0)
+                #expect(record.lastError == nil)
+            }
+            let left = try await harness.count("select count(*) from accountctl.workers where stop_reason = 'shutdown'")
+            #expect(left == 1)
+        }
+    }
+}

@@ -1,0 +1,275 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+/// Races between claim, completion, rescue, release and cancel, forced by open transactions.
+@Suite(.timeLimit(.minutes(1))) struct RaceTests {
+    static let kind = JobKind<Note>("test.plain")
+    static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+
+    private func host(_ harness: JobHarness, lifetime: Duration = .seconds(60)) async throws -> Int64 {
+        try await harness.pool.withConnection { connection in
+            try harness.queue.register(
+                .init(name: "t", version: "1", slots: 9, lanes: Self.lanes, limits: [], lifetime: lifetime),
+                on: connection
+            )
+        }
+    }
+
+    private func claim(_ harness: JobHarness, _ worker: Int64, _ limit: Int = 1) async throws -> [ClaimedJob] {
+        try await harness.pool.withConnection { connection in
+            try harness.queue.claim(Self.lanes, .init(worker: worker, limit: limit), on: connection)
+        }
+    }
+
+    private func expire(_ harness: JobHarness, _ worker: Int64) async throws {
+        try await harness.execute(
+            "update accountctl.workers set expires_at = now() - interval '1 second' where id = \(worker)"
+        )
+    }
+
+    private func finish(_ harness: JobHarness, _ job: ClaimedJob) async throws -> Bool {
+        try await harness.pool.withConnection { connection in
+            try harness.queue.finish(.init(outcome: .completed, ids: [job.id], leases: [job.lease]), on: connection)
+                .contains(job.lease)
+        }
+    }
+
+    private func rescue(_ harness: JobHarness) async throws -> Int {
+        try await harness.pool.withConnection { connection in try harness.queue.rescue(on: connection).jobs }
+    }
+
+    /// Eight connections claim what is there; nobody gets what another has, nobody gets more than asked for.
+    @Test func concurrentClaimsShareTheWork() async throws {
+        try await JobHarness.with(connections: 8) { harness in
+            try await harness.enqueue(try (0..<400).map { _ in try Self.kind.job(Note()) })
+            let worker = try await host(harness)
+            let all = try await withThrowingTaskGroup(of: [ClaimedJob].self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        var mine: [ClaimedJob] = []
+                        while true {
+                            let batch = try await claim(harness, worker, 7)
+                            #expect(batch.count <= 7)
+                            if batch.isEmpty, mine.count > 0 { return mine }
+                            mine += batch
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(all.count == 400)
+            #expect(Set(all.map(\.id)).count == 400)
+            #expect(Set(all.map(\.lease)).count == 400)
+        }
+    }
+
+    @Test func aStaleCompletionDoesNotLand() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let first = try await host(harness)
+            let second = try await host(harness)
+            let stale = try await claim(harness, first)[0]
+            try await expire(harness, first)
+            #expect(try await rescue(harness) == 1)
+            // Suspect now: only a claim for such jobs sees it.
+            #expect(try await claim(harness, second).isEmpty)
+            let fresh = try await harness.pool.withConnection { connection in
+                try harness.queue.claim(
+                    Self.lanes,
+                    .init(worker: second, limit: 1, suspects: true),
+                    on: connection
+                )
+            }[0]
+            #expect(fresh.lease > stale.lease)
+            #expect(fresh.attempt == 1)
+            #expect(fresh.crashes == 1)
+            #expect(try await finish(harness, stale) == false)
+            await #expect(throws: JobQueueError.self) {
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.fence(id: stale.id, lease: stale.lease, on: connection)
+                }
+            }
+            #expect(try await finish(harness, fresh))
+            #expect(try await finish(harness, fresh) == false)
+            #expect(try await harness.finished("completed") == 1)
+        }
+    }
+
+    /// A stale batch that also holds a good lease: pairs must match, not the two arrays by themselves.
+    @Test func aBatchIsFencedPairByPair() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note()), Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let jobs = try await claim(harness, worker, 2)
+            _ = try await harness.pool.withConnection { connection in
+                try harness.queue.release(ids: [jobs[0].id], leases: [jobs[0].lease], on: connection)
+            }
+            let again = try await claim(harness, worker, 1)
+            #expect(again[0].id == jobs[0].id)
+            let landed = try await harness.pool.withConnection { connection in
+                try harness.queue.finish(
+                    .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                    on: connection
+                )
+            }
+            #expect(landed == [jobs[1].lease])
+            #expect(try await harness.unfinished() == 1)
+        }
+    }
+
+    /// The fence holds the row: a rescue goes past it, and the write of the transaction lands whole.
+    @Test func aFencedTransactionIsNotRescuedUnder() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let job = try await claim(harness, worker)[0]
+            try await expire(harness, worker)
+            try await harness.pool.withTransaction { connection in
+                try harness.queue.fence(id: job.id, lease: job.lease, on: connection)
+                #expect(try await self.rescue(harness) == 0)
+                try harness.effect(job.id, "fenced", on: connection)
+                let landed = try harness.queue.finish(
+                    .init(outcome: .completed, ids: [job.id], leases: [job.lease]),
+                    on: connection
+                )
+                #expect(landed == [job.lease])
+            }
+            #expect(try await rescue(harness) == 0)
+            #expect(try await harness.effects() == 1)
+            #expect(try await harness.finished("completed") == 1)
+        }
+    }
+
+    /// A completion that is being written while the rescue looks: River overwrote it.
+    @Test func aCompletionUnderWayIsNotRescued() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let job = try await claim(harness, worker)[0]
+            try await expire(harness, worker)
+            try await harness.pool.withTransaction { connection in
+                let landed = try harness.queue.finish(
+                    .init(outcome: .completed, ids: [job.id], leases: [job.lease]),
+                    on: connection
+                )
+                #expect(landed == [job.lease])
+                #expect(try await self.rescue(harness) == 0)
+            }
+            #expect(try await harness.finished("completed") == 1)
+            #expect(try await harness.unfinished() == 0)
+        }
+    }
+
+    @Test func manyRescuersCountOneCrash() async throws {
+        try await JobHarness.with(connections: 8) { harness in
+            try await harness.enqueue(try (0..<50).map { _ in try Self.kind.job(Note()) })
+            let worker = try await host(harness)
+            #expect(try await claim(harness, worker, 50).count == 50)
+            try await expire(harness, worker)
+            let rescued = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 { group.addTask { try await rescue(harness) } }
+                return try await group.reduce(0, +)
+            }
+            // What one of them skipped since another held it is rescued by that one, or by the next round.
+            #expect(rescued + (try await rescue(harness)) == 50)
+            #expect(try await harness.count("select max(crashes)::int from accountctl.jobs") == 1)
+        }
+    }
+
+    /// A heartbeat that comes while the rescue holds nothing yet keeps its worker.
+    @Test func aBeatInTimeKeepsItsJobs() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let job = try await claim(harness, worker)[0]
+            let answer = try await harness.pool.withConnection { connection in
+                try harness.queue.beat(
+                    .init(
+                        worker: worker,
+                        lifetime: .seconds(60),
+                        ids: [job.id],
+                        leases: [job.lease],
+                        isStopping: false,
+                        releasesBefore: nil
+                    ),
+                    on: connection
+                )
+            }
+            #expect(answer.isKnown)
+            #expect(answer.held == [job.lease])
+            #expect(try await rescue(harness) == 0)
+        }
+    }
+
+    /// A claim whose reply was lost: the job is released by the worker's own beat, the attempt not counted.
+    @Test func anUnknownClaimIsReleased() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note()), Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let jobs = try await claim(harness, worker, 2)
+            let answer = try await harness.pool.withConnection { connection in
+                try harness.queue.beat(
+                    .init(
+                        worker: worker,
+                        lifetime: .seconds(60),
+                        ids: [jobs[0].id],
+                        leases: [jobs[0].lease],
+                        isStopping: false,
+                        releasesBefore: .max / 2
+                    ),
+                    on: connection
+                )
+            }
+            #expect(answer.released == 1)
+            let record = try #require(try await harness.show(jobs[1].id)?.record)
+            #expect(record.state == "available")
+            #expect(record.attempt == 0)
+            #expect(record.crashes == 0)
+        }
+    }
+
+    @Test func aCancelMeetsARetry() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let job = try await claim(harness, worker)[0]
+            let result = try await harness.pool.withConnection { connection in
+                try harness.queue.cancel(job.id, reason: "x", on: connection)
+            }
+            #expect(result == .requested)
+            let settlement = Settlement(queue: harness.queue)
+            let verdict = Verdict.giveBack(wait: .seconds(9), givesAttemptBack: false)
+            let written = try await harness.pool.withConnection { connection in
+                try settlement.write([FinishedJob(job: job, verdict: verdict)], on: connection)
+            }
+            #expect(written.landed == [job.lease])
+            #expect(try await harness.finished("cancelled") == 1)
+        }
+    }
+
+    /// One output that the server cannot store must not take the batch with it.
+    @Test func aBadValueSpoilsItselfOnly() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<5).map { _ in try Self.kind.job(Note()) })
+            let worker = try await host(harness)
+            let jobs = try await claim(harness, worker, 5)
+            let settlement = Settlement(queue: harness.queue)
+            let finished = jobs.enumerated().map { index, job in
+                let output = JobDocument(uncheckedJSON: index == 2 ? #"{"a":"\u0000"}"# : #"{"a":1}"#)
+                return FinishedJob(job: job, verdict: .end(.completed, output: output))
+            }
+            let written = try await harness.pool.withConnection { connection in
+                try settlement.write(finished, on: connection)
+            }
+            #expect(written.landed == Set(jobs.map(\.lease)))
+            #expect(written.mended.keys.contains(jobs[2].lease))
+            #expect(try await harness.finished("completed") == 5)
+            #expect(
+                try await harness.count("select count(*) from accountctl.job_history where output is not null") == 4
+            )
+        }
+    }
+}

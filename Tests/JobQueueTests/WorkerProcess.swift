@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+
+/// A worker in a process of its own.
+final class WorkerProcess: Sendable {
+    let pid: Int32
+    private let process: ProcessBox
+
+    /// Holds a process; its own methods may be called from anywhere.
+    private struct ProcessBox: @unchecked Sendable {
+        let process: Process
+    }
+
+    init(_ harness: JobHarness, lease: Int = 1000, slots: Int = 4) throws {
+        let process = Process()
+        process.executableURL = try Self.executable()
+        process.arguments = [harness.database.conninfo, "\(lease)", "\(slots)"]
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        pid = process.processIdentifier
+        self.process = ProcessBox(process: process)
+    }
+
+    deinit {
+        kill(SIGKILL)
+        process.process.waitUntilExit()
+    }
+
+    var isRunning: Bool { process.process.isRunning }
+
+    func kill(_ signal: Int32) {
+        // The process object knows whether the id is still its own.
+        if isRunning { _ = Foundation.kill(pid, signal) }
+    }
+
+    /// Waits for the end and returns the exit code, or the signal's number less 1000.
+    func ended() async throws -> Int32 {
+        while isRunning { try await Task.sleep(for: .milliseconds(5)) }
+        let status = process.process.terminationStatus
+        return process.process.terminationReason == .exit ? status : status - 1000
+    }
+
+    /// The executable lies beside the test bundle.
+    private static func executable() throws -> URL {
+        let folders = [Bundle.main.executableURL, URL(fileURLWithPath: CommandLine.arguments[0])]
+            .compactMap { $0?.deletingLastPathComponent() }
+        for folder in folders {
+            let url = folder.appendingPathComponent("JobQueueTestWorker")
+            if FileManager.default.isExecutableFile(atPath: url.path) { return url }
+        }
+        throw TestSupportError("JobQueueTestWorker is not built")
+    }
+}
