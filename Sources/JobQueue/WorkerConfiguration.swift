@@ -5,7 +5,7 @@
 /// | slots | 50 | 1 to 10 000 |
 /// | batch | 500 | 1 to 5 000 |
 /// | linger | 2 ms | 0 to 100 ms |
-/// | pollInterval | 1 s | 10 ms to 60 s |
+/// | pollInterval | 1 s | 10 ms to 1 h |
 /// | leaseLifetime | 45 s | 1 s to 1 h |
 /// | shutdownGrace | 20 s | 0 to 1 h |
 /// | overdueGrace | 30 s | 0 to 1 h |
@@ -69,7 +69,7 @@ package struct WorkerConfiguration: Sendable {
         try JobField.checkRange(slots, 1...10_000, field: "slots")
         try JobField.checkRange(batch, 1...5000, field: "batch")
         try JobField.checkRange(linger, .zero ... .milliseconds(100), field: "linger")
-        try JobField.checkRange(pollInterval, .milliseconds(10)...(.seconds(60)), field: "pollInterval")
+        try JobField.checkRange(pollInterval, .milliseconds(10)...(.seconds(3600)), field: "pollInterval")
         try JobField.checkRange(leaseLifetime, .seconds(1)...(.seconds(3600)), field: "leaseLifetime")
         try JobField.checkRange(shutdownGrace, .zero...(.seconds(3600)), field: "shutdownGrace")
         try JobField.checkRange(overdueGrace, .zero...(.seconds(3600)), field: "overdueGrace")
