@@ -22,6 +22,7 @@ package indirect enum OutputValue: Sendable, Equatable {
     case object([String: OutputValue])
 
     package static func text(_ value: String?) -> OutputValue { value.map { .text($0) } ?? .null }
+    package static func integer(_ value: Int64?) -> OutputValue { value.map { .integer($0) } ?? .null }
     package static func integer(_ value: Int?) -> OutputValue { value.map { .integer(Int64($0)) } ?? .null }
     package static func date(_ value: Date?) -> OutputValue { value.map { .date($0) } ?? .null }
     package static func bool(_ value: Bool?) -> OutputValue { value.map { .bool($0) } ?? .null }

@@ -9,7 +9,9 @@ enum CommandList {
         MigrateCommand.self,
     ]
 
-    static let accounts: [any ParsableCommand.Type] = []
+    static let accounts: [any ParsableCommand.Type] = [
+        UserCommand.self
+    ]
 
     static let help: [any ParsableCommand.Type] = [
         CompletionCommand.self

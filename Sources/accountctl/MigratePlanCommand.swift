@@ -34,7 +34,9 @@ struct MigratePlanCommand: AccountctlCommand {
 
     /// Shows the plan, for `up --dry-run` as well.
     static func show(_ options: MigrationOptions, in context: CommandContext) async throws -> ExitStatus {
-        let (plan, locks, adoption) = try await context.withMigrations(options) { engine, connection in
+        let (plan, locks, adoption) = try await context.withMigrations(sessionSettings: options.sessionSettings) {
+            engine,
+            connection in
             let plan = try engine.plan(bundles: options.bundles(of: engine.set), on: connection)
             let pending = Set(plan.pending.map(\.number))
             let locks = Dictionary(

@@ -35,7 +35,7 @@ struct MigrateUpCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         if dryRun { return try await MigratePlanCommand.show(migration, in: context) }
         let options = migration
-        let report = try await context.withMigrations(options) { engine, connection in
+        let report = try await context.withMigrations(sessionSettings: options.sessionSettings) { engine, connection in
             try await engine.up(bundles: options.bundles(of: engine.set), on: connection)
         }
         if context.output.format == .table {

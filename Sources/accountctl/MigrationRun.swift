@@ -5,7 +5,7 @@ import Terminal
 extension CommandContext {
     /// Gives `body` a migration engine and a connection for it.
     func withMigrations<Result: Sendable>(
-        _ options: MigrationOptions = MigrationOptions(),
+        sessionSettings: [String: String] = [:],
         _ body: @Sendable (MigrationEngine, isolated Connection) async throws -> Result
     ) async throws -> Result {
         let settings = try settingsForDatabase()
@@ -14,7 +14,7 @@ extension CommandContext {
         // A migration may take long; the engine sets the server's own limits.
         configuration.statementDeadline = nil
         var engineOptions = MigrationEngine.Options()
-        engineOptions.sessionSettings = options.sessionSettings
+        engineOptions.sessionSettings = sessionSettings
         engineOptions.version = Version.number
         let logger = logger(settings)
         let messages = messages

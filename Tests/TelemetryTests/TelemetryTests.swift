@@ -1,1 +1,146 @@
-// Filled by its first commit.
+import CoreMetrics
+import Foundation
+import Logging
+import Synchronization
+import Telemetry
+import Testing
+
+@Suite("Log lines")
+struct LogLineTests {
+    private func logged(_ format: LineLogHandler.Format, _ body: (Logger) -> Void) -> String {
+        let lines = Lines()
+        let logger = Logger(label: "test") { label in
+            LineLogHandler(
+                label: label,
+                format: format,
+                level: .info,
+                now: { Date(timeIntervalSince1970: 1_795_216_504.12) },
+                write: { lines.add($0) }
+            )
+        }
+        body(logger)
+        return lines.text
+    }
+
+    @Test func json() {
+        let text = logged(.json) { logger in
+            logger.info("he said \"hi\"\n", metadata: ["job": "7", "level": "mine", "list": ["a", "b"]])
+            logger.debug("too low")
+        }
+        #expect(
+            text == #"{"time":"2026-11-20T23:15:04.120Z","level":"info","logger":"test","message":"he said \"hi\"\n","#
+                + #""job":"7","metadata.level":"mine","list":["a","b"]}"# + "\n"
+        )
+    }
+
+    @Test("Whoever writes a log line cannot begin a second one or move the terminal")
+    func hostile() {
+        let text = logged(.text) { $0.info("a\nb\u{1B}[2J", metadata: ["k": "x\ny"]) }
+        #expect(text == "23:15:04.120 info a\\u{a}b\\u{1b}[2J k=x\\u{a}y\n")
+    }
+
+    @Test("What names a person or a secret is masked, nested and at any level")
+    func masked() {
+        let text = logged(.json) { logger in
+            logger.error(
+                "x",
+                metadata: [
+                    "email": "anna@example.com", "user_id": "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f",
+                    "refresh_token": "r.1", "nested": ["phone": "49151123456", "list": ["ok"]],
+                    "custom": .attributed("somebody else", attributes: [Sensitivity.personal]),
+                ]
+            )
+        }
+        for secret in ["anna@example", "5b7f", "r.1", "151123", "body else"] { #expect(!text.contains(secret)) }
+        #expect(text.contains(#""list":["ok"]"#))
+        #expect(text.contains(#""email":"ann***""#))
+    }
+}
+
+@Suite("Metrics as Prometheus reads them")
+struct MetricsTests {
+    @Test func text() {
+        let registry = MetricsRegistry()
+        let counter = Counter(label: "jobs.done", dimensions: [("kind", "a\"b\\c\n")], factory: registry)
+        counter.increment(by: 2)
+        counter.increment()
+        Counter(label: "jobs.done", dimensions: [("kind", "z")], factory: registry).increment()
+        Gauge(label: "depth", factory: registry).record(2.5)
+        #expect(
+            registry.text() == """
+                # TYPE depth gauge
+                depth 2.5
+                # TYPE jobs_done counter
+                jobs_done{kind="a\\"b\\\\c\\n"} 3
+                jobs_done{kind="z"} 1
+
+                """
+        )
+    }
+
+    @Test("Buckets count everything up to their bound, in seconds")
+    func histogram() {
+        let registry = MetricsRegistry()
+        let timer = Timer(label: "run_seconds", factory: registry)
+        timer.recordNanoseconds(2_000_000)
+        timer.recordNanoseconds(40_000_000_000_000)
+        let lines = registry.text().split(separator: "\n")
+        #expect(lines.contains("run_seconds_bucket{le=\"0.001\"} 0"))
+        #expect(lines.contains("run_seconds_bucket{le=\"0.0025\"} 1"))
+        #expect(lines.contains("run_seconds_bucket{le=\"1800\"} 1"))
+        #expect(lines.contains("run_seconds_bucket{le=\"+Inf\"} 2"))
+        #expect(lines.contains("run_seconds_count 2"))
+        #expect(lines.contains("run_seconds_sum 40000.002"))
+    }
+
+    @Test("Labels that grow without end do not take the memory of the process")
+    func bounded() {
+        let registry = MetricsRegistry(maximumSeries: 3)
+        for index in 0..<10 {
+            Counter(label: "c", dimensions: [("i", "\(index)")], factory: registry).increment()
+        }
+        #expect(registry.text().contains("metrics_dropped_series_total 7"))
+    }
+
+    @Test func concurrently() async {
+        let registry = MetricsRegistry()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<1000 { Counter(label: "c", factory: registry).increment() }
+                }
+            }
+        }
+        #expect(registry.text().contains("c 4000\n"))
+    }
+}
+
+@Suite("Health")
+struct HealthTests {
+    @Test func parts() async {
+        let health = Health()
+        #expect(await health.report().isReady)
+        health.add("database") { .notReady("cannot be reached") }
+        health.add("worker") { .ready }
+        let report = await health.report()
+        #expect(!report.isReady)
+        #expect(report.json == #"{"ready":false,"parts":{"database":"cannot be reached","worker":"ready"}}"# + "\n")
+    }
+
+    @Test("Not ready from the moment it is told to stop")
+    func stopping() async {
+        let health = Health()
+        health.stop()
+        #expect(await !health.report().isReady)
+    }
+}
+
+private final class Lines: Sendable {
+    private let collected = Mutex("")
+
+    var text: String { collected.withLock { $0 } }
+
+    func add(_ line: String) {
+        collected.withLock { $0 += line }
+    }
+}

@@ -1,0 +1,144 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Everything that answers "what state is this account in, and why".
+package struct AccountReport: Sendable {
+    /// The row of `auth.users` and what hangs off it.
+    package struct Sign: Sendable {
+        package let email: String?
+        package let emailConfirmedAt: Date?
+        package let phone: String?
+        package let phoneConfirmedAt: Date?
+        package let createdAt: Date?
+        package let lastSignInAt: Date?
+        package let bannedUntil: Date?
+        package let deletedAt: Date?
+        package let isAnonymous: Bool
+        package let isSSO: Bool
+        package let sessions: Int
+        package let factors: Int
+    }
+
+    /// A way to sign in.
+    package struct Identity: Sendable {
+        package let provider: String
+        package let providerID: String
+        package let email: String?
+        /// What Apple's claim says of the address; nil where there is none.
+        package let isPrivateEmail: Bool?
+        package let createdAt: Date?
+        package let lastSignInAt: Date?
+    }
+
+    /// A credential held for revoking at Apple.
+    package struct Credential: Sendable {
+        package let clientID: String
+        package let obtainedAt: Date
+        package let checkedAt: Date?
+    }
+
+    /// Something that Apple or a device told.
+    package struct Event: Sendable {
+        package let kind: String
+        package let source: String
+        package let happenedAt: Date
+        package let outcome: String?
+    }
+
+    /// A deletion request of this account, open or ended.
+    package struct Deletion: Sendable {
+        package let request: UUID
+        package let state: String
+        package let origin: String
+        package let requestedAt: Date
+        package let runAfter: Date
+        package let legalDeadline: Date
+        package let finishedAt: Date?
+        package let receipt: Int64?
+    }
+
+    /// A job that works on this account's deletion.
+    package struct Job: Sendable {
+        package let id: Int64
+        package let kind: String
+        package let state: String
+        package let runAt: Date
+        package let attempt: Int
+    }
+
+    /// A legal hold that forbids erasing.
+    package struct Hold: Sendable {
+        package let id: Int64
+        package let reason: String
+        package let placedBy: String
+        package let placedAt: Date
+    }
+
+    /// A table of the app that refers to the account.
+    package struct Dependent: Sendable {
+        package let table: String
+        package let column: String
+        /// What deleting the account does to the rows: `cascade`, `set null`, `no action` and so on.
+        package let onDelete: String
+        /// nil where counting would read the whole table, for want of an index.
+        package let rows: Int?
+    }
+
+    /// Files below the account's folder in a bucket.
+    package struct Files: Sendable {
+        package let bucket: String
+        package let count: Int
+        package let bytes: Int64
+    }
+
+    /// Something an operator did.
+    package struct Operation: Sendable {
+        package let at: Date
+        package let who: String
+        package let action: String
+        package let reason: String?
+    }
+
+    package let id: UUID
+    package let standing: AccountStanding
+    package let sign: Sign
+    package let identities: [Identity]
+    package let credentials: [Credential]
+    package let events: [Event]
+    /// The row of `public.profiles` as JSON text, where there is one.
+    package let profile: [String: String?]?
+    package let files: [Files]
+    package let deletions: [Deletion]
+    package let jobs: [Job]
+    package let holds: [Hold]
+    package let dependents: [Dependent]
+    package let operations: [Operation]
+
+    /// Whether mail to this account goes through Apple's relay.
+    package var hasRelayAddress: Bool {
+        if let said = identities.first(where: { $0.provider == "apple" })?.isPrivateEmail { return said }
+        return sign.email?.hasSuffix("@privaterelay.appleid.com") == true
+    }
+
+    /// What somebody should look at, in sentences.
+    package var warnings: [String] {
+        var warnings: [String] = []
+        let usesApple = identities.contains { $0.provider == "apple" }
+        if usesApple, credentials.isEmpty {
+            warnings.append("Signs in with Apple, but no credential is held: erasing it cannot revoke at Apple.")
+        }
+        for dependent in dependents where ["no action", "restrict"].contains(dependent.onDelete) && dependent.rows != 0
+        {
+            warnings.append("Rows of \(dependent.table) (\(dependent.column)) forbid deleting the account.")
+        }
+        if !holds.isEmpty { warnings.append("A legal hold forbids erasing it.") }
+        if case .softDeleted = standing {
+            warnings.append("Soft-deleted by Supabase: the profile and the app's rows are still there.")
+        }
+        if identities.isEmpty, !sign.isAnonymous { warnings.append("It has no identity: nobody can sign in to it.") }
+        return warnings
+    }
+}

@@ -1,0 +1,77 @@
+import HTTPTypes
+import Hummingbird
+package import Logging
+import ServiceLifecycle
+package import Telemetry
+
+/// The listener for those who run the program: health, metrics, wake-up. Never reachable by the public.
+///
+/// | route | answers |
+/// | --- | --- |
+/// | GET /health/live | 200 as long as the process runs |
+/// | GET /health/ready | 200 or 503, with each part's state |
+/// | GET /metrics | Prometheus text |
+/// | POST /wake | 202; looks for work at once, for deployments that scale to zero |
+///
+/// As a service: graceful shutdown answers what is under way and closes; cancellation closes at once.
+package struct AdminListener: Service {
+    private let address: ListenerAddress
+    private let health: Health
+    private let metrics: @Sendable () -> String
+    private let wake: @Sendable () -> Void
+    private let started: @Sendable (Int) -> Void
+    private let logger: Logger
+
+    /// Makes a listener.
+    ///
+    /// - Parameters:
+    ///   - address: where to listen; port 0 takes a free one.
+    ///   - health: what is asked for health.
+    ///   - metrics: gives the text of the metrics.
+    ///   - wake: is called for each wake-up.
+    ///   - logger: where requests that fail are told.
+    ///   - started: is told the port once it listens.
+    package init(
+        address: ListenerAddress,
+        health: Health,
+        metrics: @escaping @Sendable () -> String,
+        wake: @escaping @Sendable () -> Void,
+        logger: Logger,
+        started: @escaping @Sendable (Int) -> Void = { _ in }
+    ) {
+        self.address = address
+        self.health = health
+        self.metrics = metrics
+        self.wake = wake
+        self.logger = logger
+        self.started = started
+    }
+
+    package func run() async throws {
+        let router = Router()
+        router.get("health/live") { _, _ in Self.response(.ok, "{\"live\":true}\n", .json) }
+        router.get("health/ready") { [health] _, _ in
+            let report = await health.report()
+            return Self.response(report.isReady ? .ok : .serviceUnavailable, report.json, .json)
+        }
+        router.get("metrics") { [metrics] _, _ in Self.response(.ok, metrics(), .metrics) }
+        router.post("wake") { [wake] _, _ in
+            wake()
+            return Self.response(.accepted, "{\"woken\":true}\n", .json)
+        }
+        try await HTTPListener(name: "admin", address: address, logger: logger, started: started).run(router)
+    }
+
+    private enum Form: String {
+        case json = "application/json"
+        case metrics = "text/plain; version=0.0.4; charset=utf-8"
+    }
+
+    private static func response(_ status: HTTPResponse.Status, _ text: String, _ form: Form) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: form.rawValue, .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+}

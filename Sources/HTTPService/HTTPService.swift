@@ -1,1 +1,0 @@
-// HTTPService: filled by its first commit.

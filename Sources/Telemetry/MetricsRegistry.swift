@@ -1,0 +1,107 @@
+package import CoreMetrics
+import Synchronization
+
+/// Keeps the process's metrics and writes them as Prometheus reads them.
+///
+/// Counters, gauges and histograms of a bounded number of series: a label that grows without end would take the memory of the process,
+/// so that beyond ``maximumSeries`` new series are counted in one of their own and dropped.
+package final class MetricsRegistry: MetricsFactory {
+    /// A metric's name with its labels.
+    struct Series: Hashable {
+        let name: String
+        let labels: [String: String]
+
+        init(_ label: String, _ dimensions: [(String, String)]) {
+            name = PrometheusText.name(label)
+            labels = Dictionary(dimensions.map { (PrometheusText.labelName($0.0), $0.1) }) { _, last in last }
+        }
+    }
+
+    private struct State {
+        var instruments: [Series: any Instrument] = [:]
+        var dropped: Int64 = 0
+    }
+
+    private let maximumSeries: Int
+    private let state = Mutex(State())
+
+    package init(maximumSeries: Int = 5000) {
+        self.maximumSeries = maximumSeries
+    }
+
+    /// All metrics in Prometheus's text format 0.0.4, in the order of their names.
+    package func text() -> String {
+        let (instruments, dropped) = state.withLock { ($0.instruments, $0.dropped) }
+        var text = PrometheusText()
+        for (name, group) in Dictionary(grouping: instruments, by: { $0.key.name }).sorted(by: { $0.key < $1.key }) {
+            let ordered = group.map { (labels: PrometheusText.labels($0.key.labels), instrument: $0.value) }
+                .sorted { $0.labels < $1.labels }
+            guard let first = ordered.first else { continue }
+            text.type(name, type(of: first.instrument).kind)
+            for entry in ordered { entry.instrument.write(name: name, labels: entry.labels, to: &text) }
+        }
+        if dropped > 0 {
+            text.type("metrics_dropped_series_total", "counter")
+            text.sample("metrics_dropped_series_total", "", Double(dropped))
+        }
+        return text.text
+    }
+
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        instrument(Series(label, dimensions)) { CounterInstrument() }
+    }
+
+    package func makeFloatingPointCounter(
+        label: String,
+        dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        instrument(Series(label, dimensions)) { CounterInstrument() }
+    }
+
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        instrument(Series(label, dimensions)) { GaugeInstrument() }
+    }
+
+    package func makeRecorder(
+        label: String,
+        dimensions: [(String, String)],
+        aggregate: Bool
+    ) -> any RecorderHandler {
+        aggregate
+            ? instrument(Series(label, dimensions)) { HistogramInstrument(bounds: HistogramInstrument.sizes) }
+            : instrument(Series(label, dimensions)) { GaugeInstrument() }
+    }
+
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        instrument(Series(label, dimensions)) { HistogramInstrument(bounds: HistogramInstrument.seconds) }
+    }
+
+    // Series outlive the handles that callers make and drop for each event.
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+    package func destroyMeter(_ handler: any MeterHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
+
+    private func instrument<Kind: Instrument>(_ series: Series, _ make: () -> Kind) -> Kind {
+        state.withLock { state in
+            if let known = state.instruments[series] {
+                // The same name with another type is a mistake of the caller, who gets one that nobody reads.
+                return known as? Kind ?? make()
+            }
+            let made = make()
+            if state.instruments.count < maximumSeries {
+                state.instruments[series] = made
+            } else {
+                state.dropped += 1
+            }
+            return made
+        }
+    }
+}
+
+/// One series that can write itself.
+protocol Instrument: AnyObject, Sendable {
+    static var kind: String { get }
+    func write(name: String, labels: String, to text: inout PrometheusText)
+}

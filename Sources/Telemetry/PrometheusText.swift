@@ -1,0 +1,56 @@
+/// Prometheus's text format, version 0.0.4.
+struct PrometheusText {
+    private(set) var text = ""
+
+    mutating func type(_ name: String, _ kind: String) {
+        text += "# TYPE \(name) \(kind)\n"
+    }
+
+    mutating func sample(_ name: String, _ labels: String, _ value: Double) {
+        text += name + (labels.isEmpty ? "" : "{\(labels)}") + " " + Self.number(value) + "\n"
+    }
+
+    /// Whole numbers without a point: `3`, not `3.0`.
+    static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
+        return Int64(exactly: value).map { String($0) } ?? String(value)
+    }
+
+    /// Labels in the order of their names, with their values quoted.
+    static func labels(_ labels: [String: String]) -> String {
+        labels.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escaped($0.value))\"" }.joined(separator: ",")
+    }
+
+    /// A metric's name with every other character as `_`.
+    static func name(_ label: String) -> String {
+        sanitised(label, allowsColon: true)
+    }
+
+    static func labelName(_ label: String) -> String {
+        sanitised(label, allowsColon: false)
+    }
+
+    private static func sanitised(_ label: String, allowsColon: Bool) -> String {
+        var name = ""
+        for scalar in label.unicodeScalars {
+            let isAllowed =
+                scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+                || scalar == "_" || (allowsColon && scalar == ":")
+            name.unicodeScalars.append(isAllowed ? scalar : "_")
+        }
+        if name.unicodeScalars.first.map({ $0.properties.numericType != nil }) ?? true { name = "_" + name }
+        return name
+    }
+
+    private static func escaped(_ value: String) -> String {
+        value.reduce(into: "") { result, character in
+            switch character {
+            case "\\": result += "\\\\"
+            case "\"": result += "\\\""
+            case "\n", "\r\n": result += "\\n"
+            default: result.append(character)
+            }
+        }
+    }
+}

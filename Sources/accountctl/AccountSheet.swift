@@ -1,0 +1,219 @@
+import AccountLifecycle
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An account as one screen.
+struct AccountSheet {
+    let report: AccountReport
+    let now: Date
+
+    var sheet: Sheet {
+        Sheet([
+            .init(.facts(head)),
+            .init("warnings", title: "Warnings", .notes(report.warnings, .caution)),
+            .init("auth", title: "Sign-in", .facts(auth)),
+            .init(
+                "identities",
+                title: "Identities",
+                .table(
+                    [
+                        TableColumn("Provider"), TableColumn("Id there"), TableColumn("E-mail"),
+                        TableColumn("Last sign-in"),
+                    ],
+                    rows: report.identities.map { identity in
+                        [
+                            .text(identity.provider), .personal(identity.providerID, .identifier),
+                            .personal(identity.email, .email), .date(identity.lastSignInAt),
+                        ]
+                    },
+                    names: ["provider", "provider_id", "email", "last_sign_in_at"],
+                    whenEmpty: "none"
+                )
+            ),
+            .init("apple", title: "Sign in with Apple", .facts(apple)),
+            .init(
+                "apple_events",
+                title: "Told by Apple or a device",
+                .table(
+                    [TableColumn("When"), TableColumn("What"), TableColumn("By"), TableColumn("Outcome")],
+                    rows: report.events.map {
+                        [.date($0.happenedAt), .text($0.kind), .text($0.source), .text($0.outcome)]
+                    },
+                    names: ["happened_at", "kind", "source", "outcome"]
+                )
+            ),
+            .init("profile", title: "Profile", .facts(profile)),
+            .init(
+                "files",
+                title: "Files in its folder",
+                .table(
+                    [
+                        TableColumn("Bucket"), TableColumn("Files", alignment: .right),
+                        TableColumn("Size", alignment: .right),
+                    ],
+                    rows: report.files.map { [.text($0.bucket), .integer($0.count), .bytes($0.bytes)] },
+                    names: ["bucket", "count", "bytes"]
+                )
+            ),
+            deletions, jobs, holds, tables, operations,
+        ])
+    }
+
+    private var head: [Sheet.Fact] {
+        var facts: [Sheet.Fact] = [
+            .init("id", "Account", .uuid(report.id)),
+            .init(
+                "state",
+                "State",
+                .text(report.standing.word),
+                report.standing == .active ? .good : .caution
+            ),
+        ]
+        switch report.standing {
+        case .active: break
+        case .banned(let until): facts.append(moment("banned_until", "Until", until))
+        case .softDeleted(let at): facts.append(moment("deleted_at", "Since", at))
+        case .deletion(let deletion):
+            facts.append(.init("request", "Deletion request", .uuid(deletion.request)))
+            facts.append(.init("step", "Step", .text(deletion.step)))
+            facts.append(moment("legal_deadline", "Legal deadline", deletion.legalDeadline))
+        }
+        return facts
+    }
+
+    private var auth: [Sheet.Fact] {
+        let sign = report.sign
+        return [
+            .init("email", "E-mail", .personal(sign.email, .email)),
+            moment("email_confirmed_at", "E-mail confirmed", sign.emailConfirmedAt),
+            .init("phone", "Phone", .personal(sign.phone, .phone)),
+            moment("phone_confirmed_at", "Phone confirmed", sign.phoneConfirmedAt),
+            moment("created_at", "Created", sign.createdAt),
+            moment("last_sign_in_at", "Last sign-in", sign.lastSignInAt),
+            moment("banned_until", "Banned until", sign.bannedUntil),
+            moment("deleted_at", "Soft-deleted", sign.deletedAt),
+            .init("is_anonymous", "Anonymous", .bool(sign.isAnonymous), shown: sign.isAnonymous ? "yes" : nil),
+            .init("is_sso", "Enterprise sign-in", .bool(sign.isSSO), shown: sign.isSSO ? "yes" : nil),
+            .init("sessions", "Sessions", .integer(sign.sessions)),
+            .init("factors", "Second factors", .integer(sign.factors)),
+        ]
+    }
+
+    private var apple: [Sheet.Fact] {
+        guard report.identities.contains(where: { $0.provider == "apple" }) || !report.credentials.isEmpty else {
+            return []
+        }
+        return [
+            .init("uses_relay", "Relay address", .bool(report.hasRelayAddress)),
+            .init("credential_held", "Credential held", .bool(!report.credentials.isEmpty)),
+            .init(
+                "client_ids",
+                "For",
+                report.credentials.isEmpty ? .null : .list(report.credentials.map { .text($0.clientID) })
+            ),
+            moment("checked_at", "Last check", report.credentials.compactMap(\.checkedAt).max()),
+        ]
+    }
+
+    private var profile: [Sheet.Fact] {
+        (report.profile ?? [:]).sorted { $0.key < $1.key }.map { key, value in
+            .init(key, key, key == "updated_at" ? .text(value) : .personal(value, .name))
+        }
+    }
+
+    private var deletions: Sheet.Section {
+        .init(
+            "deletions",
+            title: "Deletion requests",
+            .table(
+                [
+                    TableColumn("Request"), TableColumn("State"), TableColumn("By"), TableColumn("Requested"),
+                    TableColumn("Ended"),
+                ],
+                rows: report.deletions.map { deletion in
+                    [
+                        .uuid(deletion.request), .text(deletion.state), .text(deletion.origin),
+                        .date(deletion.requestedAt),
+                        .date(deletion.finishedAt),
+                    ]
+                },
+                names: ["request", "state", "origin", "requested_at", "finished_at"]
+            )
+        )
+    }
+
+    private var jobs: Sheet.Section {
+        .init(
+            "jobs",
+            title: "Open jobs",
+            .table(
+                [
+                    TableColumn("Job", alignment: .right), TableColumn("Kind"), TableColumn("State"),
+                    TableColumn("Runs"),
+                ],
+                rows: report.jobs.map { [.integer($0.id), .text($0.kind), .text($0.state), .date($0.runAt)] },
+                names: ["id", "kind", "state", "run_at"]
+            )
+        )
+    }
+
+    private var holds: Sheet.Section {
+        .init(
+            "holds",
+            title: "Legal holds",
+            .table(
+                [TableColumn("Since"), TableColumn("By"), TableColumn("Reason")],
+                rows: report.holds.map { [.date($0.placedAt), .text($0.placedBy), .text($0.reason)] },
+                names: ["placed_at", "placed_by", "reason"]
+            )
+        )
+    }
+
+    private var tables: Sheet.Section {
+        .init(
+            "app_tables",
+            title: "The app's tables",
+            .table(
+                [
+                    TableColumn("Table"), TableColumn("Column"), TableColumn("Rows", alignment: .right),
+                    TableColumn("When the account goes"),
+                ],
+                rows: report.dependents.map { dependent in
+                    [
+                        .text(dependent.table), .text(dependent.column),
+                        dependent.rows.map { .integer(Int64($0)) } ?? .text("not counted: no index"),
+                        .text(dependent.onDelete),
+                    ]
+                },
+                names: ["table", "column", "rows", "on_delete"]
+            )
+        )
+    }
+
+    private var operations: Sheet.Section {
+        .init(
+            "operations",
+            title: "What operators did",
+            .table(
+                [TableColumn("When"), TableColumn("Who"), TableColumn("What"), TableColumn("Why")],
+                rows: report.operations.map { [.date($0.at), .text($0.who), .text($0.action), .text($0.reason)] },
+                names: ["at", "who", "action", "reason"]
+            )
+        )
+    }
+
+    /// A time with how long ago it was, for people.
+    private func moment(_ name: String, _ label: String, _ date: Date?) -> Sheet.Fact {
+        Sheet.Fact(
+            name,
+            label,
+            .date(date),
+            shown: date.map { Wording.moment($0) + ", " + Wording.relative($0, to: now) }
+        )
+    }
+}

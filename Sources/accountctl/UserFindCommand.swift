@@ -1,0 +1,117 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Finds accounts.
+struct UserFindCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find",
+        abstract: "Find accounts by anything one was told.",
+        discussion: """
+            Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone number in any
+            spelling, an Apple sub or another provider's id, a username, a deletion request's id and a receipt's number. What can be
+            several things is looked up as all of them; the column MATCHED says which. Terms may also come on standard input,
+            one a line, with - for the term.
+
+            The state is active, banned, soft_deleted or deletion_ and the state of the request. An erased account is found by its
+            user id (with the setting keys.hash_file), its request's id or its receipt's number, never by e-mail.
+
+            EXIT CODES
+              0 found; 3 some term was not found, or is that of an erased account
+
+            EXAMPLES
+              accountctl user find anna@example.com
+              accountctl user find "+49 151 123456" --by phone
+              accountctl user find --prefix anna@
+              accountctl user find - --json id,state < ids.txt
+            """
+    )
+
+    /// An account, or what is known where there is none.
+    private struct Row {
+        let term: String
+        let match: AccountMatch?
+        let gone: ErasedAccount?
+
+        var state: String { match?.standing.word ?? (gone == nil ? "not_found" : "erased") }
+
+        var deletion: DeletionInBrief? {
+            if case .deletion(let deletion)? = match?.standing { deletion } else { nil }
+        }
+    }
+
+    private static let fields: [Field<Row>] = [
+        Field("id", "Id") { .uuid($0.match?.id) },
+        Field("email", "E-mail") { .personal($0.match?.email, .email) },
+        Field("state", "State", emphasis: { $0.state == "active" ? .none : .caution }) { .text($0.state) },
+        Field("matched", "Matched") { .list(($0.match?.matched ?? []).map { .text($0.rawValue) }) },
+        Field("providers", "Providers") { .list(($0.match?.providers ?? []).map { .text($0) }) },
+        Field("created_at", "Created") { .date($0.match?.createdAt) },
+        Field("last_sign_in_at", "Last sign-in") { .date($0.match?.lastSignInAt) },
+        Field("phone", nil) { .personal($0.match?.phone, .phone) },
+        Field("request", nil) { .uuid($0.deletion?.request ?? $0.gone?.request) },
+        Field("step", nil) { .text($0.deletion?.step) },
+        Field("legal_deadline", nil) { .date($0.deletion?.legalDeadline) },
+        Field("erased_at", nil) { .date($0.gone?.erasedAt) },
+        Field("receipt", nil) { $0.gone?.receipt.map { .integer($0) } ?? .null },
+        Field("term", nil) { .personal($0.term, .name) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input.", valueName: "term"))
+    var terms: [String]
+
+    @OptionGroup
+    var lookup: LookupOptions
+
+    @Flag(name: .long, help: "Compare the start of e-mail addresses and usernames.")
+    var prefix = false
+
+    @Flag(name: .long, help: "Compare any part of e-mail addresses and usernames; reads whole tables.")
+    var contains = false
+
+    @Option(name: .long, help: "The most accounts shown for a term.")
+    var limit = 50
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    mutating func validate() throws {
+        if prefix, contains { throw ValidationError("--prefix and --contains exclude each other") }
+        if terms.isEmpty { throw ValidationError("a term is needed") }
+        if !(1...1000).contains(limit) { throw ValidationError("--limit must be from 1 to 1000") }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let texts = terms.flatMap {
+            $0 == "-" ? StandardInput.text().split(whereSeparator: \.isNewline).map(String.init) : [$0]
+        }
+        let terms = try texts.map { try lookup.term($0) }
+        let comparison: AccountDirectory.Comparison = contains ? .contains : prefix ? .prefix : .exact
+        if contains {
+            context.messages.warning("--contains reads the whole table of users: expect seconds on a large one")
+        }
+        var directory = AccountDirectory(hashKey: try context.hashKey())
+        directory.limit = limit
+        let answers = try await context.withConnection { [directory] connection in
+            try terms.map { try directory.find($0, comparison, on: connection) }
+        }
+        var rows = try context.output.startList(Self.fields)
+        var isAnyMissing = false
+        for answer in answers {
+            for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match, gone: nil)) }
+            if answer.isCut { context.messages.warning("there are more than \(limit) accounts: raise --limit") }
+            guard answer.matches.isEmpty else { continue }
+            isAnyMissing = true
+            context.messages.note(answer.absence)
+            // People read the sentence; programs get a row for each term that leads nowhere.
+            if context.output.format.isForPrograms {
+                for gone in answer.erased { try rows.append(Row(term: answer.term.text, match: nil, gone: gone)) }
+            }
+        }
+        try rows.finish()
+        return isAnyMissing ? .notFound : .ok
+    }
+}

@@ -1,0 +1,98 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Sealing
+import Settings
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How a user is named on the command line.
+struct LookupOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "What the term is: \(LookupKind.allCases.map(\.rawValue).joined(separator: ", ")). Default: whatever it can be.",
+            valueName: "kind"
+        )
+    )
+    var by: LookupKind?
+
+    func term(_ text: String) throws -> LookupTerm {
+        guard let term = LookupTerm(text, as: by) else {
+            throw CommandError(
+                .usage,
+                by.map { "\"\(text)\" cannot be of the kind \($0.rawValue)" } ?? "\"\(text)\" is nothing to look for"
+            )
+        }
+        return term
+    }
+}
+
+extension LookupKind: ExpressibleByArgument {}
+
+extension CommandContext {
+    /// The key of keyed hashes, by which erased accounts and operations are found; nil with a warning where it cannot be read.
+    func hashKey() throws -> HashKey? {
+        let settings = Settings.check(try settingsInputs()).settings
+        guard let path = settings.keys.hashKeyFile else { return nil }
+        do {
+            guard let text = try SecretFile.read(path).text else {
+                throw CommandError(.usage, "\(path) is not UTF-8 text")
+            }
+            return try HashKey(fileText: text)
+        } catch {
+            messages.warning("the hash key cannot be read, so erased accounts are not found by their id: \(error)")
+            return nil
+        }
+    }
+
+    /// Finds the one account that a term names.
+    ///
+    /// - Throws: ``CommandError`` when there is none, when it was erased, or when there are several: a command never acts on the first of
+    ///   several.
+    func oneAccount(
+        _ term: LookupTerm,
+        in directory: AccountDirectory,
+        on connection: isolated Connection
+    ) throws -> AccountMatch {
+        let answer = try directory.find(term, on: connection)
+        guard let match = answer.matches.first else {
+            throw CommandError(
+                .notFound,
+                answer.absence,
+                hint: "Look for parts of it: accountctl user find --prefix TERM"
+            )
+        }
+        guard answer.matches.count == 1 else {
+            throw CommandError(
+                .usage,
+                "\"\(term.text)\" names \(answer.matches.count) accounts: "
+                    + answer.matches.map { $0.id.uuidString.lowercased() }.joined(separator: ", "),
+                hint: "Say which by its id, or what the term is with --by."
+            )
+        }
+        return match
+    }
+}
+
+extension LookupAnswer {
+    /// Why there is no account, in a sentence.
+    var absence: String {
+        if let gone = erased.first {
+            let receipt = gone.receipt.map { ", receipt \($0)" } ?? ""
+            return "this account was erased on \(Wording.moment(gone.erasedAt))\(receipt)"
+        }
+        if isErasureUnknown {
+            return "there is no account \"\(term.text)\"; whether it was erased cannot be told without keys.hash_file"
+        }
+        if term.userID == nil, term.receipt == nil {
+            return "there is no account \"\(term.text)\" (an erased one is found by its user id or receipt only)"
+        }
+        return "there is no account \"\(term.text)\", and none was erased"
+    }
+}

@@ -1,0 +1,55 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Shows one account.
+struct UserShowCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show the state of one account and the reasons for it.",
+        discussion: """
+            Takes any term that find takes; when it names several accounts they are listed and none is shown. Personal data is masked.
+
+            EXIT CODES
+              0 shown; 2 the term names several accounts; 3 there is no such account, or it was erased
+
+            EXAMPLES
+              accountctl user show anna@example.com
+              accountctl user show 001234.0123456789abcdef0123456789abcdef.0123 --json id,state,warnings
+            """
+    )
+
+    static let jsonFields = [
+        "id", "state", "auth", "identities", "apple", "apple_events", "profile", "files", "deletions", "jobs", "holds",
+        "app_tables", "operations", "warnings", "request", "step", "legal_deadline", "banned_until",
+    ]
+
+    @Argument(help: "A user id, e-mail address, phone number, Apple sub, username, request or receipt.")
+    var term: String
+
+    @OptionGroup
+    var lookup: LookupOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let term = try lookup.term(term)
+        let hashKey = try context.hashKey()
+        let directory = AccountDirectory(hashKey: hashKey)
+        let report = try await context.withConnection { connection in
+            let match = try context.oneAccount(term, in: directory, on: connection)
+            return try await AccountReport.read(match, hashKey: hashKey, on: connection)
+        }
+        guard let report else { throw CommandError(.notFound, "the account has just gone") }
+        try context.output.show(AccountSheet(report: report, now: Date()).sheet)
+        return .ok
+    }
+}

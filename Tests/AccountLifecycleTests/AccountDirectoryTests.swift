@@ -1,0 +1,181 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sealing
+import TestSupport
+import Testing
+
+@Suite("Accounts are found by anything one was told")
+struct AccountDirectoryTests {
+    private static let anna = UUID(uuidString: "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f") ?? UUID()
+    private static let sub = "001234.0123456789abcdef0123456789abcdef.0123"
+
+    private static let people = """
+        insert into auth.users (instance_id, id, aud, role, email, phone, created_at, is_sso_user, deleted_at, banned_until)
+        values
+            ('00000000-0000-0000-0000-000000000000', '8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f', 'authenticated', 'authenticated',
+             'anna@example.com', '491511234567', now(), false, null, null),
+            ('00000000-0000-0000-0000-000000000000', '00000000-0000-4000-8000-000000000002', 'authenticated', 'authenticated',
+             'joanna@example.com', null, now(), false, null, now() + interval '1 day'),
+            ('00000000-0000-0000-0000-000000000000', '00000000-0000-4000-8000-000000000003', 'authenticated', 'authenticated',
+             'Mixed@Example.com', null, now(), false, now(), null),
+            ('00000000-0000-0000-0000-000000000000', '00000000-0000-4000-8000-000000000004', 'authenticated', 'authenticated',
+             'anna@example.com', null, now(), true, null, null);
+        insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+        values
+            ('\(sub)', '8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f',
+             '{"email": "abc123@privaterelay.appleid.com", "custom_claims": {"is_private_email": true}}', 'apple', now()),
+            ('g-1', '00000000-0000-4000-8000-000000000002', '{"email": "joanna@example.com"}', 'google', now());
+        """
+
+    private func find(
+        _ text: String,
+        _ comparison: AccountDirectory.Comparison = .exact,
+        by kind: LookupKind? = nil,
+        in database: TestDatabase,
+        hashKey: HashKey? = nil
+    ) async throws -> LookupAnswer {
+        let term = try #require(LookupTerm(text, as: kind))
+        let directory = AccountDirectory(hashKey: hashKey)
+        return try await database.withConnection { connection in
+            try directory.find(term, comparison, on: connection)
+        }
+    }
+
+    @Test("By every kind, exactly, with nobody whose address is only longer")
+    func exact() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql("update public.profiles set username = 'anna_k' where id = '\(Self.anna)'")
+            let terms: [(String, LookupKind)] = [
+                (Self.anna.uuidString, .userID), ("+49 151 1234567", .phone), (Self.sub, .appleSub),
+                ("anna_k", .username), ("ABC123@privaterelay.appleid.com", .email),
+            ]
+            for (text, kind) in terms {
+                let answer = try await find(text, in: database)
+                #expect(answer.matches.map(\.id) == [Self.anna], "\(text)")
+                #expect(answer.matches.first?.matched == [kind], "\(text)")
+            }
+            // An enterprise account may have the same address: both are told.
+            #expect(try await find("ANNA@example.com", in: database).matches.count == 2)
+            #expect(try await find("mixed@example.com", in: database).matches.count == 1)
+            #expect(try await find("g-1", in: database).matches.first?.matched == [.providerID])
+            #expect(try await find("nobody@example.com", in: database).matches.isEmpty)
+        }
+    }
+
+    @Test("By the start and by a part, with what like would take for a wildcard taken at its word")
+    func parts() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql("update public.profiles set username = 'anna%k' where id = '\(Self.anna)'")
+            #expect(try await find("joan", .prefix, in: database).matches.map(\.email) == ["joanna@example.com"])
+            #expect(try await find("anna%", .prefix, in: database).matches.map(\.id) == [Self.anna])
+            #expect(try await find("NNA@EX", .contains, in: database).matches.count == 3)
+            #expect(try await find("_nna", .contains, in: database).matches.isEmpty)
+        }
+    }
+
+    @Test("The states are told apart")
+    func standings() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            func word(_ id: String) async throws -> String? {
+                try await find(id, in: database).matches.first?.standing.word
+            }
+            #expect(try await word(Self.anna.uuidString) == "active")
+            #expect(try await word("00000000-0000-4000-8000-000000000002") == "banned")
+            #expect(try await word("00000000-0000-4000-8000-000000000003") == "soft_deleted")
+            try await database.psql(
+                """
+                insert into accountctl.deletion_requests (id, user_id, origin, state, run_after, legal_deadline)
+                values ('00000000-0000-4000-8000-00000000000a', '\(Self.anna)', 'app', 'grace', now(), now() + interval '1 month')
+                """
+            )
+            #expect(try await word(Self.anna.uuidString) == "deletion_grace")
+            let byRequest = try await find("00000000-0000-4000-8000-00000000000a", in: database)
+            #expect(byRequest.matches.map(\.id) == [Self.anna])
+            #expect(byRequest.matches.first?.matched == [.request])
+        }
+    }
+
+    @Test(
+        "An erased account is found by its id, its request and its receipt, and is not the same as one that never was"
+    )
+    func erased() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let key = HashKey(SealingKey.random(id: try #require(KeyID("h1"))))
+            let hash = key.hash(Self.anna.uuidString.lowercased(), purpose: "account")
+            try await database.withConnection(asAdministrator: true) { connection in
+                try connection.execute(
+                    """
+                    insert into accountctl.deletion_requests
+                        (id, subject_hash, subject_key_id, origin, state, run_after, legal_deadline, locked_out_at, finished_at)
+                    values ('00000000-0000-4000-8000-00000000000a', \(hash), 'h1', 'app', 'verified', now(),
+                            now() + interval '1 month', now(), now())
+                    """
+                )
+                try connection.execute(
+                    """
+                    insert into accountctl.deletion_receipts (request_id, subject_hash, subject_key_id, document, seal)
+                    values ('00000000-0000-4000-8000-00000000000a', \(hash), 'h1', '{}', '\\x00')
+                    """
+                )
+            }
+            for text in [Self.anna.uuidString, "00000000-0000-4000-8000-00000000000a", "#1"] {
+                let answer = try await find(text, in: database, hashKey: key)
+                #expect(answer.matches.isEmpty)
+                #expect(answer.erased.map(\.receipt) == [1], "\(text)")
+            }
+            let without = try await find(Self.anna.uuidString, in: database)
+            #expect(without.isErasureUnknown)
+            let never = try await find(UUID().uuidString, in: database, hashKey: key)
+            #expect(never.erased.isEmpty && !never.isErasureUnknown)
+        }
+    }
+
+    @Test("Without our schema and without profiles people are found all the same")
+    func platformOnly() async throws {
+        try await TestDatabase.with(.platform) { database in
+            try await database.psql(Self.people)
+            #expect(try await find(Self.sub, in: database).matches.map(\.id) == [Self.anna])
+            #expect(try await find("anna", in: database).matches.isEmpty)
+            let match = try #require(try await find(Self.sub, in: database).matches.first)
+            let report = try await database.withConnection { connection in
+                try await AccountReport.read(match, hashKey: nil, on: connection)
+            }
+            #expect(report?.hasRelayAddress == true)
+            #expect(report?.profile == nil)
+        }
+    }
+
+    @Test("The report tells what stands in the way of deleting")
+    func report() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                """
+                create table public.posts (id int, author uuid references auth.users);
+                insert into public.posts values (1, '\(Self.anna)'), (2, '\(Self.anna)');
+                insert into storage.objects (bucket_id, name, metadata)
+                values ('avatars', upper('\(Self.anna)') || '/a.png', '{"size": 2048}');
+                insert into accountctl.holds (user_id, reason, placed_by) values ('\(Self.anna)', 'case 7', 'legal');
+                """
+            )
+            let match = try #require(try await find(Self.sub, in: database).matches.first)
+            let report = try #require(
+                try await database.withConnection { connection in
+                    try await AccountReport.read(match, hashKey: nil, on: connection)
+                }
+            )
+            let posts = try #require(report.dependents.first { $0.table == "public.posts" })
+            #expect(posts.rows == 2)
+            #expect(posts.onDelete == "no action")
+            #expect(report.files.map(\.count) == [1])
+            #expect(report.files.first?.bytes == 2048)
+            #expect(report.holds.map(\.reason) == ["case 7"])
+            #expect(report.warnings.contains { $0.contains("public.posts") })
+            #expect(report.warnings.contains { $0.contains("no credential is held") })
+        }
+    }
+}
