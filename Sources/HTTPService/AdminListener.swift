@@ -4,7 +4,9 @@ package import Logging
 import ServiceLifecycle
 package import Telemetry
 
-/// The listener for those who run the program: health, metrics, wake-up. Never reachable by the public.
+/// The listener for those who run the program: health, metrics, wake-up.
+///
+/// Keep it from the public.
 ///
 /// | route | answers |
 /// | --- | --- |

@@ -240,7 +240,9 @@ extension AccountReport {
         .map { Hold(id: $0.0, reason: $0.1, placedBy: $0.2, placedAt: $0.3) }
     }
 
-    /// Tables of the app that refer to the account directly. Counted where an index leads to the rows or the table is small.
+    /// Tables of the app that refer to the account directly.
+    ///
+    /// Rows are counted where an index leads to them or the table is small.
     private static func dependents(_ id: UUID, on connection: isolated Connection) throws -> [Dependent] {
         let keys = try connection.query(
             """

@@ -21,12 +21,11 @@ package struct LookupTerm: Sendable, Hashable {
     package let username: String?
     package let receipt: Int64?
 
-    /// Recognises a term.
+    /// Recognises a term; nil when it is empty or cannot be of that kind.
     ///
     /// - Parameters:
     ///   - text: what was typed.
     ///   - kind: what it is, when somebody said so; nil for all that it may be.
-    /// - Returns: nil when it is empty or cannot be of that kind.
     package init?(_ text: String, as kind: LookupKind? = nil) {
         let trimmed = Self.trimmed(text)
         guard !trimmed.isEmpty, !trimmed.unicodeScalars.contains("\u{0}") else { return nil }
