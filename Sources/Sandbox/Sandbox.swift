@@ -151,6 +151,7 @@ package final class Sandbox: Sendable {
                 control: ControlEndpoints(
                     apple: apple,
                     keys: keys,
+                    files: files,
                     notifications: notifications,
                     faults: faults,
                     journal: journal,

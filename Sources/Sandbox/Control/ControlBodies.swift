@@ -130,3 +130,8 @@ struct AccessTokenBody: Decodable {
         case lifetimeSeconds = "lifetime_seconds"
     }
 }
+
+/// `POST /control/storage/files`.
+struct FilesBody: Decodable {
+    let broken: Bool
+}

@@ -8,6 +8,7 @@
 struct ControlEndpoints: Sendable {
     let apple: AppleSandbox
     let keys: StorageKeys
+    let files: FileStore?
     let notifications: NotificationSender
     let faults: Faults
     let journal: RequestJournal
@@ -39,6 +40,9 @@ struct ControlEndpoints: Sendable {
                         "publishable": keys.publishableKey,
                     ]
                 )
+            case ("POST", "storage", "files"):
+                files?.setBroken(try decode(FilesBody.self, request).broken)
+                return Reply(status: files == nil ? 404 : 204)
             case ("POST", "storage", "access-tokens"):
                 let body = try decode(AccessTokenBody.self, request)
                 let token = try keys.accessToken(

@@ -93,6 +93,29 @@ struct DemoDatabase: Sendable {
         }
     }
 
+    /// The signed-in user names a file as their avatar, which nothing checks.
+    func setAvatar(_ key: String, of user: UUID) async throws {
+        try await asSignedIn(user) { connection in
+            try connection.execute("update public.profiles set avatar_url = \(key) where id = \(user)")
+        }
+    }
+
+    /// The key of a file that belongs to none of the given users.
+    func avatarKey(ofOtherThan users: [UUID]) async throws -> String? {
+        try await pool.withConnection { connection in
+            try connection.first(
+                """
+                select objects.name
+                from storage.objects
+                where objects.owner_id <> all (\(users)::uuid[]::text[])
+                order by objects.name
+                limit 1
+                """,
+                as: String.self
+            )
+        }
+    }
+
     func submitCode(_ code: String, clientID: String, of user: UUID) async throws {
         try await asSignedIn(user) { connection in
             _ = try connection.one(

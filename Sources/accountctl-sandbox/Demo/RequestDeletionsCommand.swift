@@ -8,7 +8,8 @@ struct RequestDeletionsCommand: AsyncParsableCommand {
         abstract: "Request deletions as the signed-in users, through the function the app calls.",
         discussion: """
             Two accounts of every five ask, oldest first. Of those with Apple whose code was never submitted every second \
-            one brings a fresh code. The last one asks and then cancels.
+            one brings a fresh code. One has a profile that names somebody else's file, and the last one asks \
+            and then cancels.
             """
     )
 
@@ -29,6 +30,10 @@ struct RequestDeletionsCommand: AsyncParsableCommand {
             }
             let withoutCode = asking.filter { $0.sub != nil && !$0.hasCode }.enumerated()
             let bringers = Set(withoutCode.filter { $0.offset.isMultiple(of: 2) }.map(\.element.id))
+            // Somebody hostile: their profile names a file that belongs to somebody else, who stays.
+            if let hostile = asking.first, let key = try await database.avatarKey(ofOtherThan: asking.map(\.id)) {
+                try await database.setAvatar(key, of: hostile.id)
+            }
             try await DemoOptions.forEach(Array(asking)) { account in
                 var code: String?
                 if bringers.contains(account.id), let sub = account.sub {
