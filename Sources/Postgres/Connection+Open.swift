@@ -100,10 +100,7 @@ extension Connection {
     /// Whether the connection would go to another machine without insisting on TLS.
     private func raiseTLS(_ handle: ConnectionHandle) -> Bool {
         if configuration.allowsPlaintext { return false }
-        let parameters = handle.parametersInForce()
-        guard ["allow", "prefer"].contains(parameters["sslmode"] ?? "prefer") else { return false }
-        let addresses = parameters["hostaddr"] ?? parameters["host"] ?? ""
-        return !addresses.split(separator: ",").allSatisfy { HostName.isLocal(String($0)) }
+        return TLSRule.allowsPlaintextToOthers(handle.parametersInForce())
     }
 
     private func waitUntilConnected(_ handle: ConnectionHandle, _ deadline: ContinuousClock.Instant) throws {

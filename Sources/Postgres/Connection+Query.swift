@@ -53,6 +53,46 @@ extension Connection {
         return try row.read(result, at: 0)
     }
 
+    /// Runs a statement of one column and gives all its rows.
+    ///
+    /// As ``query(_:as:deadline:)`` of several; a function of its own since 6.3 does not see that a tuple of one may leave an actor.
+    package func query<Column: PostgresDecodable>(
+        _ statement: Statement,
+        as type: Column.Type,
+        deadline: Duration? = nil
+    ) throws -> [Column] {
+        let row = RowReader<Column>(statement: statement)
+        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        try row.checkColumns(of: result)
+        return try (0..<result.rowCount).map { try row.read(result, at: $0) }
+    }
+
+    /// Runs a statement of one column that returns at most one row.
+    package func first<Column: PostgresDecodable>(
+        _ statement: Statement,
+        as type: Column.Type,
+        deadline: Duration? = nil
+    ) throws -> Column? {
+        let row = RowReader<Column>(statement: statement)
+        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        try row.checkColumns(of: result)
+        guard result.rowCount <= 1 else { throw row.unexpected(result.rowCount, "at most one row") }
+        return result.rowCount == 0 ? nil : try row.read(result, at: 0)
+    }
+
+    /// Runs a statement of one column that returns exactly one row.
+    package func one<Column: PostgresDecodable>(
+        _ statement: Statement,
+        as type: Column.Type,
+        deadline: Duration? = nil
+    ) throws -> Column {
+        let row = RowReader<Column>(statement: statement)
+        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        try row.checkColumns(of: result)
+        guard result.rowCount == 1 else { throw row.unexpected(result.rowCount, "exactly one row") }
+        return try row.read(result, at: 0)
+    }
+
     /// Runs a statement for its effect.
     ///
     /// - Returns: The rows affected, or returned.

@@ -14,6 +14,7 @@ extension Connection {
     ///   knows whether it happened: look at the data, never just repeat. An error that the server reports at COMMIT, such as a
     ///   deferred constraint's, is an ordinary one. `transactionRolledBack` when a statement had failed and `body` returned all
     ///   the same; `transactionState` inside another transaction (use ``savepoint(_:)``).
+    @discardableResult
     package func transaction<Result>(
         isolation level: IsolationLevel? = nil,
         readOnly: Bool = false,
@@ -45,6 +46,7 @@ extension Connection {
     /// Runs a body whose failure undoes what it did and leaves the transaction around it usable.
     ///
     /// - Throws: What `body` throws; `transactionState` outside a transaction.
+    @discardableResult
     package func savepoint<Result>(_ body: (isolated Connection) async throws -> Result) async throws -> Result {
         guard isInTransaction else {
             throw PostgresError(.transactionState, reason: "a savepoint needs a transaction around it")

@@ -56,6 +56,7 @@ package actor Connection {
     /// Opens a connection for the duration of a closure, outside any pool.
     ///
     /// - Throws: What `body` throws; ``PostgresError`` `connectionFailed`, `configuration` or `tlsRequired` when there is none.
+    @discardableResult
     package static func with<Result: Sendable>(
         _ configuration: ConnectionConfiguration,
         logger: Logger,

@@ -51,6 +51,7 @@ package final class Pool: Sendable {
     }
 
     /// Gives `body` a pool and closes it afterwards.
+    @discardableResult
     package static func withPool<Result: Sendable>(
         _ configuration: PoolConfiguration,
         logger: Logger,
@@ -73,6 +74,7 @@ package final class Pool: Sendable {
     ///
     /// - Throws: What `body` throws; ``PostgresError`` `poolExhausted` when no connection came free in time, what the last attempt
     ///   to make one told when there is no server, `poolClosed`; `CancellationError`.
+    @discardableResult
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
@@ -90,6 +92,7 @@ package final class Pool: Sendable {
     /// Leases a connection and runs a closure in a transaction on it.
     ///
     /// - Throws: As ``withConnection(_:)`` and ``Connection/transaction(isolation:readOnly:_:)``.
+    @discardableResult
     package func withTransaction<Result: Sendable>(
         isolation: IsolationLevel? = nil,
         readOnly: Bool = false,
@@ -120,6 +123,7 @@ package final class Pool: Sendable {
             switch try await grant(request, again: !isFirst, until: deadline) {
             case .closed: throw PostgresError(.poolClosed, connectionUsable: false)
             case nil:
+                try Task.checkCancellation()
                 throw lastFailure
                     ?? PostgresError(
                         .poolExhausted,

@@ -6,9 +6,10 @@ extension TestDatabase {
     package var configuration: ConnectionConfiguration { ConnectionConfiguration(conninfo: conninfo) }
 
     /// Gives `body` a pool of connections to this database, as the limited role.
+    @discardableResult
     package func withPool<Result: Sendable>(
         maximumConnections: Int = 3,
-        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        logger: Logger = .silent,
         _ body: @Sendable (Pool) async throws -> Result
     ) async throws -> Result {
         var configuration = PoolConfiguration(connection: configuration)
@@ -17,9 +18,10 @@ extension TestDatabase {
     }
 
     /// Gives `body` one connection to this database, as the limited role or as the superuser.
+    @discardableResult
     package func withConnection<Result: Sendable>(
         asAdministrator: Bool = false,
-        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        logger: Logger = .silent,
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
         let configuration = ConnectionConfiguration(conninfo: asAdministrator ? adminConninfo : conninfo)
@@ -28,6 +30,24 @@ extension TestDatabase {
 }
 
 extension TestDatabase {
+    /// Connection keywords that lead through a proxy or another port of 127.0.0.1.
+    package func conninfo(port: Int) -> String {
+        "host=127.0.0.1 port=\(port) user=postgres dbname=\(name)"
+    }
+
+    /// Gives `body` a connection that leads through a proxy.
+    @discardableResult
+    package func withConnection<Result: Sendable>(
+        through proxy: TCPProxy,
+        cancelGrace: Duration = .seconds(5),
+        _ body: @Sendable (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        var configuration = ConnectionConfiguration(conninfo: conninfo(port: proxy.port))
+        configuration.cancelGrace = cancelGrace
+        let logger = Logger.silent
+        return try await Connection.with(configuration, logger: logger, body)
+    }
+
     /// Waits until a statement whose text contains `part` is running, told by a connection of its own.
     package func waitUntilRunning(_ part: String) async throws {
         try await withConnection(asAdministrator: true) { connection in
@@ -35,7 +55,7 @@ extension TestDatabase {
                 """
                 select count(*)
                 from pg_stat_activity
-                where state = 'active' and query like \("%" + part + "%") and pid <> pg_backend_pid()
+                where datname = current_database() and state = 'active' and query like \("%" + part + "%") and pid <> pg_backend_pid()
                 """,
                 as: Int.self
             ) == 0 {

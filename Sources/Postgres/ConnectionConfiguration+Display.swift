@@ -1,0 +1,19 @@
+import LibPQ
+
+extension ConnectionConfiguration: CustomStringConvertible {
+    /// The connection string's keywords and values for people, every password left out.
+    ///
+    /// What the environment, the service file and the password file add is not in it.
+    package var description: String {
+        guard let conninfo, !conninfo.isEmpty else { return "(PG* variables)" }
+        guard Conninfo.isConnectionString(conninfo) else { return "dbname=\(Self.quoted(conninfo))" }
+        guard let parsed = try? Conninfo(conninfo) else { return "(malformed connection string)" }
+        return parsed.parameters.map { "\($0.keyword)=\(Self.quoted($0.value))" }.joined(separator: " ")
+    }
+
+    private static func quoted(_ value: String) -> String {
+        guard value.isEmpty || value.contains(where: { " '\\\n\t".contains($0) }) else { return value }
+        let escaped = value.reduce(into: "") { $0 += $1 == "'" || $1 == "\\" ? "\\\($1)" : String($1) }
+        return "'\(escaped)'"
+    }
+}

@@ -1,0 +1,121 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct CancellationTests {
+    /// A cancel request that is still on its way when the next statement begins kills an innocent one.
+    ///
+    /// The moment of each cancel is spread over the life of its statement, and the next statement follows at once.
+    @Test func aLateCancelNeverHitsTheNextStatement() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 1) { pool in
+                var cancelled = 0
+                for race in 0..<500 {
+                    let task = Task {
+                        try await pool.withConnection { try $0.execute("select pg_sleep(0.001)") }
+                    }
+                    let delay = Duration.microseconds(race * 37 % 1600)
+                    let until = ContinuousClock.now.advanced(by: delay)
+                    while ContinuousClock.now < until { await Task.yield() }
+                    task.cancel()
+                    do {
+                        _ = try await task.value
+                    } catch is CancellationError {
+                        cancelled += 1
+                    }
+                    let innocent = try await pool.withConnection { connection in
+                        try connection.one("select \(race) from pg_sleep(0.0005)", as: Int.self)
+                    }
+                    #expect(innocent == race)
+                }
+                // The races were real: some were lost and some won.
+                #expect(cancelled > 0)
+            }
+        }
+    }
+
+    /// Such a task has no handler that wakes the connection's thread.
+    @Test func aTaskCancelledWhileItsLeaseGoesOnIsNoticed() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let task = Task.detached { try await connection.execute("select pg_sleep(60)") }
+                let canceller = Task.detached {
+                    try await database.waitUntilRunning("pg_sleep")
+                    task.cancel()
+                }
+                await #expect(throws: CancellationError.self) { try await task.value }
+                try await canceller.value
+                let value = try connection.one("select 1", as: Int.self)
+                #expect(value == 1)
+            }
+        }
+    }
+
+    @Test func twoChildTasksShareALease() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool { pool in
+                let sum = try await pool.withConnection { connection in
+                    try await withThrowingTaskGroup(of: Int.self) { group in
+                        for child in 1...2 {
+                            group.addTask {
+                                var sum = 0
+                                for number in 1...50 {
+                                    sum += try await connection.one("select \(child) * \(number)", as: Int.self)
+                                    await Task.yield()
+                                }
+                                return sum
+                            }
+                        }
+                        var sum = 0
+                        for try await part in group { sum += part }
+                        return sum
+                    }
+                }
+                #expect(sum == 3 * 1275)
+            }
+        }
+    }
+
+    @Test func theServersOwnLimitIsADeadlineToo() async throws {
+        try await TestDatabase.with(.empty) { database in
+            var configuration = database.configuration
+            configuration.statementDeadline = .milliseconds(400)
+            try await Connection.with(configuration, logger: .silent) { connection in
+                let setting = try connection.one("show statement_timeout", as: String.self)
+                #expect(setting == "380ms")
+                let slow = try #require(throws: PostgresError.self) { try connection.execute("select pg_sleep(60)") }
+                #expect(slow.code == .deadlineExceeded && slow.connectionUsable)
+                // A longer deadline of a call reaches the server.
+                let raised = try connection.one("show statement_timeout", as: String.self, deadline: .seconds(100))
+                #expect(raised == "95s")
+            }
+        }
+    }
+
+    @Test func aServerThatDoesNotAnswerIsAbandonedAfterTheGrace() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let started = ContinuousClock.now
+                let error = try await PostgresError.expected {
+                    try await database.withConnection(through: proxy, cancelGrace: .milliseconds(300)) { connection in
+                        proxy.behaviour = .blackHole
+                        try connection.execute("select 1", deadline: .milliseconds(200))
+                    }
+                }
+                #expect(error.code == .abandoned && !error.connectionUsable && !error.outcomeKnown)
+                #expect(started.duration(to: .now) < .seconds(10))
+            }
+        }
+    }
+
+    @Test func connectingToADeafServerEndsAtItsDeadline() async throws {
+        try await DeafServer.with { port in
+            var configuration = ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(port) user=nobody dbname=none")
+            configuration.connectTimeout = .milliseconds(200)
+            let error = try await PostgresError.expected {
+                try await Connection.with(configuration, logger: .silent) { _ in }
+            }
+            #expect(error.code == .connectionFailed && error.isTransient)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite struct ConnectionConfigurationTests {
+    @Test(arguments: [
+        ("postgres://anna:secret@db.example.com/app", "user=anna dbname=app host=db.example.com"),
+        ("host=db password='s e c r e t' dbname='my app'", "dbname='my app' host=db"),
+        ("host=db sslkey=k sslpassword=secret", "host=db sslkey=k"), ("app", "dbname=app"),
+        ("=secret", "(malformed connection string)"),
+    ])
+    func showsNoPassword(conninfo: String, shown: String) {
+        let words = Set(ConnectionConfiguration(conninfo: conninfo).description.split(separator: " "))
+        #expect(words == Set(shown.split(separator: " ")))
+    }
+
+    @Test(arguments: [
+        ([:], false), (["host": "/run/postgresql"], false), (["host": "localhost"], false),
+        (["host": "127.0.0.1"], false),
+        (["host": "db.example.com"], true), (["host": "127.example.com"], true), (["host": "10.0.0.1"], true),
+        (["host": "localhost,db.example.com"], true), (["host": "db", "sslmode": "prefer"], true),
+        (["host": "db", "sslmode": "require"], false), (["host": "db", "sslmode": "verify-full"], false),
+        (["host": "db", "sslmode": "disable"], false), (["host": "localhost", "hostaddr": "10.0.0.1"], true),
+        (["host": "db.example.com", "hostaddr": "127.0.0.1"], false),
+    ])
+    func otherMachinesNeedTLS(parameters: [String: String], missing: Bool) {
+        #expect(TLSRule.allowsPlaintextToOthers(parameters) == missing)
+    }
+
+    @Test func aMalformedStringIsAnErrorThatQuotesNothing() async throws {
+        let error = try await PostgresError.expected {
+            try await Connection.with(ConnectionConfiguration(conninfo: "host=db passwort=secret"), logger: .silent) {
+                _ in
+            }
+        }
+        #expect(error.code == .configuration)
+        #expect(!error.description.contains("secret"))
+        #expect(error.debugDescription.contains("passwort"))
+    }
+}

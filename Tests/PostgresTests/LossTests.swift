@@ -1,0 +1,125 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct LossTests {
+    private func terminate(_ pid: Int32, _ database: TestDatabase) async throws {
+        try await database.psql("select pg_terminate_backend(\(pid))")
+    }
+
+    @Test func anIdleConnectionNoticesItsEnd() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                try await terminate(connection.backendPID, database)
+                // Without a statement: the thread watches the socket while it has nothing to do.
+                while connection.isUsable { try await Task.sleep(for: .milliseconds(1)) }
+                let error = try #require(throws: PostgresError.self) { try connection.execute("select 1") }
+                #expect(error.code == .connectionLost && error.isTransient)
+            }
+        }
+    }
+
+    @Test func aPoolReplacesWhatItLost() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 1) { pool in
+                let first = try await pool.withConnection { $0.backendPID }
+                try await terminate(first, database)
+                let second = try await pool.withConnection { connection in
+                    try connection.one("select pg_backend_pid()", as: Int.self)
+                }
+                #expect(second != Int(first))
+            }
+        }
+    }
+
+    @Test func aStatementThatLosesItsServerSaysSo() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let task = Task {
+                try await database.withConnection { try $0.execute("select pg_sleep(60)") }
+            }
+            try await database.waitUntilRunning("pg_sleep")
+            try await database.psql(
+                """
+                select pg_terminate_backend(pid)
+                from pg_stat_activity
+                where datname = current_database() and pid <> pg_backend_pid() and query like '%pg_sleep%'
+                """
+            )
+            let error = try await PostgresError.expected { try await task.value }
+            #expect(error.code == .connectionLost && error.sqlState == .adminShutdown && !error.outcomeKnown)
+        }
+    }
+
+    @Test(arguments: [TCPProxy.Behaviour.cut, .halfClose])
+    func aCutConnectionIsNoticed(behaviour: TCPProxy.Behaviour) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                try await database.withConnection(through: proxy) { connection in
+                    proxy.behaviour = behaviour
+                    while connection.isUsable { try await Task.sleep(for: .milliseconds(1)) }
+                }
+            }
+        }
+    }
+
+    @Test func aPoolSurvivesRestartsAndAFullServerAndReadOnlyMode() async throws {
+        try await TestCluster.with(settings: ["max_connections=10", "superuser_reserved_connections=3"]) { cluster in
+            try await TestDatabase.with(.empty, in: cluster) { database in
+                try await database.withPool { pool in
+                    try await pool.withConnection { try $0.execute("create table t (id int)") }
+
+                    for mode in ["fast", "immediate"] {
+                        try await cluster.restart(mode: mode)
+                        #expect(try await pool.withConnection { try $0.one("select 1", as: Int.self) } == 1)
+                    }
+
+                    // A request that comes while the server is away waits for it.
+                    try await cluster.stop()
+                    async let late = pool.withConnection { try $0.one("select 2", as: Int.self) }
+                    try await cluster.start()
+                    #expect(try await late == 2)
+
+                    try await fill(database)
+
+                    try await cluster.psql("alter database \(database.name) set default_transaction_read_only = on")
+                    let error = try await PostgresError.expected {
+                        try await Pool.withPool(PoolConfiguration(connection: database.configuration), logger: .silent)
+                        {
+                            try await $0.withConnection { try $0.execute("insert into t values (1)") }
+                        }
+                    }
+                    #expect(error.sqlState == .readOnlyTransaction && error.isTransient)
+                }
+            }
+        }
+    }
+
+    /// Takes every connection the limited role may have, and asks for one more.
+    private func fill(_ database: TestDatabase) async throws {
+        try await database.withPool(maximumConnections: 6) { pool in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let (full, signal) = AsyncStream.makeStream(of: Void.self)
+                let (release, releasing) = AsyncStream.makeStream(of: Void.self)
+                for _ in 0..<6 {
+                    group.addTask {
+                        try await pool.withConnection { _ in
+                            signal.yield()
+                            for await _ in release {}
+                        }
+                    }
+                }
+                var iterator = full.makeAsyncIterator()
+                for _ in 0..<6 { await iterator.next() }
+                var configuration = PoolConfiguration(connection: database.configuration)
+                configuration.acquireDeadline = .milliseconds(300)
+                let error = try await PostgresError.expected {
+                    try await Pool.withPool(configuration, logger: .silent) { try await $0.withConnection { _ in } }
+                }
+                #expect(error.code == .connectionFailed && error.sqlState == .tooManyConnections && error.isTransient)
+                releasing.finish()
+                try await group.waitForAll()
+            }
+        }
+    }
+}

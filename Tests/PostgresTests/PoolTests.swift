@@ -1,0 +1,102 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct PoolTests {
+    @Test func aTransactionLeftOpenIsRolledBackAndItsConnectionDropped() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 1) { pool in
+                let first = try await pool.withConnection { connection in
+                    try connection.script(unsafeSQL: "create table t (id int); begin; insert into t values (1)")
+                    return connection.backendPID
+                }
+                let (second, count) = try await pool.withConnection { connection in
+                    (
+                        connection.backendPID,
+                        try connection.one("select count(*) from pg_class where relname = 't'", as: Int.self)
+                    )
+                }
+                #expect(first != second && count == 0)
+            }
+        }
+    }
+
+    @Test func aRequestThatWaitsTooLongIsToldSo() async throws {
+        try await TestDatabase.with(.empty) { database in
+            var configuration = PoolConfiguration(connection: database.configuration)
+            configuration.maximumConnections = 1
+            configuration.acquireDeadline = .milliseconds(100)
+            try await Pool.withPool(configuration, logger: .silent) { pool in
+                try await pool.withConnection { _ in
+                    let error = try await PostgresError.expected { try await pool.withConnection { _ in } }
+                    #expect(error.code == .poolExhausted && error.isTransient)
+                }
+                #expect(try await pool.withConnection { try $0.one("select 1", as: Int.self) } == 1)
+            }
+        }
+    }
+
+    @Test func aCancelledRequestLeavesTheQueue() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 1) { pool in
+                try await pool.withConnection { _ in
+                    let waiting = Task { try await pool.withConnection { _ in } }
+                    while pool.counts.waiting == 0 { await Task.yield() }
+                    waiting.cancel()
+                    await #expect(throws: CancellationError.self) { try await waiting.value }
+                    #expect(pool.counts.waiting == 0)
+                }
+            }
+        }
+    }
+
+    @Test func manyTasksShareAFewConnections() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 3) { pool in
+                let pids = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<300 {
+                        group.addTask {
+                            try await pool.withConnection { try $0.one("select pg_backend_pid()", as: Int.self) }
+                        }
+                    }
+                    return try await group.reduce(into: Set()) { $0.insert($1) }
+                }
+                #expect((1...3).contains(pids.count))
+                #expect(pool.counts.inUse == 0 && pool.counts.waiting == 0)
+            }
+        }
+    }
+
+    @Test func aWrongDatabaseFailsAtOnceAndIsNamed() async throws {
+        let cluster = try TestCluster.shared()
+        var configuration = ConnectionConfiguration(
+            conninfo: cluster.conninfo(database: "no_such_database", user: "postgres")
+        )
+        configuration.connectTimeout = .seconds(5)
+        let error = try await PostgresError.expected {
+            try await Pool.withPool(PoolConfiguration(connection: configuration), logger: .silent) {
+                try await $0.withConnection { _ in }
+            }
+        }
+        #expect(error.code == .connectionFailed && error.sqlState == .invalidCatalogName && !error.isTransient)
+    }
+
+    @Test func aPreparedStatementOutlivesAChangeOfItsTable() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                try connection.execute("create temp table t (id int)")
+                try connection.execute("insert into t values (1)")
+                for _ in 0..<5 { _ = try connection.query("select * from t", as: Int.self) }
+                let names = try connection.one("select count(*) from pg_prepared_statements", as: Int.self)
+                #expect(names == 1)
+                // The cached plan's result would have another type: 0A000 without the second attempt.
+                try connection.execute("alter table t alter id type bigint")
+                #expect(try connection.query("select * from t", as: Int.self) == [1])
+                // 26000 without the second attempt.
+                for _ in 0..<5 { _ = try connection.query("select id from t", as: Int.self) }
+                try connection.script(unsafeSQL: "deallocate all")
+                #expect(try connection.query("select id from t", as: Int.self) == [1])
+            }
+        }
+    }
+}

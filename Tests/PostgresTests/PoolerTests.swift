@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite struct PoolerTests {
+    @Test func aTransactionPoolerIsFoundOutAndLivedWith() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                var pool = PoolConfiguration(connection: configuration)
+                pool.maximumConnections = 8
+                try await Pool.withPool(pool, logger: .silent) { pool in
+                    #expect(try await pool.withConnection { $0.route } == .transactionPooler)
+                    // More clients than server connections, the same statement often enough to be prepared elsewhere.
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for task in 0..<8 {
+                            group.addTask {
+                                for number in 0..<20 {
+                                    try await pool.withTransaction { connection in
+                                        let value = try connection.one("select \(task) * \(number)", as: Int.self)
+                                        #expect(value == task * number)
+                                        let rows = try connection.pipeline((0..<3).map { "select \($0)" }, as: Int.self)
+                                        #expect(rows == [[0], [1], [2]])
+                                    }
+                                }
+                            }
+                        }
+                        try await group.waitForAll()
+                    }
+                    // No setting of ours sticks to a server process that others use.
+                    let limit = try await pool.withConnection { try $0.one("show statement_timeout", as: String.self) }
+                    #expect(limit == "0")
+                }
+                try await Listener.with(configuration, channels: ["jobs"], logger: .silent) { events in
+                    var events = events.makeAsyncIterator()
+                    guard case .unavailable(let error) = await events.next() else {
+                        Issue.record("LISTEN behind a transaction pooler")
+                        return
+                    }
+                    #expect(error.code == .notBehindPooler && error.description.contains("5432"))
+                    #expect(await events.next() == nil)
+                }
+            }
+        }
+    }
+
+    @Test func aSessionPoolerIsAsGoodAsNone() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.session, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                try await Connection.with(configuration, logger: .silent) { connection in
+                    #expect(connection.route == .sessionPooler)
+                    for number in 0..<5 {
+                        let value = try connection.one("select \(number)", as: Int.self)
+                        #expect(value == number)
+                    }
+                }
+                try await Listener.with(configuration, channels: ["jobs"], logger: .silent) { events in
+                    for await event in events {
+                        switch event {
+                        case .listening: try await database.psql("notify jobs")
+                        case .notification: return
+                        case .lost, .unavailable: Issue.record("\(event)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aDirectConnectionIsKnownAsOne() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { #expect($0.route == .direct) }
+        }
+    }
+}

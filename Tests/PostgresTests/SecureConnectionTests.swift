@@ -1,0 +1,78 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// One server for all of it: TLS, passwords by file, service by name.
+@Suite struct SecureConnectionTests {
+    @Test func everyFormOfConnectionStringWorksWithTLSAndPasswords() async throws {
+        try await TestCertificate.with { certificate in
+            let settings = ["ssl=on", "ssl_cert_file=\(certificate.certificate)", "ssl_key_file=\(certificate.key)"]
+            try await TestCluster.with(settings: settings) { cluster in
+                try await cluster.psql("create role anna login password 'her secret'")
+                try "hostssl all anna 127.0.0.1/32 scram-sha-256\nlocal all all trust\n"
+                    .write(toFile: cluster.folder + "/data/pg_hba.conf", atomically: false, encoding: .utf8)
+                try await cluster.psql("select pg_reload_conf()")
+                let base = "host=localhost hostaddr=127.0.0.1 port=\(cluster.port) user=anna dbname=postgres"
+                let verified = "\(base) sslmode=verify-full sslrootcert=\(certificate.certificate)"
+
+                try await passwords(base, verified, cluster)
+                try await services(verified, cluster)
+
+                let wrongName = verified.replacingOccurrences(of: "host=localhost", with: "host=db.example.com")
+                let error = try await PostgresError.expected { try await user(wrongName, password: "her secret") }
+                #expect(error.code == .connectionFailed && error.description.contains("db.example.com"))
+            }
+        }
+    }
+
+    private func passwords(_ base: String, _ verified: String, _ cluster: TestCluster) async throws {
+        #expect(try await user(verified, password: "her secret") == "anna TLS")
+        let file = cluster.folder + "/passfile"
+        try "localhost:\(cluster.port):*:anna:her secret\n".write(toFile: file, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        #expect(try await user("\(verified) passfile=\(file)") == "anna TLS")
+        let uri = "postgresql://anna:her%20secret@localhost:\(cluster.port)/postgres?hostaddr=127.0.0.1&sslmode=require"
+        #expect(try await user(uri) == "anna TLS")
+
+        let wrong = try await PostgresError.expected { try await user(verified, password: "a guess") }
+        #expect(wrong.code == .connectionFailed && wrong.sqlState == .invalidPassword && !wrong.isTransient)
+        #expect(!wrong.debugDescription.contains("a guess"))
+        // The server takes her over TLS only.
+        let plain = try await PostgresError.expected {
+            try await user("\(base) sslmode=disable", password: "her secret")
+        }
+        #expect(plain.sqlState == .invalidAuthorization)
+    }
+
+    private func services(_ verified: String, _ cluster: TestCluster) async throws {
+        let file = cluster.folder + "/services"
+        let lines = verified.split(separator: " ").joined(separator: "\n")
+        try "[accounts]\n\(lines)\npassword=her secret\n".write(toFile: file, atomically: true, encoding: .utf8)
+        // libpq 15 takes the file's place from the environment alone; no other test uses services.
+        setenv("PGSERVICEFILE", file, 1)
+        defer { unsetenv("PGSERVICEFILE") }
+        #expect(try await user("service=accounts") == "anna TLS")
+    }
+
+    private func user(_ conninfo: String, password: String? = nil) async throws -> String {
+        var configuration = ConnectionConfiguration(conninfo: conninfo)
+        configuration.password = password
+        return try await Connection.with(configuration, logger: .silent) { connection in
+            try connection.one(
+                "select current_user || case when ssl then ' TLS' else '' end from pg_stat_ssl where pid = pg_backend_pid()",
+                as: String.self
+            )
+        }
+    }
+
+    @Test func aServerWithoutTLSIsRefusedWhereTLSIsAskedFor() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let conninfo = database.conninfo(port: database.cluster.port) + " sslmode=require"
+            let error = try await PostgresError.expected {
+                try await Connection.with(ConnectionConfiguration(conninfo: conninfo), logger: .silent) { _ in }
+            }
+            #expect(error.code == .tlsRequired && !error.isTransient)
+        }
+    }
+}

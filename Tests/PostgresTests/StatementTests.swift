@@ -1,0 +1,36 @@
+import LibPQ
+import Testing
+
+@testable import Postgres
+
+@Suite struct StatementTests {
+    @Test func valuesBecomePlaceholders() {
+        let statement: Statement = "select * from t where a = \(1) and b = \("it's")"
+        #expect(statement.text == "select * from t where a = $1 and b = $2")
+        #expect(statement.parameters.count == 2)
+        #expect(!statement.description.contains("it's"))
+    }
+
+    @Test func joiningRenumbers() {
+        let filter: Statement = "a = \(1) and b = \(2)"
+        let statement: Statement = "select \(0) from t where \(filter)" + " limit \(3)"
+        #expect(statement.text == "select $1 from t where a = $2 and b = $3 limit $4")
+        #expect(statement.parameters.count == 4)
+    }
+
+    @Test func dollarsInTextAreLeftAlone() {
+        let statement = Statement(unsafeSQL: "select '$1', ") + "\(5)"
+        #expect(statement.text == "select '$1', $1")
+    }
+
+    @Test(arguments: [("plain", "\"plain\""), ("Ein \"Name\"", "\"Ein \"\"Name\"\"\""), ("", "\"\"")])
+    func identifiersAreQuoted(name: String, quoted: String) {
+        #expect(("\(identifier: name)" as Statement).text == quoted)
+    }
+
+    @Test func aNULIsAFault() {
+        #expect(("select \("a\0b")" as Statement).fault == .nul)
+        #expect(("select \(["a", "b\0"])" as Statement).fault == .nul)
+        #expect(("select \("ab")" as Statement).fault == nil)
+    }
+}

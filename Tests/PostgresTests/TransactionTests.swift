@@ -1,0 +1,129 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct TransactionTests {
+    @Test func aDeferredConstraintAtCommitIsNotInDoubt() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                try connection.execute("create temp table t (id int unique deferrable initially deferred)")
+                let error = try await PostgresError.expected {
+                    try await connection.transaction { connection in
+                        try connection.execute("insert into t values (1), (1)")
+                    }
+                }
+                #expect(error.code == .server && error.sqlState == .uniqueViolation && error.outcomeKnown)
+                #expect(try connection.one("select count(*) from t", as: Int.self) == 0)
+            }
+        }
+    }
+
+    @Test func aSwallowedFailureIsToldAtCommit() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let error = try await PostgresError.expected {
+                    try await connection.transaction { connection in
+                        _ = try? connection.execute("select 1/0")
+                    }
+                }
+                #expect(error.code == .transactionRolledBack)
+                let isOpen = connection.isInTransaction
+                #expect(!isOpen)
+            }
+        }
+    }
+
+    @Test func misuseIsToldApart() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let nested = try await PostgresError.expected {
+                    try await connection.transaction { try await $0.transaction { _ in } }
+                }
+                #expect(nested.code == .transactionState)
+                let ended = try await PostgresError.expected {
+                    try await connection.transaction { _ = try $0.execute("commit") }
+                }
+                #expect(ended.code == .transactionState)
+                let outside = try await PostgresError.expected {
+                    try await connection.savepoint { _ in }
+                }
+                #expect(outside.code == .transactionState)
+                #expect(try connection.one("select 1", as: Int.self) == 1)
+            }
+        }
+    }
+
+    @Test func levelsAndReadOnlyReachTheServer() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let level = try await connection.transaction(isolation: .serializable, readOnly: true) { connection in
+                    try connection.one(
+                        "select current_setting('transaction_isolation'), current_setting('transaction_read_only')",
+                        as: (String, String).self
+                    )
+                }
+                #expect(level == ("serializable", "on"))
+            }
+        }
+    }
+
+    @Test func aCancelledTransactionIsRolledBack() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 1) { pool in
+                _ = try await pool.withConnection { try $0.execute("create table t (id int)") }
+                let task = Task {
+                    try await pool.withTransaction { connection in
+                        try connection.execute("insert into t values (1)")
+                        try connection.execute("select pg_sleep(60)")
+                    }
+                }
+                try await database.waitUntilRunning("pg_sleep")
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+                #expect(try await pool.withConnection { try $0.one("select count(*) from t", as: Int.self) } == 0)
+            }
+        }
+    }
+
+    /// The connection breaks after the server has taken COMMIT, or before it has seen it: nobody here can tell.
+    @Test(arguments: [true, false])
+    func aConnectionLostDuringCommitLeavesTheOutcomeInDoubt(afterServerAnswered: Bool) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { try $0.execute("create table t (id int)") }
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let error = try await PostgresError.expected {
+                    try await database.withConnection(through: proxy) { connection in
+                        try await connection.transaction { connection in
+                            try connection.execute("insert into t values (1)")
+                            proxy.behaviour = .cutAt("commit", afterServerAnswered: afterServerAnswered)
+                        }
+                    }
+                }
+                #expect(error.code == .commitInDoubt)
+                #expect(!error.outcomeKnown && !error.connectionUsable && !error.isTransient)
+            }
+            // Settled by looking, as a caller has to.
+            let count = try await database.withConnection { try $0.one("select count(*) from t", as: Int.self) }
+            #expect(count == (afterServerAnswered ? 1 : 0))
+        }
+    }
+
+    @Test func aConnectionLostBeforeCommitIsNotInDoubt() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { try $0.execute("create table t (id int)") }
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let error = try await PostgresError.expected {
+                    try await database.withConnection(through: proxy) { connection in
+                        try await connection.transaction { connection in
+                            try connection.execute("insert into t values (1)")
+                            proxy.behaviour = .cutAt("insert", afterServerAnswered: true)
+                            try connection.execute("insert into t values (2)")
+                        }
+                    }
+                }
+                #expect(error.code == .connectionLost)
+            }
+            #expect(try await database.withConnection { try $0.one("select count(*) from t", as: Int.self) } == 0)
+        }
+    }
+}

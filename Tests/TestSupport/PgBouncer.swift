@@ -1,0 +1,79 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A PgBouncer in front of a test cluster.
+package struct PgBouncer: Sendable {
+    /// How long a client keeps a server connection.
+    package enum PoolMode: String, Sendable {
+        case session
+        case transaction
+    }
+
+    /// The port on 127.0.0.1.
+    package let port: Int
+
+    /// Connection keywords through the pooler, as the limited role.
+    package func conninfo(database: String) -> String {
+        "host=127.0.0.1 port=\(port) user=postgres dbname=\(database)"
+    }
+
+    /// Runs a pooler for the duration of a closure.
+    package static func with<Result: Sendable>(
+        _ mode: PoolMode,
+        poolSize: Int = 4,
+        to cluster: TestCluster,
+        _ body: @Sendable (PgBouncer) async throws -> Result
+    ) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("accountctl-pgbouncer-\(UUID().uuidString.prefix(8).lowercased())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // Taken and let go: nobody else asks for it in the moment until the pooler does.
+        let (descriptor, port) = try Socket.listen()
+        close(descriptor)
+        try """
+        [databases]
+        * = host=\(cluster.socket) port=\(cluster.port) user=postgres
+        [pgbouncer]
+        listen_addr = 127.0.0.1
+        listen_port = \(port)
+        unix_socket_dir =
+        auth_type = any
+        pool_mode = \(mode.rawValue)
+        default_pool_size = \(poolSize)
+        pidfile = \(folder)/pid
+        logfile = \(folder)/log
+        """.write(toFile: folder + "/pgbouncer.ini", atomically: true, encoding: .utf8)
+        var command = ["pgbouncer", "-q", "-d", folder + "/pgbouncer.ini"]
+        if geteuid() == 0 {
+            try await TestCluster.command(["chown", "-R", "postgres", folder])
+            command = ["runuser", "-u", "postgres", "--"] + command
+        }
+        try await TestCluster.command(command)
+        let pid = try await started(folder, port)
+        defer { kill(pid, SIGKILL) }
+        return try await body(PgBouncer(port: port))
+    }
+
+    /// The command returns before its daemon has written its process id and listens.
+    private static func started(_ folder: String, _ port: Int) async throws -> pid_t {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+        while ContinuousClock.now < deadline {
+            if let text = try? String(contentsOfFile: folder + "/pid", encoding: .utf8),
+                let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)),
+                let probe = try? Socket.connect(port: port)
+            {
+                close(probe)
+                return pid
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let log = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? "no log"
+        throw TestSupportError("pgbouncer did not start: \(log)")
+    }
+}
