@@ -165,6 +165,12 @@ extension Connection {
         if handle.isBroken { lose() }
     }
 
+    /// Looks, without waiting, whether the server has ended the connection since it was last used.
+    func isAlive() -> Bool {
+        if state.phase == .idle { readWhileIdle() }
+        return isUsable
+    }
+
     /// Hands over the notifications that have arrived.
     func deliverNotifications() {
         while let notification = handle?.nextNotification() {

@@ -132,7 +132,7 @@ package final class Pool: Sendable {
             case .lease(let id):
                 guard let connection = state.withLock({ $0.connections[id] }) else { preconditionFailure() }
                 // It may have been lost since it was last looked at.
-                if await connection.isUsable { return (id, connection) }
+                if await connection.isAlive() { return (id, connection) }
                 await give(id, back: connection, isUsable: false)
             case .connect(let id):
                 do {

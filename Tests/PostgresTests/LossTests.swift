@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 @Suite struct LossTests {
+    /// Returns when the server process is gone, and with it its end of the connection.
     private func terminate(_ pid: Int32, _ database: TestDatabase) async throws {
-        try await database.psql("select pg_terminate_backend(\(pid))")
+        try await database.psql("select pg_terminate_backend(\(pid), 30000)")
     }
 
     @Test func anIdleConnectionNoticesItsEnd() async throws {
