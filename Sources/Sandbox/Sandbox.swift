@@ -146,7 +146,8 @@ package final class Sandbox: Sendable {
                     keys: keys,
                     files: files,
                     scope: pool.map { StorageScope(pool: $0) },
-                    clock: clock
+                    clock: clock,
+                    deleteLimit: configuration.storage?.deleteLimit
                 ),
                 control: ControlEndpoints(
                     apple: apple,

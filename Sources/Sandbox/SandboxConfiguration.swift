@@ -40,6 +40,8 @@ package struct SandboxConfiguration: Sendable {
         package let folder: String
         /// How many connections Storage may use.
         package var maximumConnections = 4
+        /// How many keys one call may delete; nil enforces none, as a server without its hard limits.
+        package var deleteLimit: Int?
 
         package init(conninfo: String, folder: String) {
             self.conninfo = conninfo

@@ -14,6 +14,7 @@ struct StorageClient: Sendable {
 
     /// Runs a sandbox on a fresh database with a bucket whose policies are the product's: everybody their own files.
     static func with<Result: Sendable>(
+        deleteLimit: Int? = nil,
         _ body: @Sendable (StorageClient) async throws -> Result
     ) async throws -> Result {
         try await TestDatabase.with(.platform) { database in
@@ -34,6 +35,7 @@ struct StorageClient: Sendable {
                 conninfo: database.cluster.conninfo(database: database.name, user: "supabase_storage_admin"),
                 folder: folder
             )
+            configuration.storage?.deleteLimit = deleteLimit
             return try await Sandbox.with(configuration) { sandbox in
                 try await body(StorageClient(sandbox: sandbox, database: database))
             }

@@ -94,6 +94,14 @@ import Testing
         }
     }
 
+    @Test func hardLimitsRefuseLongCallsWhereTheyAreOn() async throws {
+        try await StorageClient.with(deleteLimit: 2) { client async throws in
+            #expect(try await client.deleteMany(["a", "b"]).status == 200)
+            let answer = try await client.deleteMany(["a", "b", "c"])
+            #expect(answer.status == 400 && answer["code"] == "InvalidRequest")
+        }
+    }
+
     @Test func aLyingServiceSaysItDeleted() async throws {
         try await StorageClient.with { client async throws in
             _ = try await client.upload("a.jpeg")

@@ -12,6 +12,7 @@ struct StorageEndpoints: Sendable {
     let files: FileStore?
     let scope: StorageScope?
     let clock: SandboxClock
+    let deleteLimit: Int?
 
     /// Answers a request; with `carryOut` false it answers the same and changes nothing.
     func answer(_ route: StorageRoute, _ request: ReceivedRequest, carryOut: Bool) async throws -> Reply {
@@ -39,6 +40,9 @@ struct StorageEndpoints: Sendable {
                 return try await operations.listPage(bucket, try decode(ListPageBody.self, request), as: caller)
             case .deleteMany(let bucket):
                 let body = try decode(DeleteBody.self, request)
+                if let deleteLimit, body.prefixes.count > deleteLimit {
+                    throw StorageFailure.invalidRequest("body/prefixes must NOT have more than \(deleteLimit) items")
+                }
                 return try await operations.deleteMany(bucket, body.prefixes, as: caller, carryOut: carryOut)
             case .deleteOne(let bucket, let key):
                 return try await operations.deleteOne(bucket, key, as: caller, carryOut: carryOut)

@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The sandbox as a program of its own.
+@Suite struct ProgramTests {
+    /// A running program, ended when it is forgotten.
+    private final class Program {
+        let process = Process()
+        private let output = Pipe()
+
+        init(_ arguments: [String]) throws {
+            process.executableURL = try Self.executable()
+            process.arguments = arguments
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+        }
+
+        deinit {
+            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+            process.waitUntilExit()
+        }
+
+        /// Blocks until the first line is there.
+        func line() throws -> [String: Any] {
+            var data = Data()
+            while !data.contains(UInt8(ascii: "\n")) {
+                let more = output.fileHandleForReading.availableData
+                guard !more.isEmpty else { throw TestSupportError("the program ended without a line") }
+                data += more
+            }
+            return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+        }
+
+        /// The executable lies beside the test bundle.
+        private static func executable() throws -> URL {
+            let folders = [Bundle.main.executableURL, URL(fileURLWithPath: CommandLine.arguments[0])]
+                .compactMap { $0?.deletingLastPathComponent() }
+            for folder in folders {
+                let url = folder.appendingPathComponent("accountctl-sandbox")
+                if FileManager.default.isExecutableFile(atPath: url.path) { return url }
+            }
+            throw TestSupportError("accountctl-sandbox is not built")
+        }
+    }
+
+    @Test func servesTellsWhereAndEndsWhenTold() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("accountctl-credentials-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let program = try Program(["--credentials", folder, "--client", "com.example.shop"])
+        let ready = try program.line()
+        let url = try #require(ready["url"] as? String)
+        #expect(try await Answer.to(.get, url + "/control/health").status == 200)
+        #expect(ready["storage_url"] as? String == url + "/storage/v1")
+        #expect(ready["client_ids"] as? [String] == ["com.example.shop", "com.example.web"])
+
+        // The keys lie in files that only their owner reads, and in nothing that is printed.
+        let key = try #require(ready["private_key_file"] as? String)
+        #expect(key.hasSuffix("AuthKey_\(try #require(ready["key_id"] as? String)).p8"))
+        #expect(try String(contentsOfFile: key, encoding: .utf8).hasPrefix("-----BEGIN PRIVATE KEY-----"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o700)
+        let settings = try String(contentsOfFile: folder + "/accountctl.conf", encoding: .utf8)
+        #expect(settings.contains("host = \(url)"))
+        #expect(!settings.contains("sb_secret_"))
+
+        program.process.terminate()
+        program.process.waitUntilExit()
+        #expect(program.process.terminationReason == .exit)
+        #expect(program.process.terminationStatus == 0)
+    }
+
+    @Test func aDatabaseWithoutAFolderIsAMistakeOfTheCaller() throws {
+        let program = try Program(["--database", "dbname=nothing"])
+        program.process.waitUntilExit()
+        #expect(program.process.terminationStatus == 64)
+    }
+}
