@@ -82,17 +82,37 @@ struct AdoptionDatabase: Sendable {
 
     /// Rows of a query as PostgREST would ask it: as a role, with a token's claims.
     func lines(as role: String, of account: String? = nil, _ query: String) async throws -> [String] {
+        try await database.psql("begin; \(Self.becoming(role, account)); \(query); commit").split(separator: "\n").map(
+            String.init
+        )
+    }
+
+    /// What each of several queries gives, by name, in one session; one that is refused gives nothing but `refused`.
+    func sections(_ queries: [(name: String, sql: String)]) async throws -> [String: [String]] {
+        var words = ["psql", "-X", "-q", "-A", "-t", "-d", database.adminConninfo]
+        for (name, sql) in queries {
+            // The second marker is missing when the query has failed.
+            words += ["-c", "rollback; select '== \(name)'", "-c", "begin; \(sql); select '=='; rollback"]
+        }
+        let output = try await TestCluster.command(words + ["-c", "rollback"])
+        var sections: [String: [String]] = [:]
+        for section in output.split(separator: "== ") {
+            var lines = section.split(separator: "\n").map(String.init)
+            guard !lines.isEmpty else { continue }
+            let name = lines.removeFirst()
+            sections[name] = lines.last == "==" ? lines.dropLast() : ["refused"]
+        }
+        return sections
+    }
+
+    /// SQL that makes what follows in its transaction PostgREST's: a role, with a token's claims.
+    static func becoming(_ role: String, _ account: String?) -> String {
         let claims = account.map { "{\"sub\": \"\($0)\", \"role\": \"\(role)\"}" } ?? ""
-        return try await database.psql(
-            """
-            begin;
+        return """
             set local request.jwt.claims = '\(claims)';
             set local role \(role);
-            set local storage.operation = 'storage.object.get_authenticated';
-            \(query);
-            commit
+            set local storage.operation = 'storage.object.get_authenticated'
             """
-        ).split(separator: "\n").map(String.init)
     }
 
     private func platform(_ name: String) async throws {

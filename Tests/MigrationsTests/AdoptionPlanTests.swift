@@ -2,13 +2,18 @@ import Migrations
 import TestSupport
 import Testing
 
-/// The plan says what the migrations then do, and which locks they take for it.
+/// The plan says what the migrations then do, and which locks they take for it; and what was there is there afterwards: every row
+/// and column, every policy of the app's own, every right to read.
 @Suite struct AdoptionPlanTests {
     @Test(arguments: AdoptionScenario.all) func planIsWhatHappens(_ scenario: AdoptionScenario) async throws {
         try await AdoptionDatabase.with(scenario) { adoption in
             let plan = try await adoption.plan()
             #expect(plan.refusals.isEmpty)
+            let before = try await adoption.snapshot()
             let held = try await adoption.migrate()
+            let after = try await adoption.snapshot()
+            before.expectNothingLost(in: after, narrowed: scenario.visibility == .own)
+
             let notes = try await adoption.notes()
 
             let planned = plan.items.filter { $0.migration >= 10 }

@@ -39,12 +39,15 @@ begin
             'it does not block the deletion of an account'
         );
     else
-        -- First the new one, so that no row slips in unchecked.
-        alter table public.profiles
-            add constraint accountctl_profiles_user_key
-            foreign key (id) references auth.users (id) on delete cascade not valid;
-        execute format('alter table public.profiles drop constraint %I', key.name);
-        execute format('alter table public.profiles rename constraint accountctl_profiles_user_key to %I', key.name);
+        -- Changing the key takes both locks in the end. Taken at once, and in the order in which a sign-up takes them (the
+        -- account, then by the trigger its profile): otherwise the two could wait for each other.
+        lock table auth.users in access exclusive mode;
+        lock table public.profiles in access exclusive mode;
+        execute format(
+            'alter table public.profiles drop constraint %1$I, '
+            'add constraint %1$I foreign key (id) references auth.users (id) on delete cascade not valid',
+            key.name
+        );
         insert into accountctl.adoption_notes (item, object, decision)
         values ('profiles.user_key', format('constraint %I on public.profiles', key.name), 'replaced');
     end if;
