@@ -19,15 +19,17 @@ create table accountctl.deletion_requests (
     legal_deadline timestamptz not null,
     paused_at timestamptz,
     without_apple boolean not null default false,
+    without_identifiers boolean not null default false,
     apple_waiting_since timestamptz,
     apple_outcome text,
+    apple_counts jsonb not null default '{}',
     counted_at timestamptz,
     locked_out_at timestamptz,
     banned_until_before timestamptz,
     settle_after timestamptz,
     finished_at timestamptz,
     failures integer not null default 0,
-    sealed_identifiers bytea,
+    sealed_identifiers text,
     sealing_key_id text,
     constraint deletion_requests_state check (
         state in (
@@ -70,8 +72,12 @@ comment on column accountctl.deletion_requests.run_after is 'The end of grace. U
 comment on column accountctl.deletion_requests.legal_deadline is
     'One calendar month after the request (GDPR 12(3)), clamped to the last day of a shorter month.';
 comment on column accountctl.deletion_requests.without_apple is 'An operator decided to go on without revoking at Apple.';
+comment on column accountctl.deletion_requests.without_identifiers is
+    'The key of sealed_identifiers is lost: an operator decided to search for the user id alone.';
 comment on column accountctl.deletion_requests.apple_waiting_since is
     'Since when Apple could not be used for it. apple.give_up counts from here.';
+comment on column accountctl.deletion_requests.apple_counts is
+    'What became of each credential so far, by outcome: the credentials themselves are gone by then.';
 comment on column accountctl.deletion_requests.counted_at is
     'When the hourly ceiling let the request pass. Counted even if the run then met a fault.';
 comment on column accountctl.deletion_requests.locked_out_at is
@@ -178,8 +184,7 @@ comment on table accountctl.holds is
 comment on column accountctl.holds.user_id is 'Removed when the hold is released, so that the row outlives the account.';
 
 create index holds_user_id_idx
-    on accountctl.holds (user_id)
-    where user_id is not null;
+    on accountctl.holds (user_id);
 
 create table accountctl.accepted_columns (
     column_name text primary key,
