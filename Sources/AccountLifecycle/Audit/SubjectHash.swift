@@ -1,0 +1,31 @@
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// How an account is named where its id must not stand: in receipts, in the operators' log, in ended requests.
+///
+/// The same account has the same hash everywhere, so that all that was done is found again by the user id and the key.
+package struct SubjectHash: Sendable, Hashable {
+    /// The key it was made with.
+    package let keyID: String
+    /// HMAC-SHA256 of the user id in lower case.
+    package let bytes: [UInt8]
+
+    /// Hashes a user id.
+    package init(_ user: UUID, key: HashKey) {
+        keyID = key.id.text
+        bytes = key.hash(user.uuidString.lowercased(), purpose: "account")
+    }
+
+    /// The hash in hexadecimal digits.
+    package var hexadecimal: String {
+        bytes.map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }.joined()
+    }
+}

@@ -1,0 +1,81 @@
+import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A refresh token that Apple gave for one account and one client id.
+struct AppleCredential: Sendable {
+    let id: Int64
+    let user: UUID
+    let clientID: String
+    let sealedToken: String
+    let sealingKeyID: String
+    /// Whether the account still has the identity that the token speaks for.
+    ///
+    /// Revoking another's would end somebody else's sign-in.
+    let belongsToAccount: Bool
+
+    /// What the token is bound to.
+    var context: SealingContext { Self.context(user: user, clientID: clientID) }
+
+    /// What a token is bound to: the account and the client id.
+    static func context(user: UUID, clientID: String) -> SealingContext {
+        SealingContext(purpose: "apple-refresh-token", ids: [user.uuidString.lowercased(), clientID])
+    }
+
+    /// Every credential of an account.
+    static func all(of user: UUID, on connection: isolated Connection) throws -> [AppleCredential] {
+        try connection.query(
+            """
+            select c.id, c.client_id, c.sealed_token, c.sealing_key_id, exists (
+                select
+                from auth.identities as i
+                where i.provider = 'apple' and i.provider_id = c.apple_sub and i.user_id = c.user_id
+            )
+            from accountctl.apple_credentials as c
+            where c.user_id = \(user)
+            order by c.id
+            """,
+            as: (Int64, String, String, String, Bool).self
+        ).map { id, clientID, sealed, keyID, belongs in
+            AppleCredential(
+                id: id,
+                user: user,
+                clientID: clientID,
+                sealedToken: sealed,
+                sealingKeyID: keyID,
+                belongsToAccount: belongs
+            )
+        }
+    }
+
+    /// Stores what Apple gave, in place of what was held for the same account and client id.
+    static func store(
+        _ token: Secret<String>,
+        user: UUID,
+        clientID: String,
+        subject: String,
+        keys: KeyRing,
+        on connection: isolated Connection
+    ) throws {
+        let sealed = keys.seal(token, for: context(user: user, clientID: clientID))
+        try connection.execute(
+            """
+            insert into accountctl.apple_credentials as c
+                (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+            values (\(user), \(clientID), \(subject), \(sealed.text), \(sealed.keyID.text))
+            on conflict (user_id, client_id) do update
+            set apple_sub = excluded.apple_sub,
+                sealed_token = excluded.sealed_token,
+                sealing_key_id = excluded.sealing_key_id,
+                obtained_at = clock_timestamp(),
+                checked_at = null,
+                check_after = clock_timestamp() + interval '1 day'
+            """
+        )
+    }
+}

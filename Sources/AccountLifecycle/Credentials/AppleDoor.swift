@@ -1,0 +1,136 @@
+import Sealing
+package import SignInWithApple
+import Synchronization
+
+/// What the lifecycle asks of Apple, with answers that say what they mean for an account.
+package struct AppleDoor: Sendable {
+    /// What Apple gave for a code, verified.
+    struct Grant: Sendable {
+        let refreshToken: Secret<String>
+        /// Whom it speaks for.
+        let subject: String
+        let clientID: String
+    }
+
+    /// What became of a code at Apple.
+    enum Exchange: Sendable {
+        case granted(Grant)
+        /// Expired, used, or of another client id.
+        case refused
+        /// Apple gave a grant that cannot be used: no identity token, or one that does not verify.
+        case unusable
+        /// Apple may have acted, and nobody knows.
+        case answerLost
+        /// Apple did not look at the code.
+        case trouble(Situation)
+    }
+
+    /// What became of revoking at Apple.
+    enum Revocation: Sendable, Hashable {
+        case revoked
+        /// Apple knows no such grant under this client id.
+        case refused
+        case trouble(Situation)
+    }
+
+    private let clients: AppleClients?
+    private let verdicts: Verdicts
+
+    /// - Parameter clients: nil where nothing is configured; credentials that are held all the same wait for it.
+    package init(_ clients: AppleClients?) {
+        self.clients = clients
+        verdicts = Verdicts(clients)
+    }
+
+    /// What keeps a credential of this client id from being revoked now, found out without using anything up.
+    func trouble(with clientID: String) async throws -> Situation? {
+        try await verdicts.trouble(with: clientID)
+    }
+
+    /// Exchanges a code, and verifies whom the grant speaks for; without a client id for the only one configured.
+    func exchange(_ code: Secret<String>, clientID: String?, redirectURI: String?) async throws -> Exchange {
+        guard let clients, let clientID = clientID ?? onlyClientID, let client = clients[clientID] else {
+            return .trouble(Self.unconfigured(clientID ?? "(none given)"))
+        }
+        switch try await client.exchange(code: code, redirectURI: redirectURI) {
+        case .granted(let grant):
+            guard let token = grant.identityToken,
+                case .success(let identity) = try await clients.verify(identityToken: token.reveal(), for: clientID)
+            else { return .unusable }
+            return .granted(Grant(refreshToken: grant.refreshToken, subject: identity.sub, clientID: clientID))
+        case .codeRefused: return .refused
+        case .misconfigured(let reason): return .trouble(Self.situation(reason))
+        case .later(let delay): return .trouble(Self.situation(delay, clientID))
+        case .ambiguous: return .answerLost
+        }
+    }
+
+    /// Ends the authorisation that a refresh token stands for; may be repeated.
+    func revoke(_ token: Secret<String>, clientID: String) async throws -> Revocation {
+        guard let client = clients?[clientID] else { return .trouble(Self.unconfigured(clientID)) }
+        switch try await client.revoke(token) {
+        case .revoked: return .revoked
+        case .grantUnknown: return .refused
+        case .misconfigured(let reason): return .trouble(Self.situation(reason))
+        case .later(let delay): return .trouble(Self.situation(delay, clientID))
+        }
+    }
+
+    private var onlyClientID: String? {
+        guard let ids = clients?.clientIDs, ids.count == 1 else { return nil }
+        return ids.first
+    }
+
+    fileprivate static func unconfigured(_ clientID: String) -> Situation {
+        Situation(.appleMisconfigured, subject: clientID, detail: "this client id is not configured")
+    }
+
+    fileprivate static func situation(_ reason: AppleMisconfiguration) -> Situation {
+        Situation(.appleMisconfigured, subject: reason.clientID, detail: "\(reason)")
+    }
+
+    fileprivate static func situation(_ delay: AppleDelay, _ clientID: String) -> Situation {
+        let code: Situation.Code = delay.cause == .breakerOpen ? .appleMisconfigured : .appleUnreachable
+        return Situation(code, subject: clientID, detail: "\(delay)")
+    }
+}
+
+/// What the self-test of each client id last said, so that a thousand preflights ask Apple once.
+private final class Verdicts: Sendable {
+    private static let lifetime = Duration.seconds(30)
+
+    private struct Entry {
+        let situation: Situation?
+        let at: ContinuousClock.Instant
+    }
+
+    private let known = Mutex<[String: Entry]>([:])
+    private let tests: Coalescer<String, Situation?>
+
+    init(_ clients: AppleClients?) {
+        tests = Coalescer(limit: 1000) { ids in
+            var found: [String: Situation?] = [:]
+            for id in Set(ids) { found[id] = .some(try await Self.test(clients, id)) }
+            return ids.map { found[$0] ?? nil }
+        }
+    }
+
+    func trouble(with clientID: String) async throws -> Situation? {
+        let now = ContinuousClock.now
+        let entry = known.withLock { $0[clientID] }
+        if let entry, now - entry.at < Self.lifetime { return entry.situation }
+        let situation = try await tests.answer(for: clientID)
+        // Trouble is asked about anew each time: whoever mends it need not wait for us.
+        known.withLock { $0[clientID] = situation == nil ? Entry(situation: nil, at: now) : nil }
+        return situation
+    }
+
+    private static func test(_ clients: AppleClients?, _ clientID: String) async throws -> Situation? {
+        guard let client = clients?[clientID] else { return AppleDoor.unconfigured(clientID) }
+        return switch try await client.selfTest() {
+        case .good: nil
+        case .misconfigured(let reason): AppleDoor.situation(reason)
+        case .later(let delay): AppleDoor.situation(delay, clientID)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Exchanges an authorization code for the credential that can be revoked later.
+///
+/// A code lives five minutes and works once. That the call may have happened is recorded before it is made, and what may have
+/// reached Apple is never sent again: when the process dies after Apple answered, or the answer is lost, the outcome is "grant
+/// unknown", not "nothing held", and the app is asked for a new code.
+package struct CodeExchange: Sendable {
+    /// What became of a code.
+    package enum Outcome: Sendable, Hashable {
+        /// Settled, now or before; the state that is recorded.
+        case settled(String)
+        /// Not yet: try again after so many seconds.
+        case again(after: Double, Situation)
+    }
+
+    private let services: DeletionServices
+
+    package init(_ services: DeletionServices) {
+        self.services = services
+    }
+
+    /// Exchanges a stored code.
+    package func run(_ id: Int64) async throws -> Outcome {
+        guard let code = try await take(id) else { return .settled("unknown") }
+        guard let secret = code.secret else { return .settled(code.state) }
+        guard !code.wasTried else { return try await settle(id, "grant_unknown") }
+        guard !code.isExpired else { return try await settle(id, "expired") }
+        try await services.probe(.beforeExchange)
+        let exchange = try await services.apple.exchange(
+            secret,
+            clientID: code.clientID,
+            redirectURI: code.redirectURI
+        )
+        try await services.probe(.afterExchange)
+        switch exchange {
+        case .granted(let grant):
+            return try await store(grant, for: id, user: code.user)
+        case .refused:
+            return try await settle(id, "refused")
+        case .unusable:
+            return try await settle(id, "grant_unknown")
+        case .answerLost:
+            return try await settle(id, "grant_unknown")
+        case .trouble(let situation):
+            try await giveBack(id)
+            return .again(after: 5, situation)
+        }
+    }
+
+    private struct Code: Sendable {
+        let user: UUID
+        let secret: Secret<String>?
+        let clientID: String?
+        let redirectURI: String?
+        let state: String
+        let isExpired: Bool
+        /// Whether an earlier attempt may have reached Apple.
+        let wasTried: Bool
+    }
+
+    /// Reads the code and records that Apple may be asked from now on, in one statement.
+    private func take(_ id: Int64) async throws -> Code? {
+        try await services.pool.withConnection { connection in
+            try connection.first(
+                """
+                with before as (
+                    select id, user_id, code, client_id, redirect_uri, state, expires_at <= clock_timestamp() as is_expired
+                    from accountctl.authorization_codes
+                    where id = \(id)
+                    for update
+                ),
+                taken as (
+                    update accountctl.authorization_codes as c
+                    set state = 'exchanging', tried_at = clock_timestamp()
+                    from before as b
+                    where c.id = b.id and b.state = 'received' and not b.is_expired
+                )
+                select user_id, code, client_id, redirect_uri, state, is_expired
+                from before
+                """,
+                as: (UUID, String?, String?, String?, String, Bool).self
+            )
+        }.map { user, code, clientID, redirectURI, state, isExpired in
+            Code(
+                user: user,
+                secret: code.map { Secret($0) },
+                clientID: clientID,
+                redirectURI: redirectURI,
+                state: state,
+                isExpired: isExpired,
+                wasTried: state == "exchanging"
+            )
+        }
+    }
+
+    /// Stores the credential and wipes the code, in one transaction; refuses a grant of another person.
+    private func store(_ grant: AppleDoor.Grant, for id: Int64, user: UUID) async throws -> Outcome {
+        let state = try await services.pool.withTransaction { connection in
+            // Whoever passes somebody else's code must not get hold of, or revoke, that person's sign-in.
+            let isOwn = try connection.one(
+                """
+                select exists (
+                    select
+                    from auth.identities
+                    where provider = 'apple' and provider_id = \(grant.subject) and user_id = \(user)
+                )
+                """,
+                as: Bool.self
+            )
+            if isOwn {
+                try AppleCredential.store(
+                    grant.refreshToken,
+                    user: user,
+                    clientID: grant.clientID,
+                    subject: grant.subject,
+                    keys: services.vault.keys,
+                    on: connection
+                )
+            }
+            let state = isOwn ? "exchanged" : "wrong_account"
+            try Self.wipe(id, state, on: connection)
+            return state
+        }
+        return .settled(state)
+    }
+
+    private func settle(_ id: Int64, _ state: String) async throws -> Outcome {
+        try await services.pool.withConnection { try Self.wipe(id, state, on: $0) }
+        return .settled(state)
+    }
+
+    /// Takes back that Apple may have been asked: nothing was sent.
+    private func giveBack(_ id: Int64) async throws {
+        _ = try await services.pool.withConnection { connection in
+            try connection.execute(
+                "update accountctl.authorization_codes set state = 'received' where id = \(id) and state = 'exchanging'"
+            )
+        }
+    }
+
+    private static func wipe(_ id: Int64, _ state: String, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.authorization_codes
+            set state = \(state), code = null, settled_at = clock_timestamp()
+            where id = \(id) and code is not null
+            """
+        )
+    }
+
+    /// Wipes every code whose time is over, whether or not its job ran.
+    ///
+    /// - Returns: How many there were.
+    static func expire(on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            update accountctl.authorization_codes
+            set state = case state when 'exchanging' then 'grant_unknown' else 'expired' end,
+                code = null,
+                settled_at = clock_timestamp()
+            where code is not null and expires_at <= clock_timestamp()
+            """
+        )
+    }
+}

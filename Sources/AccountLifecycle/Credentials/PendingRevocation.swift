@@ -1,0 +1,110 @@
+import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A credential of an erased account that is still to be revoked; it names no user.
+package enum PendingRevocation {
+    /// What a token is bound to once there is no account.
+    static func context(binding: UUID, clientID: String) -> SealingContext {
+        SealingContext(purpose: "apple-pending-revocation", ids: [binding.uuidString.lowercased(), clientID])
+    }
+
+    /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough.
+    ///
+    /// - Returns: How many are still waiting.
+    package static func retry(with services: DeletionServices) async throws -> Int {
+        let due = try await services.pool.withConnection { connection in
+            try connection.query(
+                """
+                select id, client_id, binding, sealed_token, give_up_at <= clock_timestamp()
+                from accountctl.pending_revocations
+                where state = 'waiting'
+                  and (
+                      last_tried_at is null
+                      or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
+                          <= clock_timestamp()
+                  )
+                order by last_tried_at nulls first, id
+                limit 50
+                """,
+                as: (Int64, String, UUID, String, Bool).self
+            )
+        }
+        for (id, clientID, binding, sealed, isOver) in due {
+            try Task.checkCancellation()
+            let outcome: AppleDoor.Revocation
+            do {
+                let token = try services.vault.keys.openText(sealed, for: context(binding: binding, clientID: clientID))
+                outcome = try await services.apple.revoke(token, clientID: clientID)
+            } catch let error as SealingError {
+                outcome = .trouble(Situation(.sealingKeyMissing, detail: "\(error)"))
+            }
+            try await record(outcome, of: id, isOver: isOver, with: services)
+        }
+        return try await services.pool.withConnection { connection in
+            try connection.one(
+                "select count(*) from accountctl.pending_revocations where state = 'waiting'",
+                as: Int.self
+            )
+        }
+    }
+
+    private static func record(
+        _ outcome: AppleDoor.Revocation,
+        of id: Int64,
+        isOver: Bool,
+        with services: DeletionServices
+    ) async throws {
+        let state: String
+        let words: String
+        switch outcome {
+        case .revoked: (state, words) = ("revoked", "revoked")
+        case .refused: (state, words) = ("refused", "refused")
+        case .trouble(let situation): (state, words) = (isOver ? "given_up" : "waiting", situation.code.rawValue)
+        }
+        try await services.pool.withTransaction { connection in
+            let request = try connection.first(
+                """
+                update accountctl.pending_revocations
+                set state = \(state),
+                    attempts = attempts + 1,
+                    last_tried_at = clock_timestamp(),
+                    last_outcome = \(words),
+                    settled_at = case when \(state) = 'waiting' then null else clock_timestamp() end,
+                    sealed_token = case when \(state) = 'waiting' then sealed_token end,
+                    sealing_key_id = case when \(state) = 'waiting' then sealing_key_id end
+                where id = \(id) and state = 'waiting'
+                returning request_id
+                """,
+                as: UUID?.self
+            )
+            guard state != "waiting", case .some(.some(let request)) = request else { return }
+            // The status that the person may still ask for, once nothing of the request is pending.
+            try connection.execute(
+                """
+                update accountctl.deletion_requests as r
+                set apple_outcome = case
+                    when exists (
+                        select
+                        from accountctl.pending_revocations as p
+                        where p.request_id = r.id and p.state in ('given_up', 'refused')
+                    ) then 'not_revoked'
+                    else 'revoked'
+                end
+                where r.id = \(request)
+                  and r.apple_outcome = 'pending'
+                  and not exists (
+                      select
+                      from accountctl.pending_revocations as p
+                      where p.request_id = r.id and p.state = 'waiting'
+                  )
+                """
+            )
+        }
+    }
+}

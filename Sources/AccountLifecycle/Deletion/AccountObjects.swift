@@ -1,0 +1,131 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An object in Storage, by bucket and key.
+package struct StoredObject: Sendable, Hashable, Comparable {
+    package let bucket: String
+    /// The key exactly as stored: keys are case-sensitive.
+    package let key: String
+
+    package init(bucket: String, key: String) {
+        self.bucket = bucket
+        self.key = key
+    }
+
+    package static func < (left: StoredObject, right: StoredObject) -> Bool {
+        (left.bucket, left.key) < (right.bucket, right.key)
+    }
+}
+
+/// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
+///
+/// The rule: an object is an account's when `owner` or `owner_id` is this account; or when both are empty and either the first
+/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns is
+/// never an account's, whatever its profile says.
+enum AccountObjects {
+    /// The objects of each account, in every bucket.
+    static func find(
+        of users: [UUID],
+        profiles: DeletionCatalog.Profiles?,
+        on connection: isolated Connection
+    ) throws -> [UUID: [StoredObject]] {
+        var found: [UUID: Set<StoredObject>] = [:]
+        // Owner columns have no index: this reads the table once, for all accounts.
+        let owned = try connection.query(
+            """
+            select o.bucket_id, o.name, coalesce(o.owner::text, ''), coalesce(lower(o.owner_id), '')
+            from storage.objects as o
+            where o.bucket_id is not null
+              and o.name is not null
+              and (o.owner = any(\(users)) or lower(o.owner_id) = any(\(users.map(text))))
+            """,
+            as: (String, String, String, String).self
+        )
+        let ids = Dictionary(users.map { (text($0), $0) }) { first, _ in first }
+        for (bucket, key, owner, ownerID) in owned {
+            for user in Set([ids[owner], ids[ownerID]].compactMap(\.self)) {
+                found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
+            }
+        }
+        // One index range per bucket and account.
+        let inFolder = try connection.query(
+            """
+            select a.id, o.bucket_id, o.name
+            from unnest(\(users)) as a (id)
+            cross join storage.buckets as b
+            join storage.objects as o
+                on o.bucket_id = b.id
+                and lower(o.name) collate "C" >= a.id || '/'
+                and lower(o.name) collate "C" < a.id || '0'
+            where o.owner is null
+              and coalesce(o.owner_id, '') = ''
+            """,
+            as: (UUID, String, String).self
+        )
+        for (user, bucket, key) in inFolder {
+            found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
+        }
+        if let profiles, profiles.hasAvatarURL {
+            let byProfile = try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
+            for (user, key) in byProfile {
+                found[user, default: []].insert(StoredObject(bucket: bucketOfProfiles, key: key))
+            }
+        }
+        return found.mapValues { $0.sorted() }
+    }
+
+    /// Which of these objects have a row still.
+    static func remaining(_ objects: [StoredObject], on connection: isolated Connection) throws -> [StoredObject] {
+        try connection.query(
+            """
+            select o.bucket_id, o.name
+            from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
+            join storage.objects as o on o.bucket_id = k.bucket and o.name = k.key
+            """,
+            as: (String, String).self
+        ).map { StoredObject(bucket: $0, key: $1) }
+    }
+
+    /// The bucket that `avatar_url` names objects of.
+    private static let bucketOfProfiles = "avatars"
+
+    /// Objects that nobody owns and that the profile of one of these accounts, and no other profile, names.
+    private static func namedByProfiles(_ users: [UUID], _ profiles: DeletionCatalog.Profiles) -> Statement {
+        let id = Statement(unsafeSQL: quoteIdentifier(profiles.key))
+        let table: Statement = "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)"
+        return """
+            with named as (
+                select \(id) as account, \(key(in: "avatar_url")) as path
+                from \(table)
+                where \(id) = any(\(users)) and avatar_url <> ''
+            )
+            select n.account, o.name
+            from named as n
+            join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
+            where o.owner is null
+              and coalesce(o.owner_id, '') = ''
+              and not exists (
+                  select
+                  from \(table) as other
+                  where other.\(id) <> n.account
+                    and \(key(in: "other.avatar_url")) = n.path
+              )
+            """
+    }
+
+    /// The key that a column holds, as such or at the end of a URL of the Storage API.
+    private static func key(in column: String) -> Statement {
+        Statement(
+            unsafeSQL: """
+                regexp_replace(regexp_replace(\(column), '[?#].*$', ''), '^https?://.*/\(bucketOfProfiles)/', '')
+                """
+        )
+    }
+
+    private static func text(_ user: UUID) -> String { user.uuidString.lowercased() }
+}

@@ -1,0 +1,21 @@
+/// Something in the database that would stop the delete of one account.
+package struct Blocker: Sendable, Hashable, Codable {
+    /// The table, with its schema.
+    package let table: String
+    /// The constraint or trigger, where there is one.
+    package let name: String?
+    /// How many rows of this account are concerned, where rows can be counted.
+    package let rows: Int?
+    /// What is wrong, as a stable code.
+    package let code: Situation.Code
+    /// More words: the right that is missing, the state the trigger raised.
+    package let detail: String?
+
+    package init(table: String, name: String?, rows: Int?, code: Situation.Code, detail: String? = nil) {
+        self.table = table
+        self.name = name
+        self.rows = rows
+        self.code = code
+        self.detail = detail
+    }
+}

@@ -1,0 +1,32 @@
+import Postgres
+import Synchronization
+
+/// The deletion plan, read from the catalog again when it is older than some seconds or was wrong.
+///
+/// The catalog is the same for every account, and reading it costs more than deleting one. A plan that was overtaken by a
+/// migration does no harm: the database refuses, and the plan is read again.
+final class CatalogCache: Sendable {
+    private static let lifetime = Duration.seconds(10)
+
+    private struct Entry {
+        let plan: DeletionPlan
+        let readAt: ContinuousClock.Instant
+    }
+
+    private let entry = Mutex<Entry?>(nil)
+
+    /// The plan as of some seconds ago at most.
+    func plan(on connection: isolated Connection) throws -> DeletionPlan {
+        let now = ContinuousClock.now
+        let known = entry.withLock { $0.flatMap { now - $0.readAt < Self.lifetime ? $0.plan : nil } }
+        if let known { return known }
+        let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
+        entry.withLock { $0 = Entry(plan: plan, readAt: now) }
+        return plan
+    }
+
+    /// Has the next caller read the catalog again.
+    func forget() {
+        entry.withLock { $0 = nil }
+    }
+}

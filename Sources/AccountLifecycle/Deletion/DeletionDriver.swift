@@ -1,0 +1,146 @@
+import Logging
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Drives deletion requests: gathers facts, has the machine decide, takes the step, records it.
+///
+/// It keeps nothing about a request between steps; killed at any instant, it goes on from what was recorded.
+package struct DeletionDriver: Sendable {
+    /// Where a request was left.
+    package enum Pause: Sendable, Hashable {
+        /// Ended, or unknown.
+        case ended(DeletionState?)
+        /// To be driven again at this time.
+        case until(Date)
+        /// To be driven again after this many seconds, since a step failed.
+        case failed(after: Double, Situation)
+    }
+
+    /// How often a step may send the run back within one drive.
+    private static let returnLimit = 5
+
+    private let services: DeletionServices
+
+    package init(_ services: DeletionServices) {
+        self.services = services
+    }
+
+    /// Drives a request as far as it goes now.
+    ///
+    /// `fence` is called inside every transaction that writes, before it writes; it throws when another process has taken over.
+    ///
+    /// - Throws: ``PostgresError`` and what the fence throws; `CancellationError` between and within steps.
+    package func drive(
+        _ request: UUID,
+        fence: @escaping @Sendable (isolated Connection) throws -> Void = { _ in }
+    ) async throws -> Pause {
+        let journal = DeletionJournal(request: request, fence: fence)
+        var returns = 0
+        while true {
+            try Task.checkCancellation()
+            let record = try await services.pool.withConnection { try DeletionRecord.load(request, on: $0) }
+            guard let record else { return .ended(nil) }
+            switch DeletionMachine.next(record.facts) {
+            case .end:
+                return .ended(record.facts.state)
+            case .wait(let state, let situation, let until):
+                if record.facts.state != state || situation != nil {
+                    try await services.pool.withConnection { connection in
+                        try await journal.stop(state, situation, on: connection)
+                    }
+                }
+                return .until(until)
+            case .perform(let step, let state):
+                if let pause = try await take(step, state, of: record, journal, &returns) { return pause }
+            }
+        }
+    }
+
+    /// Takes one step; nil means that the next can follow at once.
+    private func take(
+        _ step: DeletionStep,
+        _ state: DeletionState,
+        of record: DeletionRecord,
+        _ journal: DeletionJournal,
+        _ returns: inout Int
+    ) async throws -> Pause? {
+        guard let user = record.userID else { return .ended(record.facts.state) }
+        try await services.probe(.before(step))
+        try await services.pool.withConnection { connection in
+            try await journal.begin(step, state, on: connection)
+        }
+        try await services.probe(.begun(step))
+        let run = DeletionRun(services: services, record: record, user: user, journal: journal)
+        let result: StepResult
+        do {
+            result = try await run.take(step)
+        } catch is Braked {
+            // The machine sees the brake in the facts and says how long to wait.
+            return nil
+        }
+        try await services.probe(.done(step))
+        if case .back = result { returns += 1 }
+        // Whatever makes the same work again and again is not to be kept up with at full speed.
+        if returns > Self.returnLimit {
+            let situation = Situation(.failing, detail: "\(step.rawValue) keeps finding new data")
+            return try await settle(.failed(situation), of: step, of: record, state, journal)
+        }
+        return try await settle(result, of: step, of: record, state, journal)
+    }
+
+    /// Records what came of a step.
+    private func settle(
+        _ result: StepResult,
+        of step: DeletionStep,
+        of record: DeletionRecord,
+        _ state: DeletionState,
+        _ journal: DeletionJournal
+    ) async throws -> Pause? {
+        let log = services.logger(for: record.id)
+        switch result {
+        case .recorded:
+            log.debug("step recorded", metadata: ["step": "\(step.rawValue)"])
+        case .done(let outcome, let facts):
+            try await services.pool.withConnection { connection in
+                try await journal.finish(step, outcome, facts, on: connection)
+            }
+            log.debug("step done", metadata: ["step": "\(step.rawValue)", "outcome": "\(outcome.rawValue)"])
+        case .back(let earlier):
+            try await services.pool.withConnection { connection in
+                try await journal.takeBack(DeletionMachine.steps(toRepeatFrom: earlier), on: connection)
+            }
+            log.info("step repeated", metadata: ["step": "\(earlier.rawValue)", "found_by": "\(step.rawValue)"])
+        case .stopped(let state, let situation, let seconds):
+            try await services.pool.withConnection { connection in
+                try await journal.stop(state, situation, on: connection)
+            }
+            log.warning(
+                "request stands still",
+                metadata: [
+                    "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
+                ]
+            )
+            return .until(record.facts.now.addingTimeInterval(seconds))
+        case .failed(let situation):
+            try await services.pool.withConnection { connection in
+                try await journal.stop(state, situation, failed: true, on: connection)
+            }
+            let delay = DeletionMachine.delay(afterFailures: record.failures + 1)
+            log.warning(
+                "step failed",
+                metadata: [
+                    "step": "\(step.rawValue)", "situation": "\(situation.code.rawValue)",
+                    "failures": "\(record.failures + 1)",
+                ]
+            )
+            return .failed(after: delay, situation)
+        }
+        try await services.probe(.after(step))
+        return nil
+    }
+}

@@ -1,0 +1,127 @@
+package import JobQueue
+import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The jobs that drive deletions; their arguments hold ids of our own rows only.
+package enum DeletionJobs {
+    /// Which request a job drives.
+    package struct Request: Codable, Sendable, Hashable {
+        package let request: UUID
+    }
+
+    /// Which stored code a job exchanges.
+    package struct Code: Codable, Sendable, Hashable {
+        package let code: Int64
+    }
+
+    /// A job without arguments.
+    package struct Nothing: Codable, Sendable, Hashable {
+        package init() {}
+    }
+
+    /// Drives one request until it ends.
+    ///
+    /// Never given up: failed long enough it is tried daily, and alarmed.
+    static let delete = JobKind<Request>(
+        "account.delete",
+        queue: "deletions",
+        retry: .withoutLastAttempt(attempts: 50, base: .seconds(30)),
+        timeout: .seconds(1800)
+    )
+
+    /// Exchanges one code.
+    ///
+    /// The first in its queue: in five minutes a code is worth nothing.
+    static let exchange = JobKind<Code>(
+        "apple.exchange_code",
+        queue: "apple",
+        priority: 0,
+        retry: .exponential(attempts: 100, base: .seconds(2), factor: 1.5, cap: .seconds(20)),
+        timeout: .seconds(60)
+    )
+
+    /// Tries again to revoke what could not be revoked while its account was there.
+    static let revocations = JobKind<Nothing>("apple.retry_revocations", queue: "apple", timeout: .seconds(600))
+
+    /// Keeps the books: wipes codes, gives each open request its job, forgets the ids of accounts that went another way.
+    static let upkeep = JobKind<Nothing>("deletion.upkeep", queue: "deletions", timeout: .seconds(300))
+
+    /// The key by which a request has one live job.
+    static func key(of request: UUID) -> String { "account.delete:\(request.uuidString.lowercased())" }
+
+    /// Registers every handler and the periodic jobs.
+    package static func register(in registry: inout JobRegistry, services: DeletionServices) throws {
+        let driver = DeletionDriver(services)
+        let exchange = CodeExchange(services)
+        try registry.register(delete) { arguments, context in
+            let pause = try await driver.drive(arguments.request) { try context.fence(on: $0) }
+            return outcome(of: pause)
+        }
+        try registry.register(self.exchange) { arguments, context in
+            try context.requireLease(outlasting: .seconds(20))
+            return switch try await exchange.run(arguments.code) {
+            case .settled: .completed()
+            case .again(let seconds, let situation): .retry(after: .seconds(seconds), reason: situation.code.rawValue)
+            }
+        }
+        try registry.register(revocations) { _, _ in
+            let waiting = try await PendingRevocation.retry(with: services)
+            return .completed(output: try JobDocument(encoding: ["waiting": waiting]))
+        }
+        try registry.register(upkeep) { _, _ in
+            try await DeletionUpkeep.run(with: services)
+            return .completed()
+        }
+        try registry.schedule(
+            PeriodicJob(
+                name: "deletion.upkeep",
+                schedule: "* * * * *",
+                job: upkeep.job(Nothing(), uniqueKey: "deletion.upkeep")
+            )
+        )
+        try registry.schedule(
+            PeriodicJob(
+                name: "apple.retry_revocations",
+                schedule: "*/10 * * * *",
+                job: revocations.job(Nothing(), uniqueKey: "apple.retry_revocations")
+            )
+        )
+    }
+
+    static func outcome(of pause: DeletionDriver.Pause) -> JobOutcome {
+        switch pause {
+        case .ended(.none): .discard(reason: "the request does not exist")
+        case .ended(.some): .completed()
+        case .until(let date): .snooze(until: date)
+        case .failed(let seconds, let situation): .retry(after: .seconds(seconds), reason: situation.code.rawValue)
+        }
+    }
+
+    /// Has the job of a request run now, and makes one where there is none.
+    static func wake(_ request: UUID, on connection: isolated Connection) throws {
+        // The schema's own function: it notifies the workers when this transaction commits.
+        try connection.execute(
+            """
+            select accountctl.enqueue_job(
+                kind => \(delete.name),
+                args => jsonb_build_object('request', \(request)),
+                queue => \(delete.queue),
+                unique_key => \(key(of: request))
+            )
+            """
+        )
+        try connection.execute(
+            """
+            update accountctl.jobs
+            set run_at = clock_timestamp(), state = 'available'
+            where unique_key = \(key(of: request)) and state = 'scheduled'
+            """
+        )
+        try connection.execute("select pg_notify('accountctl_jobs', \(delete.queue))")
+    }
+}

@@ -1,0 +1,74 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Decides what happens next to a deletion request, from facts alone.
+///
+/// Nothing here reads a clock, a table or the network: the shell gathers ``DeletionFacts``, does what ``next(_:)`` says, and
+/// asks again. So a process may die at any instant, and the next one decides the same from what was recorded.
+package enum DeletionMachine {
+    /// What to do now.
+    package enum Decision: Sendable, Hashable {
+        /// The request has ended; nothing is left to do.
+        case end
+        /// Record this state, and look again at the given time.
+        case wait(DeletionState, Situation?, until: Date)
+        /// Take this step, and record the state while it runs.
+        case perform(DeletionStep, DeletionState)
+    }
+
+    /// How long a preflight holds: what it saw may change.
+    package static let preflightLasts: TimeInterval = 60
+
+    /// How often a request that waits for people or brakes looks again by itself.
+    package static let lookAgainAfter: TimeInterval = 300
+
+    /// What to do now with a request of which these facts hold.
+    package static func next(_ facts: DeletionFacts) -> Decision {
+        if facts.state.isFinal { return .end }
+        let later = facts.now.addingTimeInterval(lookAgainAfter)
+        guard facts.lockedOutAt != nil else { return beforeLockOut(facts, later: later) }
+        if facts.isHeld { return .wait(.held, Situation(.legalHold), until: later) }
+        if facts.isPaused { return .wait(.held, Situation(.paused), until: later) }
+        return afterLockOut(facts)
+    }
+
+    private static func beforeLockOut(_ facts: DeletionFacts, later: Date) -> Decision {
+        if facts.now < facts.runAfter { return .wait(.grace, nil, until: facts.runAfter) }
+        if facts.isHeld { return .wait(.held, Situation(.legalHold), until: later) }
+        if facts.isPaused { return .wait(.held, Situation(.paused), until: later) }
+        guard let preflight = facts.finished[.preflight],
+            facts.now.timeIntervalSince(preflight) < preflightLasts
+        else { return .perform(.preflight, .requested) }
+        return .perform(.lockOut, .requested)
+    }
+
+    private static func afterLockOut(_ facts: DeletionFacts) -> Decision {
+        let cleaning: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .verify]
+        for step in cleaning where facts.finished[step] == nil {
+            return .perform(step, .running)
+        }
+        if facts.finished[.settle] == nil {
+            guard let settleAfter = facts.settleAfter, facts.now >= settleAfter else {
+                return .wait(.settling, nil, until: facts.settleAfter ?? facts.now)
+            }
+            return .perform(.settle, .settling)
+        }
+        return .perform(.receipt, .settling)
+    }
+
+    /// What a step that found work for an earlier one takes back: that step and what rests on it.
+    ///
+    /// The preflight, the lock-out and what was revoked stay; they are never taken back once the account is locked out.
+    package static func steps(toRepeatFrom step: DeletionStep) -> [DeletionStep] {
+        DeletionStep.allCases.filter { $0 >= max(step, .deleteAvatars) && $0 < .receipt }
+    }
+
+    /// How long to wait before trying a step again that has failed so often in a row: half a minute, doubling up to an hour.
+    package static func delay(afterFailures failures: Int) -> TimeInterval {
+        let doublings = min(max(failures, 1) - 1, 7)
+        return min(30 * Double(1 << doublings), 3600)
+    }
+}

@@ -1,0 +1,30 @@
+/// What the operator of the product decides about deletions.
+package struct DeletionPolicy: Sendable, Hashable {
+    /// How long a person can cancel; zero is allowed.
+    package var grace: Duration = .seconds(24 * 3600)
+    /// The longest life of an access token: after the lock-out plus this no old token can write any more.
+    package var tokenLife: Duration = .seconds(3600)
+    /// How many accounts may be locked out within an hour; nil for the larger of 50 and 1 % of all accounts.
+    package var hourlyCeiling: Int?
+    /// Buckets of which an account's objects are deleted.
+    package var buckets: Set<String> = ["avatars"]
+    /// Buckets that may keep objects of erased accounts.
+    package var keptBuckets: Set<String> = []
+    /// Rows of one table that a run may delete; beyond it a person should look.
+    package var maximumRows: Int = 1_000_000
+    /// Rows deleted in one transaction where a table holds many of an account.
+    package var batchRows: Int = 5_000
+    /// How long a request waits for Apple before it goes on without; always cut at a day before the legal deadline.
+    package var appleGiveUp: Duration = .seconds(7 * 86_400)
+    /// How often revoking is tried once the account is locked out, before the credential is handed over to later attempts.
+    package var appleAttempts: Int = 5
+    /// How long revoking is tried after the account is gone.
+    package var revocationGiveUp: Duration = .seconds(30 * 86_400)
+
+    package init() {}
+
+    /// Writes what functions in the database need to `accountctl.settings`.
+    package var published: [(name: String, value: String)] {
+        [("deletion.grace", "\(grace.components.seconds) seconds")]
+    }
+}

@@ -1,0 +1,107 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A deletion request as recorded, with what the machine decides from.
+package struct DeletionRecord: Sendable {
+    package let id: UUID
+    /// The account; nil once it is forgotten.
+    package let userID: UUID?
+    package let requestedAt: Date
+    package let legalDeadline: Date
+    /// Whether an operator decided to go on without Apple.
+    package let withoutApple: Bool
+    /// Since when Apple could not be used for it.
+    package let appleWaitingSince: Date?
+    /// Whether the hourly ceiling let it pass before.
+    package let isCounted: Bool
+    /// How often the step under way has failed in a row.
+    package let failures: Int
+    /// What verify searches for, sealed.
+    package let sealedIdentifiers: String?
+    /// The key they are sealed with.
+    package let sealingKeyID: String?
+    /// Whether an operator decided to end without them, since their key is lost.
+    package let withoutIdentifiers: Bool
+    package let facts: DeletionFacts
+
+    /// Reads a request, by the database's clock.
+    package static func load(_ id: UUID, on connection: isolated Connection) throws -> DeletionRecord? {
+        let row = try connection.first(
+            """
+            select
+                r.user_id,
+                r.state,
+                r.requested_at,
+                r.run_after,
+                r.legal_deadline,
+                r.without_apple,
+                r.apple_waiting_since,
+                r.counted_at is not null,
+                r.locked_out_at,
+                r.settle_after,
+                r.failures,
+                r.sealed_identifiers,
+                r.sealing_key_id,
+                r.without_identifiers,
+                r.paused_at is not null or b.paused_at is not null,
+                exists (select from accountctl.holds as h where h.user_id = r.user_id),
+                clock_timestamp(),
+                array(
+                    select s.step || ' ' || extract(epoch from s.finished_at)
+                    from accountctl.deletion_steps as s
+                    where s.request_id = r.id and s.finished_at is not null
+                )
+            from accountctl.deletion_requests as r
+            cross join accountctl.deletion_brakes as b
+            where r.id = \(id)
+            """,
+            as: (
+                UUID?, String, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, String?, String?, Bool, Bool,
+                Bool,
+                Date, [String]
+            ).self
+        )
+        guard
+            let (
+                user, state, requestedAt, runAfter, deadline, withoutApple, appleWaitingSince, counted, lockedOutAt,
+                settleAfter, failures, sealed, keyID, withoutIdentifiers, paused, held, now, finished
+            ) = row,
+            let state = DeletionState(rawValue: state)
+        else { return nil }
+        var steps: [DeletionStep: Date] = [:]
+        for entry in finished {
+            let words = entry.split(separator: " ")
+            guard words.count == 2, let step = DeletionStep(rawValue: String(words[0])), let time = Double(words[1])
+            else { continue }
+            steps[step] = Date(timeIntervalSince1970: time)
+        }
+        return DeletionRecord(
+            id: id,
+            userID: user,
+            requestedAt: requestedAt,
+            legalDeadline: deadline,
+            withoutApple: withoutApple,
+            appleWaitingSince: appleWaitingSince,
+            isCounted: counted,
+            failures: Int(failures),
+            sealedIdentifiers: sealed,
+            sealingKeyID: keyID,
+            withoutIdentifiers: withoutIdentifiers,
+            facts: DeletionFacts(
+                state: state,
+                now: now,
+                runAfter: runAfter,
+                lockedOutAt: lockedOutAt,
+                settleAfter: settleAfter,
+                isPaused: paused,
+                isHeld: held,
+                finished: steps
+            )
+        )
+    }
+}

@@ -1,0 +1,32 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One step of one request: what it was decided from, and what it may use.
+struct DeletionRun: Sendable {
+    let services: DeletionServices
+    let record: DeletionRecord
+    let user: UUID
+    let journal: DeletionJournal
+
+    /// The user id as Postgres writes it.
+    var userText: String { user.uuidString.lowercased() }
+
+    /// Takes a step that was recorded as begun.
+    func take(_ step: DeletionStep) async throws -> StepResult {
+        switch step {
+        case .preflight: try await preflight()
+        case .lockOut: try await lockOut()
+        case .revokeApple: try await revokeApple()
+        case .deleteAvatars: try await deleteAvatars()
+        case .deleteRows: try await deleteRows()
+        case .scrubAuth: try await scrubAuth()
+        case .verify, .settle: try await verify(as: step)
+        case .receipt: try await writeReceipt()
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package import Logging
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What the steps of a deletion use: the database, Apple, Storage, keys and the policy.
+package struct DeletionServices: Sendable {
+    let pool: Pool
+    let policy: DeletionPolicy
+    let vault: IdentifierVault
+    let apple: AppleDoor
+    let storage: StorageDoor
+    let probe: DeletionProbe
+    /// For lines that are about no request.
+    let log: Logger
+
+    let catalogs = CatalogCache()
+    /// The objects of accounts, looked for together.
+    let objects: Coalescer<UUID, [StoredObject]>
+    /// What the cascade leaves in the auth schema, removed together.
+    let scrubs: Coalescer<UUID, AuthScrub.Counts>
+    /// The search for what is left, for all together.
+    let searches: Coalescer<SearchTarget, SearchPass.Answer>
+
+    /// How many accounts one pass over the big tables serves at most.
+    private static let passLimit = 500
+
+    package init(
+        pool: Pool,
+        policy: DeletionPolicy,
+        vault: IdentifierVault,
+        apple: AppleDoor,
+        storage: StorageDoor,
+        logger: Logger,
+        probe: @escaping DeletionProbe = { _ in }
+    ) {
+        self.pool = pool
+        self.policy = policy
+        self.vault = vault
+        self.apple = apple
+        self.storage = storage
+        log = logger
+        self.probe = probe
+        let catalogs = self.catalogs
+        objects = Coalescer(limit: Self.passLimit) { users in
+            try await pool.withConnection { connection in
+                let profiles = try catalogs.plan(on: connection).profiles
+                let found = try AccountObjects.find(of: users, profiles: profiles, on: connection)
+                return users.map { found[$0] ?? [] }
+            }
+        }
+        scrubs = Coalescer(limit: Self.passLimit) { users in
+            try await pool.withTransaction { connection in
+                let counts = try AuthScrub.run(users, on: connection)
+                return users.map { counts[$0] ?? AuthScrub.Counts() }
+            }
+        }
+        searches = Coalescer(limit: Self.passLimit) { targets in
+            try await SearchPass.run(targets, keptBuckets: policy.keptBuckets, pool: pool)
+        }
+    }
+
+    /// A logger that names the request, and never the account.
+    func logger(for request: UUID) -> Logger {
+        var logger = log
+        logger[metadataKey: "request"] = "\(request.uuidString.lowercased())"
+        return logger
+    }
+}

@@ -1,0 +1,48 @@
+/// A recorded, repeatable part of a deletion, in the order they are taken.
+package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+    /// Looks, before anything is touched, at everything that could stop the run half-way.
+    case preflight
+    /// Bans the account and ends its sessions; from here there is no way back for the person.
+    case lockOut = "lock_out"
+    /// Revokes every credential held at Apple.
+    case revokeApple = "revoke_apple"
+    /// Removes the account's objects through the Storage API.
+    case deleteAvatars = "delete_avatars"
+    /// Removes the profile and the auth user with all that cascades.
+    case deleteRows = "delete_rows"
+    /// Removes what the cascade leaves in the auth schema.
+    case scrubAuth = "scrub_auth"
+    /// Searches everything readable for every identifier.
+    case verify
+    /// Searches a last time, when no old access token can write any more.
+    case settle
+    /// Writes the evidence and forgets the identifiers.
+    case receipt
+
+    /// Whether the step does something that cannot be undone, so that brakes are looked at before it.
+    package var isIrreversible: Bool {
+        switch self {
+        case .preflight, .verify, .settle: false
+        case .lockOut, .revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .receipt: true
+        }
+    }
+
+    package static func < (left: DeletionStep, right: DeletionStep) -> Bool {
+        left.position < right.position
+    }
+
+    /// The place of the step in the run.
+    private var position: Int {
+        switch self {
+        case .preflight: 0
+        case .lockOut: 1
+        case .revokeApple: 2
+        case .deleteAvatars: 3
+        case .deleteRows: 4
+        case .scrubAuth: 5
+        case .verify: 6
+        case .settle: 7
+        case .receipt: 8
+        }
+    }
+}

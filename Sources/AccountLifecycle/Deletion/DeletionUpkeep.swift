@@ -1,0 +1,105 @@
+import JobQueue
+import Logging
+import Metrics
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Keeps the books of deletions, once a minute by one worker.
+enum DeletionUpkeep {
+    static func run(with services: DeletionServices) async throws {
+        let forgotten = try await services.pool.withTransaction { connection in
+            _ = try CodeExchange.expire(on: connection)
+            try giveJobs(on: connection)
+            return try forgetVanished(services, on: connection)
+        }
+        try await tellMetrics(services)
+        if forgotten > 0 {
+            services.log.info("forgot accounts that went another way", metadata: ["requests": "\(forgotten)"])
+        }
+    }
+
+    /// Gives each open request without a live job one; the unique key keeps it at one.
+    private static func giveJobs(on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            select accountctl.enqueue_job(
+                kind => \(DeletionJobs.delete.name),
+                args => jsonb_build_object('request', r.id),
+                queue => \(DeletionJobs.delete.queue),
+                run_at => greatest(r.run_after, now()),
+                unique_key => 'account.delete:' || r.id
+            )
+            from accountctl.deletion_requests as r
+            where r.finished_at is null
+              and not exists (
+                  select
+                  from accountctl.jobs as j
+                  where j.unique_key = 'account.delete:' || r.id
+              )
+            """
+        )
+    }
+
+    /// Requests that were cancelled, of accounts that somebody deleted in another way since: their user id becomes a hash, too.
+    private static func forgetVanished(_ services: DeletionServices, on connection: isolated Connection) throws -> Int {
+        let vanished = try connection.query(
+            """
+            select r.id, r.user_id
+            from accountctl.deletion_requests as r
+            where r.user_id is not null
+              and r.finished_at is not null
+              and not exists (select from auth.users as u where u.id = r.user_id)
+            limit 1000
+            """,
+            as: (UUID, UUID).self
+        )
+        for (request, user) in vanished {
+            let subject = services.vault.subject(user)
+            try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set user_id = null, subject_hash = \(subject.bytes), subject_key_id = \(subject.keyID)
+                where id = \(request)
+                """
+            )
+        }
+        return vanished.count
+    }
+
+    /// Tells how many requests there are by state, the age of the oldest open one, and how near the legal deadline is.
+    private static func tellMetrics(_ services: DeletionServices) async throws {
+        let (states, oldest, nearest) = try await services.pool.withConnection { connection in
+            let states = try connection.query(
+                """
+                select state, count(*)
+                from accountctl.deletion_requests
+                where finished_at is null
+                group by state
+                """,
+                as: (String, Int).self
+            )
+            let (oldest, nearest) = try connection.one(
+                """
+                select
+                    coalesce(extract(epoch from clock_timestamp() - min(requested_at))::double precision, 0),
+                    coalesce(extract(epoch from min(legal_deadline) - clock_timestamp())::double precision, 2678400)
+                from accountctl.deletion_requests
+                where finished_at is null
+                """,
+                as: (Double, Double).self
+            )
+            return (states, oldest, nearest)
+        }
+        for state in DeletionState.allCases where !state.isFinal {
+            let count = states.first { $0.0 == state.rawValue }?.1 ?? 0
+            Gauge(label: "deletion_requests_open", dimensions: [("state", state.rawValue)]).record(count)
+        }
+        Gauge(label: "deletion_oldest_open_seconds").record(oldest)
+        Gauge(label: "deletion_legal_deadline_seconds").record(nearest)
+    }
+}

@@ -1,0 +1,289 @@
+package import Postgres
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What operators do with deletion requests, each act with its line in the operators' log.
+///
+/// The log names the account by its keyed hash, from the start; the words of the operator stand there, so they must not name the
+/// person either.
+package struct DeletionDesk: Sendable {
+    /// Who acts, as the log will say.
+    package let operatorName: String
+    package let hashKey: HashKey
+
+    package init(operatorName: String, hashKey: HashKey) {
+        self.operatorName = operatorName
+        self.hashKey = hashKey
+    }
+
+    /// What came of asking for a deletion.
+    package enum Opening: Sendable, Hashable {
+        case opened(UUID)
+        /// There was an open request already.
+        case found(UUID)
+        case unknownUser
+    }
+
+    /// Opens a request for an account, or finds the open one; without a grace period of its own, with that of the settings.
+    package func request(
+        _ user: UUID,
+        reason: String?,
+        grace: Duration? = nil,
+        on connection: isolated Connection
+    ) async throws -> Opening {
+        try await connection.transaction { connection in
+            let exists = try connection.one(
+                "select exists (select from auth.users where id = \(user))",
+                as: Bool.self
+            )
+            guard exists else { return .unknownUser }
+            let (request, opened) = try connection.one(
+                """
+                select request_id, opened
+                from accountctl.open_deletion_request(
+                    \(user), 'operator', \(reason), \(grace?.wholeSeconds) * interval '1 second'
+                )
+                """,
+                as: (UUID, Bool).self
+            )
+            try log("deletion.request", user, reason, request, on: connection)
+            return opened ? .opened(request) : .found(request)
+        }
+    }
+
+    /// What came of an act on a request.
+    package enum Act: Sendable, Hashable {
+        case done
+        case unknownRequest
+        /// The request has ended.
+        case ended(DeletionState)
+        /// Too late, or not yet: what the operator should know.
+        case refused(String)
+    }
+
+    /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is undone.
+    package func cancel(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
+        try await act(on: request, "deletion.cancel", reason, connection) { connection, user in
+            if try connection.one("select accountctl.cancel_deletion_request(\(request))", as: String.self)
+                == "cancelled"
+            {
+                return .done
+            }
+            let begun = try connection.first(
+                """
+                select step
+                from accountctl.deletion_steps
+                where request_id = \(request) and step not in ('preflight', 'lock_out') and runs > 0
+                order by started_at
+                limit 1
+                """,
+                as: String.self
+            )
+            if let begun { return .refused("the step \(begun) has begun, which cannot be undone") }
+            try connection.execute(
+                """
+                update auth.users as u
+                set banned_until = r.banned_until_before
+                from accountctl.deletion_requests as r
+                where r.id = \(request) and u.id = r.user_id
+                """
+            )
+            try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set state = 'cancelled', finished_at = clock_timestamp(), situation = null, situation_since = null,
+                    sealed_identifiers = null, sealing_key_id = null, reason = null
+                where id = \(request)
+                """
+            )
+            return .done
+        }
+    }
+
+    /// Has a request looked at again now.
+    package func retry(_ request: UUID, on connection: isolated Connection) async throws -> Act {
+        try await act(on: request, "deletion.retry", nil, connection) { connection, _ in
+            try connection.execute("update accountctl.deletion_requests set failures = 0 where id = \(request)")
+            try DeletionJobs.wake(request, on: connection)
+            return .done
+        }
+    }
+
+    /// Stops one request before its next irreversible step.
+    package func pause(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
+        try await act(on: request, "deletion.pause", reason, connection) { connection, _ in
+            try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set paused_at = coalesce(paused_at, clock_timestamp())
+                where id = \(request)
+                """
+            )
+            return .done
+        }
+    }
+
+    /// Lets a paused request go on.
+    package func resume(_ request: UUID, on connection: isolated Connection) async throws -> Act {
+        try await act(on: request, "deletion.resume", nil, connection) { connection, _ in
+            try connection.execute("update accountctl.deletion_requests set paused_at = null where id = \(request)")
+            try DeletionJobs.wake(request, on: connection)
+            return .done
+        }
+    }
+
+    /// Stops every request before its next irreversible step; waits for the steps that hold the brake's row.
+    package func pauseAll(reason: String?, on connection: isolated Connection) async throws {
+        try await connection.transaction { connection in
+            try connection.execute(
+                """
+                update accountctl.deletion_brakes
+                set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(operatorName), paused_reason = \(reason)
+                """
+            )
+            try log("deletion.pause_all", nil, reason, nil, on: connection)
+        }
+    }
+
+    /// Lets everything go on, but for what is paused by itself.
+    package func resumeAll(on connection: isolated Connection) async throws {
+        try await connection.transaction { connection in
+            try connection.execute(
+                "update accountctl.deletion_brakes set paused_at = null, paused_by = null, paused_reason = null"
+            )
+            let waiting = try connection.query(
+                "select id from accountctl.deletion_requests where finished_at is null and state = 'held'",
+                as: UUID.self
+            )
+            for request in waiting { try DeletionJobs.wake(request, on: connection) }
+            try log("deletion.resume_all", nil, nil, nil, on: connection)
+        }
+    }
+
+    /// Has a request go on although something is missing for good: Apple, or the key of its identifiers.
+    package func proceed(
+        _ request: UUID,
+        withoutApple: Bool,
+        withoutIdentifiers: Bool,
+        reason: String?,
+        on connection: isolated Connection
+    ) async throws -> Act {
+        try await act(on: request, "deletion.proceed", reason, connection) { connection, _ in
+            try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set without_apple = without_apple or \(withoutApple),
+                    without_identifiers = without_identifiers or \(withoutIdentifiers),
+                    failures = 0
+                where id = \(request)
+                """
+            )
+            try DeletionJobs.wake(request, on: connection)
+            return .done
+        }
+    }
+
+    /// Declares that a column (`schema.table.column`) may keep identifiers of erased accounts.
+    ///
+    /// - Returns: How many requests are looked at again because of it.
+    package func accept(_ column: String, reason: String, on connection: isolated Connection) async throws -> Int {
+        try await connection.transaction { connection in
+            try connection.execute(
+                """
+                insert into accountctl.accepted_columns (column_name, reason, accepted_by)
+                values (\(column), \(reason), \(operatorName))
+                on conflict (column_name) do update
+                set reason = excluded.reason, accepted_by = excluded.accepted_by, accepted_at = clock_timestamp()
+                """
+            )
+            try log("deletion.accept", nil, reason, nil, on: connection)
+            let waiting = try connection.query(
+                "select id from accountctl.deletion_requests where finished_at is null and state = 'residue'",
+                as: UUID.self
+            )
+            for request in waiting { try DeletionJobs.wake(request, on: connection) }
+            return waiting.count
+        }
+    }
+
+    /// Puts a legal hold on an account; false when there is no such account.
+    package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Bool {
+        try await connection.transaction { connection in
+            let exists = try connection.first(
+                "select true from auth.users where id = \(user) for key share",
+                as: Bool.self
+            )
+            guard exists == true else { return false }
+            try connection.execute(
+                "insert into accountctl.holds (user_id, reason, placed_by) values (\(user), \(reason), \(operatorName))"
+            )
+            try log("deletion.hold", user, reason, nil, on: connection)
+            return true
+        }
+    }
+
+    /// Releases every hold of an account; returns how many there were.
+    package func release(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Int {
+        try await connection.transaction { connection in
+            let released = try connection.execute(
+                """
+                update accountctl.holds
+                set user_id = null, released_by = \(operatorName), released_at = clock_timestamp()
+                where user_id = \(user)
+                """
+            )
+            let waiting = try connection.query(
+                "select id from accountctl.deletion_requests where finished_at is null and user_id = \(user)",
+                as: UUID.self
+            )
+            for request in waiting { try DeletionJobs.wake(request, on: connection) }
+            try log("deletion.release", user, reason, nil, on: connection)
+            return released
+        }
+    }
+
+    /// Acts on an open request under its lock, and logs it when it was done.
+    private func act(
+        on request: UUID,
+        _ action: String,
+        _ reason: String?,
+        _ connection: isolated Connection,
+        _ body: @Sendable (isolated Connection, UUID) async throws -> Act
+    ) async throws -> Act {
+        try await connection.transaction { connection in
+            let row = try connection.first(
+                "select state, user_id from accountctl.deletion_requests where id = \(request) for update",
+                as: (String, UUID?).self
+            )
+            guard let row, let state = DeletionState(rawValue: row.0) else { return .unknownRequest }
+            guard !state.isFinal, let user = row.1 else { return .ended(state) }
+            let act = try await body(connection, user)
+            if act == .done { try log(action, user, reason, request, on: connection) }
+            return act
+        }
+    }
+
+    private func log(
+        _ action: String,
+        _ user: UUID?,
+        _ reason: String?,
+        _ request: UUID?,
+        on connection: isolated Connection
+    ) throws {
+        let subject = user.map { SubjectHash($0, key: hashKey) }
+        let facts = request.map { ["request": $0.uuidString.lowercased()] } ?? [:]
+        _ = try connection.one(
+            """
+            select accountctl.log_operation(
+                \(operatorName), \(action), \(subject?.keyID), \(subject?.bytes), \(reason), \(JSON(facts))
+            )
+            """,
+            as: Int64.self
+        )
+    }
+}

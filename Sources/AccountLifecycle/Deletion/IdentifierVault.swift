@@ -1,0 +1,48 @@
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Keeps the identifiers of a request sealed between its steps, and hashes its user for good.
+package struct IdentifierVault: Sendable {
+    package let keys: KeyRing
+    package let hashKey: HashKey
+
+    package init(keys: KeyRing, hashKey: HashKey) {
+        self.keys = keys
+        self.hashKey = hashKey
+    }
+
+    /// Seals identifiers, bound to the request and its user.
+    func seal(_ identifiers: [Identifier], request: UUID, user: UUID) throws -> SealedText {
+        let plain = try JSONEncoder().encode(identifiers)
+        let context = Self.context(request, user)
+        let sealed = keys.seal(Secret(Array(plain)), for: context)
+        // What does not open again now would be missed after the account is gone.
+        _ = try keys.open(sealed, for: context)
+        return sealed
+    }
+
+    /// Opens what ``seal(_:request:user:)`` made.
+    ///
+    /// - Throws: ``SealingError`` naming the key that is missing or does not fit.
+    func open(_ stored: String, request: UUID, user: UUID) throws -> [Identifier] {
+        let plain = try keys.openText(stored, for: Self.context(request, user))
+        return try JSONDecoder().decode([Identifier].self, from: Data(plain.reveal().utf8))
+    }
+
+    /// The hash that stands for a user from the receipt on.
+    package func subject(_ user: UUID) -> SubjectHash {
+        SubjectHash(user, key: hashKey)
+    }
+
+    private static func context(_ request: UUID, _ user: UUID) -> SealingContext {
+        SealingContext(
+            purpose: "deletion-identifiers",
+            ids: [request.uuidString.lowercased(), user.uuidString.lowercased()]
+        )
+    }
+}

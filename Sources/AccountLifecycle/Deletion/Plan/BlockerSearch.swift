@@ -1,0 +1,153 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Looks for what would stop the delete of one account.
+package struct BlockerSearch: Sendable {
+    /// Rows are counted up to here; beyond it the number says "at least".
+    package static let countLimit = 1000
+
+    private let plan: DeletionPlan
+    private let user: UUID
+
+    package init(_ plan: DeletionPlan, user: UUID) {
+        self.plan = plan
+        self.user = user
+    }
+
+    /// Everything found: missing rights, rows behind keys that do not cascade, triggers that refuse.
+    ///
+    /// Whether a trigger refuses is known only by asking it: where `tries`, the plan meets triggers and nothing else stands in the
+    /// way, the delete is done and rolled back.
+    package func run(
+        maximumRows: Int,
+        tries: Bool,
+        on connection: isolated Connection
+    ) async throws -> [Blocker] {
+        var blockers = plan.faults
+        // With rights missing, nothing that follows could be believed.
+        guard blockers.isEmpty else { return blockers }
+        blockers += try refusingRows(on: connection)
+        blockers += try tooManyRows(maximumRows, on: connection)
+        guard tries, blockers.isEmpty, !plan.triggers.isEmpty else { return blockers }
+        if let refusal = try await trial(on: connection) { blockers.append(refusal) }
+        return blockers
+    }
+
+    /// Rows that refer to what goes by a key that does not let it go.
+    private func refusingRows(on connection: isolated Connection) throws -> [Blocker] {
+        guard !plan.refusing.isEmpty else { return [] }
+        let counts = plan.refusing.indices.map { index -> Statement in
+            let key = plan.refusing[index]
+            // NO ACTION is checked at the end of the statement: rows that go along by another way do not matter.
+            let others: Statement =
+                key.rule == .noAction && plan.parts.contains { $0.table == key.table }
+                ? " and not coalesce(\(plan.condition(for: key.table, user: user)), false)" : ""
+            return """
+                select \(unsafeSQL: String(index)) as key, (
+                    select count(*)
+                    from (
+                        select
+                        from \(identifier: key.table.schema).\(identifier: key.table.name)
+                        where \(plan.rows(referringBy: key, user: user))\(others)
+                        limit \(unsafeSQL: String(Self.countLimit))
+                    ) as found
+                ) as rows
+                """
+        }
+        let all = counts.dropFirst().reduce(counts[0]) { $0 + " union all " + $1 }
+        return try connection.query("select key, rows from (\(all)) as counts where rows > 0", as: (Int32, Int64).self)
+            .map { index, rows in
+                let key = plan.refusing[Int(index)]
+                return Blocker(
+                    table: key.table.description,
+                    name: key.name,
+                    rows: Int(rows),
+                    code: .blockingRows,
+                    detail: key.rule == .setNull ? "ON DELETE SET NULL on a column that refuses NULL" : nil
+                )
+            }
+    }
+
+    /// Tables of which more rows would go than a run may delete; only large tables are counted.
+    private func tooManyRows(_ maximum: Int, on connection: isolated Connection) throws -> [Blocker] {
+        var blockers: [Blocker] = []
+        for part in plan.parts where part.reachedBy.contains(where: { $0.estimatedRows > maximum }) {
+            let rows = try connection.one(
+                """
+                select count(*)
+                from (
+                    select
+                    from \(identifier: part.table.schema).\(identifier: part.table.name)
+                    where \(plan.condition(for: part.table, user: user))
+                    limit \(maximum + 1)
+                ) as found
+                """,
+                as: (Int64).self
+            )
+            if rows > maximum {
+                blockers.append(
+                    Blocker(table: part.table.description, name: nil, rows: Int(rows), code: .tooLarge)
+                )
+            }
+        }
+        return blockers
+    }
+
+    /// Deletes and rolls back.
+    private func trial(on connection: isolated Connection) async throws -> Blocker? {
+        struct RollBack: Error {}
+        do {
+            try await connection.transaction { connection in
+                try AccountRows.delete(user, by: plan, on: connection)
+                // Deferred checks speak now, not at a commit that never comes.
+                try connection.execute("set constraints all immediate")
+                throw RollBack()
+            }
+            return nil
+        } catch is RollBack {
+            return nil
+        } catch is DeleteSwallowed {
+            return Self.swallowed(by: plan)
+        } catch let error as PostgresError {
+            return try Self.blocker(for: error, among: plan)
+        }
+    }
+
+    /// The blocker of a delete that a trigger kept from happening without an error.
+    static func swallowed(by plan: DeletionPlan) -> Blocker {
+        Blocker(
+            table: TableName.users.description,
+            name: plan.triggers.filter { $0.table == .users }.map(\.name).joined(separator: ", "),
+            rows: 1,
+            code: .refusingTrigger,
+            detail: "the delete changes nothing"
+        )
+    }
+
+    /// A refusal of the database as a blocker.
+    ///
+    /// - Throws: the error itself where it says nothing about the account, such as a lost connection.
+    package static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
+        guard let state = error.sqlState, !error.isTransient, error.connectionUsable else { throw error }
+        let table = [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
+        switch state {
+        case .foreignKeyViolation, .notNullViolation:
+            return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
+        case .insufficientPrivilege where plan.triggers.isEmpty:
+            return Blocker(table: table, name: nil, rows: nil, code: .missingRight)
+        default:
+            return Blocker(
+                table: plan.triggers.map(\.table.description).first ?? table,
+                name: plan.triggers.map(\.name).joined(separator: ", "),
+                rows: nil,
+                code: .refusingTrigger,
+                detail: "SQLSTATE \(state)"
+            )
+        }
+    }
+}

@@ -1,0 +1,186 @@
+package import Postgres
+
+/// What the catalog says about deleting an account: foreign keys, triggers and our role's rights.
+package struct DeletionCatalog: Sendable, Hashable {
+    /// A trigger that runs when rows of a table are deleted.
+    package struct Trigger: Sendable, Hashable {
+        package let table: TableName
+        package let name: String
+    }
+
+    /// What our role may do with a table.
+    package struct Rights: Sendable, Hashable {
+        package let mayRead: Bool
+        package let mayDelete: Bool
+        /// Whether row-level security applies to our role, so that rows may be there that it does not see.
+        package let hidesRows: Bool
+    }
+
+    package var foreignKeys: [ForeignKey]
+    package var triggers: [Trigger]
+    package var rights: [TableName: Rights]
+    /// The table of profiles, where `public.profiles` has a one-column primary key that refers to `auth.users`.
+    package var profiles: Profiles?
+
+    /// The table of profiles and the columns that matter here.
+    package struct Profiles: Sendable, Hashable {
+        package let table: TableName
+        /// The primary key, which is the user id.
+        package let key: String
+        package let hasAvatarURL: Bool
+    }
+
+    package init(
+        foreignKeys: [ForeignKey],
+        triggers: [Trigger] = [],
+        rights: [TableName: Rights] = [:],
+        profiles: Profiles? = nil
+    ) {
+        self.foreignKeys = foreignKeys
+        self.triggers = triggers
+        self.rights = rights
+        self.profiles = profiles
+    }
+
+    /// Reads the catalog as it is now.
+    package static func read(on connection: isolated Connection) throws -> DeletionCatalog {
+        let keys = try connection.query(
+            Self.foreignKeys,
+            as: (String, String, String, [String], String, String, [String], String, Bool, Bool, Int).self
+        ).compactMap {
+            name,
+            schema,
+            table,
+            columns,
+            targetSchema,
+            target,
+            targetColumns,
+            rule,
+            required,
+            indexed,
+            rows in
+            ForeignKey.DeleteRule(rawValue: rule).map {
+                ForeignKey(
+                    name: name,
+                    table: TableName(schema, table),
+                    columns: columns,
+                    target: TableName(targetSchema, target),
+                    targetColumns: targetColumns,
+                    rule: $0,
+                    hasRequiredColumn: required,
+                    isIndexed: indexed,
+                    estimatedRows: rows
+                )
+            }
+        }
+        let triggers = try connection.query(Self.triggers, as: (String, String, String).self)
+            .map { Trigger(table: TableName($0, $1), name: $2) }
+        let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool).self)
+            .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4)) }
+        let profiles = try connection.first(Self.profiles, as: (String, Bool).self)
+            .map { Profiles(table: TableName("public", "profiles"), key: $0, hasAvatarURL: $1) }
+        return DeletionCatalog(
+            foreignKeys: keys,
+            triggers: triggers,
+            rights: Dictionary(rights) { first, _ in first },
+            profiles: profiles
+        )
+    }
+
+    /// Constraints of partitions are left out: their parent's stands for them.
+    private static let foreignKeys: Statement = """
+        select
+            k.conname::text,
+            n.nspname::text,
+            c.relname::text,
+            (
+                select array_agg(a.attname::text order by u.place)
+                from unnest(k.conkey) with ordinality as u (number, place)
+                join pg_catalog.pg_attribute as a on a.attrelid = k.conrelid and a.attnum = u.number
+            ),
+            tn.nspname::text,
+            t.relname::text,
+            (
+                select array_agg(a.attname::text order by u.place)
+                from unnest(k.confkey) with ordinality as u (number, place)
+                join pg_catalog.pg_attribute as a on a.attrelid = k.confrelid and a.attnum = u.number
+            ),
+            k.confdeltype::text,
+            exists (
+                select
+                from pg_catalog.pg_attribute as a
+                where a.attrelid = k.conrelid and a.attnum = any(k.conkey) and a.attnotnull
+            ),
+            exists (
+                select
+                from pg_catalog.pg_index as i
+                where i.indrelid = k.conrelid
+                  and i.indisvalid
+                  and i.indpred is null
+                  and i.indnkeyatts >= cardinality(k.conkey)
+                  and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] operator(pg_catalog.@>) k.conkey
+            ),
+            greatest(c.reltuples, 0)::bigint
+        from pg_catalog.pg_constraint as k
+        join pg_catalog.pg_class as c on c.oid = k.conrelid
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        join pg_catalog.pg_class as t on t.oid = k.confrelid
+        join pg_catalog.pg_namespace as tn on tn.oid = t.relnamespace
+        where k.contype = 'f'
+          and k.conparentid = 0
+        order by n.nspname, c.relname, k.conname
+        """
+
+    /// Enabled triggers of people on DELETE (`tgtype` bit 3), per row or statement.
+    private static let triggers: Statement = """
+        select n.nspname::text, c.relname::text, g.tgname::text
+        from pg_catalog.pg_trigger as g
+        join pg_catalog.pg_class as c on c.oid = g.tgrelid
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        where not g.tgisinternal
+          and g.tgenabled <> 'D'
+          and g.tgtype & 8 <> 0
+        order by 1, 2, 3
+        """
+
+    private static let rights: Statement = """
+        select
+            n.nspname::text,
+            c.relname::text,
+            has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'SELECT'),
+            has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
+            row_security_active(c.oid)
+        from pg_catalog.pg_class as c
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        where c.relkind in ('r', 'p')
+          and c.relpersistence <> 't'
+          and n.nspname not in ('pg_catalog', 'information_schema')
+          and n.nspname !~ '^pg_(toast|temp)'
+        """
+
+    /// An unrelated table of that name has no such key and is left alone.
+    private static let profiles: Statement = """
+        select a.attname::text, exists (
+            select
+            from pg_catalog.pg_attribute as url
+            where url.attrelid = k.conrelid
+              and url.attname = 'avatar_url'
+              and url.atttypid in ('text'::regtype, 'varchar'::regtype)
+              and not url.attisdropped
+        )
+        from pg_catalog.pg_constraint as k
+        join pg_catalog.pg_attribute as a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+        where k.conrelid = to_regclass('public.profiles')
+          and k.contype = 'f'
+          and k.confrelid = 'auth.users'::regclass
+          and cardinality(k.conkey) = 1
+          and exists (
+              select
+              from pg_catalog.pg_constraint as p
+              where p.conrelid = k.conrelid
+                and p.contype = 'p'
+                and p.conkey = k.conkey
+          )
+        limit 1
+        """
+}

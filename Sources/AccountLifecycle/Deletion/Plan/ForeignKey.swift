@@ -1,0 +1,69 @@
+/// A table, by schema and name.
+package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package let schema: String
+    package let name: String
+
+    package init(_ schema: String, _ name: String) {
+        self.schema = schema
+        self.name = name
+    }
+
+    /// `schema.table`, for people.
+    package var description: String { "\(schema).\(name)" }
+
+    package static func < (left: TableName, right: TableName) -> Bool {
+        (left.schema, left.name) < (right.schema, right.name)
+    }
+
+    /// Where accounts are.
+    package static let users = TableName("auth", "users")
+}
+
+/// A foreign key as the catalog has it.
+package struct ForeignKey: Sendable, Hashable {
+    /// What happens to a row when the one it refers to is deleted (`pg_constraint.confdeltype`).
+    package enum DeleteRule: String, Sendable, Hashable, Codable {
+        case noAction = "a"
+        case restrict = "r"
+        case cascade = "c"
+        case setNull = "n"
+        case setDefault = "d"
+    }
+
+    package let name: String
+    /// The table that refers.
+    package let table: TableName
+    package let columns: [String]
+    /// The table that is referred to.
+    package let target: TableName
+    package let targetColumns: [String]
+    package let rule: DeleteRule
+    /// Whether a referring column refuses NULL, so that `set null` would fail.
+    package let hasRequiredColumn: Bool
+    /// Whether an index begins with the referring columns; without one each delete reads the whole table.
+    package let isIndexed: Bool
+    /// The server's estimate of the rows of the referring table.
+    package let estimatedRows: Int
+
+    package init(
+        name: String,
+        table: TableName,
+        columns: [String],
+        target: TableName,
+        targetColumns: [String],
+        rule: DeleteRule,
+        hasRequiredColumn: Bool = false,
+        isIndexed: Bool = true,
+        estimatedRows: Int = 0
+    ) {
+        self.name = name
+        self.table = table
+        self.columns = columns
+        self.target = target
+        self.targetColumns = targetColumns
+        self.rule = rule
+        self.hasRequiredColumn = hasRequiredColumn
+        self.isIndexed = isIndexed
+        self.estimatedRows = estimatedRows
+    }
+}

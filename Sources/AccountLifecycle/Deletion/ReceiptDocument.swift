@@ -1,0 +1,106 @@
+import Postgres
+
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The evidence of one erasure: what was done, when, what was searched and what was not; nothing of what was erased.
+package struct ReceiptDocument: Sendable, Hashable, Codable {
+    /// What was done in one step.
+    package struct Step: Sendable, Hashable, Codable {
+        package let step: String
+        package let outcome: String
+        package let runs: Int
+        package let startedAt: Date
+        package let finishedAt: Date
+        package let facts: StepFacts
+    }
+
+    /// The form of this document.
+    package let version: Int
+    package let request: UUID
+    /// The keyed hash of the user id, in hexadecimal digits, and the key's name.
+    package let subject: String
+    package let subjectKey: String
+    package let origin: String
+    package let requestedAt: Date
+    package let lockedOutAt: Date
+    package let finishedAt: Date
+    package let legalDeadline: Date
+    /// Revoked, not held, pending, not revoked or unknown.
+    package let apple: String
+    package let steps: [Step]
+    /// What an erasure by this program does not reach.
+    package let outOfScope: [String]
+
+    /// What no deletion through the live database reaches.
+    private static let limits = [
+        "backups and point-in-time recovery, until they expire",
+        "replicas, until they have caught up; dead rows, until vacuum",
+        "logs of the server and of services in front of it",
+        "data that the app sent to others",
+    ]
+
+    /// Gathers the evidence from what was recorded.
+    static func read(_ request: UUID, subject: SubjectHash, on connection: isolated Connection) throws
+        -> ReceiptDocument
+    {
+        let (origin, requestedAt, lockedOutAt, deadline, apple, now) = try connection.one(
+            """
+            select origin, requested_at, locked_out_at, legal_deadline, coalesce(apple_outcome, 'not_held'), clock_timestamp()
+            from accountctl.deletion_requests
+            where id = \(request)
+            """,
+            as: (String, Date, Date, Date, String, Date).self
+        )
+        let steps = try connection.query(
+            """
+            select step, outcome, runs, started_at, finished_at, coalesce(facts, '{}')
+            from accountctl.deletion_steps
+            where request_id = \(request) and finished_at is not null
+            order by finished_at, step
+            """,
+            as: (String, String, Int32, Date, Date, JSON<StepFacts>).self
+        ).map { step, outcome, runs, startedAt, finishedAt, facts in
+            Step(
+                step: step,
+                outcome: outcome,
+                runs: Int(runs),
+                startedAt: startedAt.wholeSecond,
+                finishedAt: finishedAt.wholeSecond,
+                facts: facts.value
+            )
+        }
+        return ReceiptDocument(
+            version: 1,
+            request: request,
+            subject: subject.hexadecimal,
+            subjectKey: subject.keyID,
+            origin: origin,
+            requestedAt: requestedAt.wholeSecond,
+            lockedOutAt: lockedOutAt.wholeSecond,
+            finishedAt: now.wholeSecond,
+            legalDeadline: deadline.wholeSecond,
+            apple: apple,
+            steps: steps,
+            outOfScope: limits
+        )
+    }
+
+    /// A keyed hash over the document: whoever has the key can tell whether anybody rewrote it.
+    package func seal(with key: HashKey) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return key.hash(String(decoding: try encoder.encode(self), as: UTF8.self), purpose: "deletion-receipt")
+    }
+}
+
+extension Date {
+    /// The time without fractions of a second, as documents keep it.
+    var wholeSecond: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
+}

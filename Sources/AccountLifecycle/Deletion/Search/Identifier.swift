@@ -1,0 +1,61 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Something by which an account can be recognised in data.
+///
+/// - Important: The value is personal data. Nothing here describes it; ``Kind`` is what may be told.
+package struct Identifier: Sendable, Hashable, Codable {
+    /// What sort of identifier it is.
+    package enum Kind: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+        /// The user id, with or without dashes, in any case.
+        case userID = "user_id"
+        /// An e-mail address, relay addresses among them.
+        case email
+        /// A telephone number.
+        case phone
+        /// The id of the person at a sign-in provider; Apple's `sub`.
+        case providerID = "provider_id"
+
+        package static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    package let kind: Kind
+    /// The value in the form that is searched for: lower case; digits only for a telephone number.
+    package let value: String
+
+    /// The user id.
+    package init(userID: UUID) {
+        kind = .userID
+        value = userID.uuidString.lowercased()
+    }
+
+    /// An e-mail address, or nil for text that is none.
+    package init?(email: String) {
+        let address = email.lowercased().filter { !$0.isWhitespace }
+        guard let at = address.lastIndex(of: "@"), at > address.startIndex, address.index(after: at) < address.endIndex
+        else { return nil }
+        kind = .email
+        value = address
+    }
+
+    /// A telephone number, or nil when it has too few digits to be told from other numbers.
+    package init?(phone: String) {
+        let digits = phone.filter { $0.isASCII && $0.isNumber }
+        guard digits.count >= 8 else { return nil }
+        kind = .phone
+        value = digits
+    }
+
+    /// An id at a sign-in provider, or nil when it is too short to be told from other text.
+    package init?(providerID: String) {
+        guard providerID.utf8.count >= 8 else { return nil }
+        kind = .providerID
+        value = providerID.lowercased()
+    }
+
+    /// Whether another account can have the same identifier later.
+    package var canBeUsedAgain: Bool { kind != .userID }
+}

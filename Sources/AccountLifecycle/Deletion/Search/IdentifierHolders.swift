@@ -1,0 +1,44 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Finds other accounts that hold the same e-mail address, telephone number or provider id: a person who signed up again, or one
+/// whose second account shares an address.
+enum IdentifierHolders {
+    static func find(_ targets: [SearchTarget], on connection: isolated Connection) throws -> [Identifier: Set<UUID>] {
+        let identifiers = Set(targets.flatMap(\.identifiers).filter(\.canBeUsedAgain))
+        guard !identifiers.isEmpty else { return [:] }
+        let values = identifiers.map(\.value)
+        let rows = try connection.query(
+            """
+            select u.id, v.kind, v.value
+            from auth.users as u
+            cross join lateral (values
+                ('email', lower(u.email)),
+                ('email', lower(u.email_change)),
+                ('phone', regexp_replace(u.phone, '[^0-9]', '', 'g')),
+                ('phone', regexp_replace(u.phone_change, '[^0-9]', '', 'g'))
+            ) as v (kind, value)
+            where v.value = any(\(values))
+            union
+            select i.user_id, v.kind, v.value
+            from auth.identities as i
+            cross join lateral (values ('email', lower(i.email)), ('provider_id', lower(i.provider_id))) as v (kind, value)
+            where v.value = any(\(values))
+            """,
+            as: (UUID, String, String).self
+        )
+        var holders: [Identifier: Set<UUID>] = [:]
+        for (user, kind, value) in rows {
+            guard let kind = Identifier.Kind(rawValue: kind) else { continue }
+            for identifier in identifiers where identifier.kind == kind && identifier.value == value {
+                holders[identifier, default: []].insert(user)
+            }
+        }
+        return holders
+    }
+}

@@ -1,0 +1,192 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Searches every readable column of a database for the identifiers of some accounts, in one pass over each table.
+///
+/// Few accounts: the server looks for the beginning of each identifier and sends only the rows that may hold one. Many
+/// accounts: the server sends everything, and it is looked through here. Either way what comes is judged here, by one rule.
+package struct IdentifierSearch: Sendable {
+    /// Up to how many identifiers the server itself compares each row with.
+    package static let serverSideLimit = 24
+
+    private let targets: [SearchTarget]
+    private let matcher: IdentifierMatcher
+    /// For each identifier of the matcher: the target it belongs to, or nil for another account's user id.
+    private let owners: [Int?]
+    /// For each identifier of the matcher: other accounts that hold it too, as indices of their user ids in the matcher.
+    private let sharers: [[Int]]
+    /// Buckets whose objects are not searched.
+    private let keptBuckets: Set<String>
+
+    /// Prepares a search.
+    ///
+    /// - Parameters:
+    ///   - targets: The accounts.
+    ///   - holders: For identifiers that can be used again, the other accounts that hold them now: rows that name such an
+    ///     account are that account's, and do not count. A person who signed up again is found so, too.
+    ///   - keptBuckets: Buckets that may keep objects; their rows are not searched.
+    package init(
+        _ targets: [SearchTarget],
+        holders: [Identifier: Set<UUID>] = [:],
+        keptBuckets: Set<String> = []
+    ) {
+        self.keptBuckets = keptBuckets
+        self.targets = targets
+        var identifiers: [Identifier] = []
+        var owners: [Int?] = []
+        for (index, target) in targets.enumerated() {
+            for identifier in target.identifiers {
+                identifiers.append(identifier)
+                owners.append(index)
+            }
+        }
+        var others: [UUID: Int] = [:]
+        for account in holders.values.joined() where others[account] == nil {
+            others[account] = identifiers.count
+            identifiers.append(Identifier(userID: account))
+            owners.append(nil)
+        }
+        sharers = zip(identifiers, owners).map { identifier, owner in
+            guard let owner, identifier.canBeUsedAgain else { return [] }
+            return (holders[identifier] ?? []).subtracting([targets[owner].userID]).compactMap { others[$0] }
+        }
+        self.owners = owners
+        matcher = IdentifierMatcher(identifiers)
+    }
+
+    /// Searches tables.
+    ///
+    /// - Throws: ``PostgresError``; `CancellationError` between tables.
+    package func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) throws -> SearchReport {
+        var report = SearchReport(tables: tables.count, columns: tables.reduce(0) { $0 + $1.columns.count })
+        var tallies: [Place: Tally] = [:]
+        for table in tables {
+            try Task.checkCancellation()
+            try search(table, on: connection, into: &tallies)
+        }
+        for (place, tally) in tallies {
+            report.findings[targets[place.target].request, default: []].append(
+                Situation.Finding(column: place.column, identifiers: tally.kinds.sorted(), count: tally.count)
+            )
+        }
+        for request in report.findings.keys { report.findings[request]?.sort() }
+        return report
+    }
+
+    private struct Place: Hashable {
+        let target: Int
+        let column: String
+    }
+
+    private struct Tally {
+        var kinds: Set<Identifier.Kind> = []
+        var count = 0
+    }
+
+    /// How long one table may take.
+    private static let deadline = Duration.seconds(1800)
+
+    /// Stands between the columns of a row; a control character that text hardly ever holds.
+    private static let separator: UInt8 = 0x1F
+
+    private func search(
+        _ table: SearchCatalog.Table,
+        on connection: isolated Connection,
+        into tallies: inout [Place: Tally]
+    ) throws {
+        try connection.stream(statement(for: table), as: String.self, deadline: Self.deadline) { row in
+            var text = row
+            text.withUTF8 { bytes in
+                judge(UnsafeRawBufferPointer(bytes), of: table, into: &tallies)
+            }
+        }
+    }
+
+    /// Judges one row, whose columns are joined by ``separator``.
+    private func judge(
+        _ row: UnsafeRawBufferPointer,
+        of table: SearchCatalog.Table,
+        into tallies: inout [Place: Tally]
+    ) {
+        var matches: [IdentifierMatcher.Match] = []
+        matcher.forEachMatch(in: row) { matches.append($0) }
+        guard !matches.isEmpty else { return }
+        let present = Set(matches.map(\.identifier))
+        for match in matches {
+            guard let target = owners[match.identifier], present.isDisjoint(with: sharers[match.identifier]) else {
+                continue
+            }
+            let place = Place(target: target, column: column(at: match.offset, in: row, of: table))
+            tallies[place, default: Tally()].kinds.insert(matcher.identifiers[match.identifier].kind)
+            tallies[place, default: Tally()].count += 1
+        }
+    }
+
+    /// The name of the column at an offset of a joined row; the table's where a value holds the separator itself.
+    private func column(at offset: Int, in row: UnsafeRawBufferPointer, of table: SearchCatalog.Table) -> String {
+        let name = "\(table.schema).\(table.name)"
+        let separators = row.lazy.filter { $0 == Self.separator }.count
+        guard separators == table.columns.count - 1 else { return name }
+        let index = row[..<offset].lazy.filter { $0 == Self.separator }.count
+        return "\(name).\(table.columns[index].name)"
+    }
+
+    /// Rows of a table as text: all of them, or those in which the server sees the beginning of an identifier.
+    private func statement(for table: SearchCatalog.Table) -> Statement {
+        let joined = Self.concatenation(of: table.columns, by: "chr(\(Self.separator))")
+        let from: Statement = "from only \(identifier: table.schema).\(identifier: table.name) as searched"
+        // Objects of buckets that may keep them are no residue.
+        let isObjects = table.schema == "storage" && ["objects", "s3_multipart_uploads"].contains(table.name)
+        let kept: Statement =
+            isObjects && !keptBuckets.isEmpty
+            ? "coalesce(searched.bucket_id, '') <> all(\(keptBuckets.sorted()))" : "true"
+        let sought = matcher.identifiers.indices.filter { owners[$0] != nil }.map { matcher.identifiers[$0] }
+        guard sought.count <= Self.serverSideLimit else { return "select \(joined) \(from) where \(kept)" }
+        var conditions: [Statement] = []
+        let ids = targets.map(\.userID)
+        for column in table.columns {
+            switch column.form {
+            case .uuid: conditions.append("searched.\(identifier: column.name)::uuid = any(\(ids))")
+            case .uuidArray: conditions.append("searched.\(identifier: column.name)::uuid[] && \(ids)")
+            case .text: break
+            }
+        }
+        let texts = table.columns.filter { $0.form == .text }
+        guard !texts.isEmpty else { return "select \(joined) \(from) where \(kept) and (\(Self.any(conditions)))" }
+        // Measured: joining a row's columns and lowering them once (offset 0 keeps the planner from copying the expression
+        // into each comparison) beats comparing each column, and the C collation lowers bytes instead of characters.
+        for start in sought.flatMap(Self.starts) {
+            conditions.append("strpos(joined.lowered, \(start) collate \"C\") > 0")
+        }
+        let text = Self.concatenation(of: texts, by: "' '")
+        return """
+            select \(joined) \(from)
+            cross join lateral (select lower(\(text) collate "C") collate "C" as lowered offset 0) as joined
+            where \(kept) and (\(Self.any(conditions)))
+            """
+    }
+
+    /// The columns of a row as one text; a NULL counts as empty, so that every row has as many separators.
+    private static func concatenation(of columns: [SearchCatalog.Column], by separator: String) -> Statement {
+        let values = columns.map { "coalesce(searched.\(quoteIdentifier($0.name))::text, '')" }.joined(separator: ", ")
+        return Statement(unsafeSQL: "concat_ws(\(separator), \(values))")
+    }
+
+    private static func any(_ conditions: [Statement]) -> Statement {
+        conditions.dropFirst().reduce(conditions.first ?? "false") { $0 + " or " + $1 }
+    }
+
+    /// What the forms of an identifier begin with: the server looks for that, and may send a few rows too many.
+    private static func starts(of identifier: Identifier) -> [String] {
+        switch identifier.kind {
+        case .userID: [String(identifier.value.prefix(8))]
+        case .email, .phone, .providerID:
+            IdentifierPattern.patterns(of: identifier).map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+    }
+}

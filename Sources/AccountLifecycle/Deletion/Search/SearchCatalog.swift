@@ -1,0 +1,174 @@
+package import Postgres
+
+/// Every column that can hold an identifier, and every one that cannot be read.
+package struct SearchCatalog: Sendable, Hashable {
+    /// A table, leaf partition or materialised view to search.
+    package struct Table: Sendable, Hashable {
+        package let schema: String
+        package let name: String
+        package let columns: [Column]
+        /// An estimate by the server's statistics.
+        package let bytes: Int64
+    }
+
+    /// A column to search.
+    package struct Column: Sendable, Hashable {
+        /// How a column is compared.
+        package enum Form: String, Sendable, Hashable {
+            /// `uuid`: compared as such.
+            case uuid
+            /// `uuid[]`: overlaps.
+            case uuidArray = "uuid_array"
+            /// Everything else that can hold text, by its text.
+            case text
+        }
+
+        package let name: String
+        package let form: Form
+    }
+
+    package let tables: [Table]
+    /// `schema.table` or `schema.table.column`, with the reason: no result may claim that these are clean.
+    package let unreadable: [Unreadable]
+
+    /// Something that was not searched.
+    package struct Unreadable: Sendable, Hashable, Codable, Comparable {
+        /// Why it was not searched.
+        package enum Reason: String, Sendable, Hashable, Codable {
+            /// The data lies on another server.
+            case foreignTable = "foreign_table"
+            /// Bytes of unknown meaning.
+            case bytes
+            /// Our role may not read it.
+            case noRight = "no_right"
+            /// Row-level security hides rows from our role.
+            case hiddenRows = "hidden_rows"
+        }
+
+        /// `schema.table` or `schema.table.column`.
+        package let name: String
+        package let reason: Reason
+
+        package static func < (left: Unreadable, right: Unreadable) -> Bool { left.name < right.name }
+    }
+
+    /// The estimated size of everything to search.
+    package var bytes: Int64 { tables.reduce(0) { $0 + $1.bytes } }
+
+    /// The tables in two parts of about the same size.
+    package var halves: ([Table], [Table]) {
+        var left: (tables: [Table], bytes: Int64) = ([], 0)
+        var right = left
+        for table in tables.sorted(by: { $0.bytes > $1.bytes }) {
+            if left.bytes <= right.bytes {
+                left.tables.append(table)
+                left.bytes += table.bytes
+            } else {
+                right.tables.append(table)
+                right.bytes += table.bytes
+            }
+        }
+        return (left.tables, right.tables)
+    }
+
+    /// Reads the catalog as it is now.
+    ///
+    /// `accountctl.deletion_requests` is left out: it is where the user id stands until the receipt is written.
+    package static func read(on connection: isolated Connection) throws -> SearchCatalog {
+        let rows = try connection.query(catalog, as: (String, String, String?, String, Int64).self)
+        var tables: [Table] = []
+        var unreadable: [Unreadable] = []
+        var columns: [Column] = []
+        for (index, (schema, table, column, form, bytes)) in rows.enumerated() {
+            if let column, let form = Column.Form(rawValue: form) {
+                columns.append(Column(name: column, form: form))
+            } else if let reason = Unreadable.Reason(rawValue: form) {
+                let name = [schema, table, column].compactMap(\.self).joined(separator: ".")
+                unreadable.append(Unreadable(name: name, reason: reason))
+            }
+            let isLast = index + 1 == rows.count || (rows[index + 1].0, rows[index + 1].1) != (schema, table)
+            if isLast {
+                if !columns.isEmpty {
+                    tables.append(Table(schema: schema, name: table, columns: columns, bytes: bytes))
+                }
+                columns = []
+            }
+        }
+        return SearchCatalog(tables: tables, unreadable: unreadable)
+    }
+
+    /// One row per column that matters, or per table that cannot be read at all.
+    ///
+    /// Domains and arrays are unwrapped to what they are made of. Left out are types that cannot hold text (numbers, times,
+    /// booleans, enums, addresses, geometry, bits, ranges) and those of well-known extensions that hold numbers.
+    private static let catalog: Statement = """
+        with recursive
+        unwrapped as (
+            select t.oid as declared, t.oid as inner_type, false as is_array
+            from pg_catalog.pg_type as t
+            where t.typtype <> 'p'
+            union all
+            select
+                u.declared,
+                case when t.typtype = 'd' then t.typbasetype else t.typelem end,
+                u.is_array or t.typtype <> 'd'
+            from unwrapped as u
+            join pg_catalog.pg_type as t on t.oid = u.inner_type
+            where t.typtype = 'd'
+               or (t.typcategory = 'A' and t.typelem <> 0)
+        ),
+        forms as (
+            select
+                u.declared,
+                case
+                    when t.oid = 'uuid'::regtype and not u.is_array then 'uuid'
+                    when t.oid = 'uuid'::regtype then 'uuid_array'
+                    when t.oid = 'bytea'::regtype then 'bytes'
+                    else 'text'
+                end as form
+            from unwrapped as u
+            join pg_catalog.pg_type as t on t.oid = u.inner_type
+            where t.typtype in ('b', 'c')
+              and not (t.typcategory = 'A' and t.typelem <> 0)
+              and t.typcategory not in ('N', 'D', 'T', 'B', 'E', 'I', 'G', 'V', 'R', 'Z')
+              and t.typname not in (
+                  'vector', 'halfvec', 'sparsevec', 'geometry', 'geography', 'raster', 'box2d', 'box3d', 'tid', 'xid',
+                  'xid8', 'cid', 'pg_lsn', 'txid_snapshot', 'pg_snapshot', 'aclitem', 'macaddr', 'macaddr8'
+              )
+        ),
+        tables as (
+            select
+                c.oid,
+                n.nspname,
+                c.relname,
+                c.relpages::bigint * 8192 as bytes,
+                case
+                    when c.relkind = 'f' then 'foreign_table'
+                    when not has_schema_privilege(n.oid, 'USAGE') then 'no_right'
+                    when row_security_active(c.oid) then 'hidden_rows'
+                end as unreadable
+            from pg_catalog.pg_class as c
+            join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+            where c.relkind in ('r', 'm', 'f')
+              and c.relpersistence <> 't'
+              and c.relispopulated
+              and n.nspname not in ('pg_catalog', 'information_schema')
+              and n.nspname !~ '^pg_(toast|temp)'
+              and c.oid <> 'accountctl.deletion_requests'::regclass
+        )
+        select t.nspname::text, t.relname::text, a.attname::text, coalesce(
+            case
+                when f.form <> 'bytes' and not has_column_privilege(t.oid, a.attnum, 'SELECT') then 'no_right'
+                else f.form
+            end, ''), t.bytes
+        from tables as t
+        join pg_catalog.pg_attribute as a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+        join forms as f on f.declared = a.atttypid
+        where t.unreadable is null
+        union all
+        select t.nspname::text, t.relname::text, null, t.unreadable, t.bytes
+        from tables as t
+        where t.unreadable is not null
+        order by 1, 2, 3
+        """
+}

@@ -1,0 +1,54 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What is searched for on behalf of one deletion request.
+package struct SearchTarget: Sendable, Hashable {
+    /// The request.
+    package let request: UUID
+    /// The account.
+    package let userID: UUID
+    /// Every identifier of the account, the user id first.
+    package let identifiers: [Identifier]
+
+    package init(request: UUID, userID: UUID, identifiers: [Identifier]) {
+        self.request = request
+        self.userID = userID
+        self.identifiers = [Identifier(userID: userID)] + identifiers.filter { $0.kind != .userID }
+    }
+}
+
+/// What a search found, for each request that took part.
+package struct SearchReport: Sendable, Hashable {
+    /// Findings by request; a request without any is missing.
+    package var findings: [UUID: [Situation.Finding]]
+    /// How many tables and columns were searched.
+    package var tables: Int
+    package var columns: Int
+    /// What was not searched.
+    package var unreadable: [SearchCatalog.Unreadable]
+
+    package init(
+        findings: [UUID: [Situation.Finding]] = [:],
+        tables: Int = 0,
+        columns: Int = 0,
+        unreadable: [SearchCatalog.Unreadable] = []
+    ) {
+        self.findings = findings
+        self.tables = tables
+        self.columns = columns
+        self.unreadable = unreadable
+    }
+
+    /// Both reports as one, of searches in different tables.
+    package func merging(_ other: SearchReport) -> SearchReport {
+        SearchReport(
+            findings: findings.merging(other.findings) { ($0 + $1).sorted() },
+            tables: tables + other.tables,
+            columns: columns + other.columns,
+            unreadable: unreadable + other.unreadable
+        )
+    }
+}

@@ -1,0 +1,102 @@
+/// Why a request stands still, and what ends that; safe to show and to log, since it names no person.
+package struct Situation: Sendable, Hashable, Codable {
+    /// The stable name of a situation.
+    package enum Code: String, Sendable, Hashable, Codable, CaseIterable {
+        /// `deletion pause` was given for the request or for everything.
+        case paused
+        /// A legal hold lies on the account.
+        case legalHold = "legal_hold"
+        /// As many accounts were locked out within an hour as the ceiling allows.
+        case ceiling
+        /// Rows refer to the account by a foreign key that neither cascades nor is ours to delete.
+        case blockingRows = "blocking_rows"
+        /// A trigger refuses the delete.
+        case refusingTrigger = "refusing_trigger"
+        /// A right is missing on a table that must be read or deleted from.
+        case missingRight = "missing_right"
+        /// Row-level security hides rows from our role, so that nothing it says can be believed.
+        case hiddenRows = "hidden_rows"
+        /// More rows hang off the account than a run may delete.
+        case tooLarge = "too_large"
+        /// The account owns objects in a bucket that is declared neither to be deleted nor to be kept.
+        case undecidedBucket = "undecided_bucket"
+        /// Storage cannot be reached or refuses our key.
+        case storageUnusable = "storage_unusable"
+        /// The sealing key that the request's identifiers need is not configured.
+        case sealingKeyMissing = "sealing_key_missing"
+        /// Apple refuses our configuration for a client id.
+        case appleMisconfigured = "apple_misconfigured"
+        /// Apple does not answer as it should.
+        case appleUnreachable = "apple_unreachable"
+        /// The account was created after the request: it is not the one that was meant.
+        case otherAccount = "other_account"
+        /// Identifiers were found where the program may not remove them.
+        case residue
+        /// A step failed in a way that trying again may cure.
+        case failing
+    }
+
+    /// A column that still holds an identifier.
+    package struct Finding: Sendable, Hashable, Codable, Comparable {
+        /// `schema.table.column`.
+        package let column: String
+        /// Which kinds of identifier were found there.
+        package let identifiers: [Identifier.Kind]
+        /// In how many values.
+        package let count: Int
+
+        package init(column: String, identifiers: [Identifier.Kind], count: Int) {
+            self.column = column
+            self.identifiers = identifiers
+            self.count = count
+        }
+
+        package static func < (left: Finding, right: Finding) -> Bool { left.column < right.column }
+    }
+
+    package let code: Code
+    /// What stands in the way of the delete.
+    package var blockers: [Blocker]?
+    /// Where identifiers were found.
+    package var findings: [Finding]?
+    /// The Apple client id, bucket, sealing key id or setting concerned.
+    package var subject: String?
+    /// More words for an operator.
+    package var detail: String?
+
+    package init(
+        _ code: Code,
+        subject: String? = nil,
+        detail: String? = nil,
+        blockers: [Blocker]? = nil,
+        findings: [Finding]? = nil
+    ) {
+        self.code = code
+        self.subject = subject
+        self.detail = detail
+        self.blockers = blockers
+        self.findings = findings
+    }
+
+    /// What ends the situation, in words for an operator.
+    package var endedBy: String {
+        switch code {
+        case .paused: "deletion resume"
+        case .legalHold: "releasing the hold; the request then goes on by itself"
+        case .ceiling: "time: requests go on as the hour passes; or a higher deletion.ceiling"
+        case .blockingRows: "deleting the named rows or giving the constraint ON DELETE CASCADE; then deletion retry"
+        case .refusingTrigger: "changing the trigger, or what it objects to; then deletion retry"
+        case .missingRight: "granting the right to the worker's role; then deletion retry"
+        case .hiddenRows: "giving the worker's role BYPASSRLS; then deletion retry"
+        case .tooLarge: "a higher deletion.max_rows, or deleting the rows beforehand; then deletion retry"
+        case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets; then deletion retry"
+        case .storageUnusable: "Storage answering again; see doctor"
+        case .sealingKeyMissing: "configuring the named sealing key again; see doctor"
+        case .appleMisconfigured: "correcting the Apple configuration, see doctor; or deletion proceed --without-apple"
+        case .appleUnreachable: "Apple answering again; or deletion proceed --without-apple"
+        case .otherAccount: "deletion cancel: the account that was meant no longer exists"
+        case .residue: "removing what the named columns hold, or deletion accept COLUMN --reason; then deletion retry"
+        case .failing: "the next attempt; see the error with deletion show"
+        }
+    }
+}

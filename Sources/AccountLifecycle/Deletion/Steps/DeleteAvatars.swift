@@ -1,0 +1,95 @@
+import Postgres
+
+extension DeletionRun {
+    /// Keys in one call: Storage deletes in transactions of 500, so that a longer call can be half done.
+    private static let keysPerCall = 500
+    /// How often what remains is looked for again within one attempt.
+    private static let rounds = 5
+
+    /// Removes the account's objects through the Storage API, until neither the database nor Storage lists any.
+    ///
+    /// The API's success says little: it answers 200 with an empty list for keys that are not there, that it may not see, and
+    /// for buckets that do not exist. What counts is that the rows are gone.
+    func deleteAvatars() async throws -> StepResult {
+        var deleted = 0
+        for _ in 0..<Self.rounds {
+            let objects = try await objectsToDelete()
+            if objects.isEmpty {
+                if let listed = try await listedByStorage() { return .failed(listed) }
+                return .done(deleted == 0 ? .nothingFound : .ok, StepFacts(counts: ["objects": deleted]))
+            }
+            for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
+                for start in stride(from: 0, to: objects.count, by: Self.keysPerCall) {
+                    let part = Array(objects[start..<min(start + Self.keysPerCall, objects.count)])
+                    try await checkBrakes()
+                    if let situation = try await services.storage.delete(part.map(\.key), in: bucket) {
+                        return .failed(situation)
+                    }
+                    try await services.probe(.middle(.deleteAvatars))
+                    let left = try await services.pool.withConnection { connection in
+                        try AccountObjects.remaining(part, on: connection)
+                    }
+                    deleted += part.count - left.count
+                    if left.count == part.count {
+                        let detail = "Storage reports success, and \(left.count) objects are still there"
+                        return .failed(Situation(.storageUnusable, subject: bucket, detail: detail))
+                    }
+                }
+            }
+        }
+        return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
+    }
+
+    /// The account's objects in the buckets that are to be emptied.
+    func objectsToDelete() async throws -> [StoredObject] {
+        try await services.objects.answer(for: user).filter { services.policy.buckets.contains($0.bucket) }
+    }
+
+    /// Whether Storage itself lists objects under the user's id that the database does not know of.
+    private func listedByStorage() async throws -> Situation? {
+        guard services.storage.isConfigured else { return nil }
+        for bucket in services.policy.buckets.sorted() {
+            for prefix in [userText + "/", userText.uppercased() + "/"] {
+                switch try await services.storage.list(prefix, in: bucket) {
+                case .trouble(let situation): return situation
+                case .keys(let keys):
+                    guard !keys.isEmpty else { continue }
+                    // Somebody else's, by the ownership rule, may lie there and stay.
+                    let known = try await services.pool.withConnection { connection in
+                        try AccountObjects.remaining(keys.map { StoredObject(bucket: bucket, key: $0) }, on: connection)
+                    }
+                    if known.count < keys.count {
+                        return Situation(
+                            .storageUnusable,
+                            subject: bucket,
+                            detail: "Storage lists objects that have no row"
+                        )
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Throws when the request was paused or held since the step began: files are not brought back.
+    private func checkBrakes() async throws {
+        let isHeld = try await services.pool.withConnection { connection in
+            try connection.one(
+                """
+                select
+                    b.paused_at is not null
+                    or r.paused_at is not null
+                    or exists (select from accountctl.holds as h where h.user_id = r.user_id)
+                from accountctl.deletion_brakes as b
+                cross join accountctl.deletion_requests as r
+                where r.id = \(record.id)
+                """,
+                as: Bool.self
+            )
+        }
+        if isHeld { throw Braked() }
+    }
+}
+
+/// A brake was pulled in the middle of a step.
+struct Braked: Error {}

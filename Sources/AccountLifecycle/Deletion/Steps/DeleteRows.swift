@@ -1,0 +1,110 @@
+import Postgres
+
+extension DeletionRun {
+    /// Removes the profile and the auth user with all that cascades, in one short transaction with the step's own row.
+    ///
+    /// What would stop it is looked for again: the app's tables may have changed since the preflight. Tables with many rows of
+    /// the account are emptied before, in batches, deepest first, so that the transaction stays short.
+    func deleteRows() async throws -> StepResult {
+        try await services.pool.withConnection { connection in
+            let plan = try services.catalogs.plan(on: connection)
+            let blockers = try await BlockerSearch(plan, user: user)
+                .run(maximumRows: services.policy.maximumRows, tries: false, on: connection)
+            if let first = blockers.first {
+                return .stopped(
+                    .blocked,
+                    Situation(first.code, blockers: blockers),
+                    lookAgainAfter: DeletionMachine.lookAgainAfter
+                )
+            }
+            do {
+                let emptied = try await emptyLargeTables(of: plan, on: connection)
+                try await services.probe(.middle(.deleteRows))
+                return try await connection.transaction { connection in
+                    try deleteUser(by: plan, emptied: emptied, on: connection)
+                }
+            } catch is DeleteSwallowed {
+                return blocked(by: BlockerSearch.swallowed(by: plan))
+            } catch let error as PostgresError {
+                return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
+            }
+        }
+    }
+
+    private func blocked(by blocker: Blocker) -> StepResult {
+        services.catalogs.forget()
+        let situation = Situation(blocker.code, blockers: [blocker])
+        return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
+    }
+
+    private func deleteUser(
+        by plan: DeletionPlan,
+        emptied: Int,
+        on connection: isolated Connection
+    ) throws -> StepResult {
+        try journal.fence(connection)
+        try connection.execute("set local lock_timeout = '5s'")
+        let isNewer = try connection.first(
+            """
+            select coalesce(created_at > \(record.requestedAt), false)
+            from auth.users
+            where id = \(user)
+            for update
+            """,
+            as: (Bool).self
+        )
+        if isNewer == true { return .stopped(.blocked, Situation(.otherAccount), lookAgainAfter: 3600) }
+        // The last look at the brakes: nothing can be undone after this. `for share` lets a pause wait for us, or us for it.
+        let isHeld = try connection.one(
+            """
+            select
+                b.paused_at is not null
+                or r.paused_at is not null
+                or exists (select from accountctl.holds as h where h.user_id = r.user_id)
+            from accountctl.deletion_brakes as b
+            cross join accountctl.deletion_requests as r
+            where r.id = \(record.id)
+            for share of b
+            """,
+            as: (Bool).self
+        )
+        if isHeld { return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter) }
+        let existed = try AccountRows.delete(user, by: plan, on: connection)
+        let facts = StepFacts(counts: ["users": existed ? 1 : 0, "batched_rows": emptied])
+        try journal.record(.deleteRows, existed ? .ok : .alreadyGone, facts, on: connection)
+        return .recorded
+    }
+
+    /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete from is
+    /// left to the cascade, which runs as the table's owner.
+    private func emptyLargeTables(of plan: DeletionPlan, on connection: isolated Connection) async throws -> Int {
+        let batch = services.policy.batchRows
+        let large = plan.parts
+            .filter { part in part.isDeletable && part.reachedBy.contains { $0.estimatedRows > batch } }
+            .sorted { $0.depth > $1.depth }
+        var total = 0
+        for part in large {
+            let table: Statement = "\(identifier: part.table.schema).\(identifier: part.table.name)"
+            var deleted = batch
+            while deleted == batch {
+                try Task.checkCancellation()
+                deleted = try await connection.transaction { connection in
+                    try journal.fence(connection)
+                    return try connection.execute(
+                        """
+                        delete from \(table)
+                        where (tableoid, ctid) in (
+                            select tableoid, ctid
+                            from \(table)
+                            where \(plan.condition(for: part.table, user: user))
+                            limit \(batch)
+                        )
+                        """
+                    )
+                }
+                total += deleted
+            }
+        }
+        return total
+    }
+}

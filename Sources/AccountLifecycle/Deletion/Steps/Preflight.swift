@@ -1,0 +1,126 @@
+import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension DeletionRun {
+    /// Looks at everything that could stop the run half-way, before anything is touched, and collects the identifiers.
+    func preflight() async throws -> StepResult {
+        let later = DeletionMachine.lookAgainAfter
+        let database = try await services.pool.withConnection { connection in
+            try await lookAtDatabase(on: connection)
+        }
+        if database.isOtherAccount {
+            return .stopped(.blocked, Situation(.otherAccount), lookAgainAfter: 3600)
+        }
+        if let first = database.blockers.first {
+            services.catalogs.forget()
+            let situation = Situation(first.code, blockers: database.blockers)
+            return .stopped(.blocked, situation, lookAgainAfter: later)
+        }
+        if let situation = try await sealIdentifiers(database.identifiers) {
+            return .stopped(.blocked, situation, lookAgainAfter: later)
+        }
+        if let situation = try await lookAtStorage() {
+            // Storage that is down comes back by itself; a bucket nobody decided about does not.
+            return situation.code == .storageUnusable
+                ? .failed(situation) : .stopped(.blocked, situation, lookAgainAfter: later)
+        }
+        if let situation = try await lookAtApple(database.clientIDs) {
+            return .stopped(.waitingForApple, situation, lookAgainAfter: later)
+        }
+        return .done(database.identifiers == nil ? .alreadyGone : .ok, StepFacts(unindexed: database.unindexed))
+    }
+
+    private struct DatabaseView: Sendable {
+        var isOtherAccount = false
+        var blockers: [Blocker] = []
+        /// nil when the account is gone.
+        var identifiers: [Identifier]?
+        var unindexed: [String]?
+        /// The client ids of the credentials held.
+        var clientIDs: [String] = []
+    }
+
+    private func lookAtDatabase(on connection: isolated Connection) async throws -> DatabaseView {
+        var view = DatabaseView()
+        view.isOtherAccount = try connection.one(
+            "select exists (select from auth.users where id = \(user) and created_at > \(record.requestedAt))",
+            as: Bool.self
+        )
+        let plan = try services.catalogs.plan(on: connection)
+        view.blockers = try await BlockerSearch(plan, user: user)
+            .run(maximumRows: services.policy.maximumRows, tries: true, on: connection)
+        let unindexed = Set(plan.unindexed.map { "\($0.table).\($0.columns.joined(separator: ","))" })
+        view.unindexed = unindexed.isEmpty ? nil : unindexed.sorted()
+        view.identifiers = try IdentifierCollection.read(of: user, on: connection)
+        view.clientIDs = try connection.query(
+            "select client_id from accountctl.apple_credentials where user_id = \(user) order by client_id",
+            as: String.self
+        )
+        return view
+    }
+
+    /// Stores what to search for later.
+    ///
+    /// Where the account is gone already, what an earlier preflight stored stays.
+    private func sealIdentifiers(_ identifiers: [Identifier]?) async throws -> Situation? {
+        if let stored = record.sealedIdentifiers, identifiers == nil {
+            do {
+                _ = try services.vault.open(stored, request: record.id, user: user)
+                return nil
+            } catch let error as SealingError {
+                return Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
+            }
+        }
+        guard let identifiers else { return nil }
+        let sealed = try services.vault.seal(identifiers, request: record.id, user: user)
+        try await services.pool.withTransaction { connection in
+            try journal.fence(connection)
+            try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
+                where id = \(record.id) and finished_at is null
+                """
+            )
+        }
+        return nil
+    }
+
+    /// Whether Storage can be used, and whether somebody decided about every bucket the account has objects in.
+    private func lookAtStorage() async throws -> Situation? {
+        let buckets = Set(try await services.objects.answer(for: user).map(\.bucket))
+        let undecided = buckets.subtracting(services.policy.buckets).subtracting(services.policy.keptBuckets)
+        if let bucket = undecided.min() {
+            return Situation(
+                .undecidedBucket,
+                subject: bucket,
+                detail: undecided.count > 1 ? undecided.sorted().joined(separator: ", ") : nil
+            )
+        }
+        // Without objects nothing is asked of Storage, and its trouble need not hold anybody up.
+        guard !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
+        return try await services.storage.trouble()
+    }
+
+    /// Whether Apple can be asked to revoke what is held; nobody without a credential waits, and nobody for ever.
+    private func lookAtApple(_ clientIDs: [String]) async throws -> Situation? {
+        guard !clientIDs.isEmpty, !record.withoutApple, record.facts.now < appleGiveUp else { return nil }
+        for clientID in clientIDs {
+            if let situation = try await services.apple.trouble(with: clientID) { return situation }
+        }
+        return nil
+    }
+
+    /// When the run goes on without Apple: after the time the operator gives it, and a day before the legal deadline at the latest.
+    var appleGiveUp: Date {
+        let waitingSince = record.appleWaitingSince ?? record.facts.now
+        let patience = waitingSince.addingTimeInterval(Double(services.policy.appleGiveUp.components.seconds))
+        return min(patience, record.legalDeadline.addingTimeInterval(-86_400))
+    }
+}

@@ -1,0 +1,69 @@
+import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension DeletionRun {
+    /// How long until residue is looked at again without being asked.
+    private static let lookAtResidueAfter = 3600.0
+
+    /// Searches everything readable for every identifier, together with every request that waits for it; as
+    /// ``DeletionStep/verify``, or for the last time as ``DeletionStep/settle``.
+    func verify(as step: DeletionStep) async throws -> StepResult {
+        let identifiers: [Identifier]
+        do {
+            identifiers = try openIdentifiers()
+        } catch let error as SealingError {
+            return .stopped(
+                .blocked,
+                Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)"),
+                lookAgainAfter: DeletionMachine.lookAgainAfter
+            )
+        }
+        let target = SearchTarget(request: record.id, userID: user, identifiers: identifiers)
+        let (findings, report) = try await services.searches.answer(for: target)
+        // What arrived since, by an old token, is work for an earlier step, not residue.
+        if findings.contains(where: { $0.column.hasPrefix("storage.") }), try await !objectsToDelete().isEmpty {
+            return .back(to: .deleteAvatars)
+        }
+        if findings.contains(where: { $0.column.hasPrefix("auth.") || $0.column.hasPrefix("storage.") }) {
+            if try await services.scrubs.answer(for: user).total > 0 { return .back(to: .scrubAuth) }
+            if try await accountExists() { return .back(to: .deleteRows) }
+        }
+        let accepted = try await acceptedColumns()
+        let residue = findings.filter { !accepted.contains($0.column) }
+        guard residue.isEmpty else {
+            return .stopped(.residue, Situation(.residue, findings: residue), lookAgainAfter: Self.lookAtResidueAfter)
+        }
+        let facts = StepFacts(
+            counts: ["tables": report.tables, "columns": report.columns, "identifiers": target.identifiers.count],
+            accepted: findings.isEmpty ? nil : findings,
+            unreadable: report.unreadable.isEmpty ? nil : report.unreadable
+        )
+        if record.withoutIdentifiers, record.sealedIdentifiers != nil { return .done(.notVerifiable, facts) }
+        return .done(findings.isEmpty ? .ok : .accepted, facts)
+    }
+
+    /// What was collected at the start; nothing where the account was gone already, or its key is given up.
+    private func openIdentifiers() throws -> [Identifier] {
+        guard let sealed = record.sealedIdentifiers, !record.withoutIdentifiers else { return [] }
+        return try services.vault.open(sealed, request: record.id, user: user)
+    }
+
+    private func accountExists() async throws -> Bool {
+        try await services.pool.withConnection { connection in
+            try connection.one("select exists (select from auth.users where id = \(user))", as: (Bool).self)
+        }
+    }
+
+    /// Columns of which an operator said that they may keep an identifier.
+    private func acceptedColumns() async throws -> Set<String> {
+        try await services.pool.withConnection { connection in
+            Set(try connection.query("select column_name from accountctl.accepted_columns", as: (String).self))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package import ObjectStorage
+import Synchronization
+
+/// What the lifecycle asks of Storage, with answers that say what they mean for a request.
+package struct StorageDoor: Sendable {
+    /// What Storage lists.
+    enum Listing: Sendable, Hashable {
+        case keys([String])
+        case trouble(Situation)
+    }
+
+    private let client: StorageClient?
+    private let check: StorageCheck
+
+    /// - Parameter client: nil where Storage is not configured; accounts that own objects wait for it.
+    package init(_ client: StorageClient?) {
+        self.client = client
+        check = StorageCheck(client)
+    }
+
+    /// Whether there is a Storage to ask.
+    var isConfigured: Bool { client != nil }
+
+    /// What keeps objects from being deleted now.
+    func trouble() async throws -> Situation? {
+        try await check.trouble()
+    }
+
+    /// Asks for objects to be deleted; the answer's success is not to be believed, see ``AccountObjects``.
+    func delete(_ keys: [String], in bucket: String) async throws -> Situation? {
+        guard let client else { return Self.unconfigured }
+        switch try await client.delete(keys, in: bucket) {
+        case .done, .gone: return nil
+        case .misconfigured(let refusal): return Self.situation("\(refusal)", bucket)
+        case .later(let delay): return Self.situation("\(delay)", bucket)
+        }
+    }
+
+    /// The keys below a folder.
+    func list(_ folder: String, in bucket: String) async throws -> Listing {
+        guard let client else { return .trouble(Self.unconfigured) }
+        var keys: [String] = []
+        var cursor: StorageListing.Cursor?
+        repeat {
+            switch try await client.list(bucket: bucket, folder: folder, from: cursor) {
+            case .done(let page):
+                keys += page.keys
+                cursor = page.next
+            case .gone: return .keys([])
+            case .misconfigured(let refusal): return .trouble(Self.situation("\(refusal)", bucket))
+            case .later(let delay): return .trouble(Self.situation("\(delay)", bucket))
+            }
+        } while cursor != nil
+        return .keys(keys)
+    }
+
+    fileprivate static var unconfigured: Situation {
+        Situation(.storageUnusable, detail: "Storage is not configured")
+    }
+
+    fileprivate static func situation(_ detail: String, _ bucket: String?) -> Situation {
+        Situation(.storageUnusable, subject: bucket, detail: detail)
+    }
+}
+
+/// Whether Storage answered well some seconds ago, so that a thousand preflights ask once.
+private final class StorageCheck: Sendable {
+    private static let lifetime = Duration.seconds(30)
+
+    private let goodAt = Mutex<ContinuousClock.Instant?>(nil)
+    private let checks: Coalescer<Void, Situation?>
+
+    init(_ client: StorageClient?) {
+        checks = Coalescer(limit: 1000) { waiting in
+            let situation: Situation?
+            if let client {
+                situation =
+                    switch try await client.buckets() {
+                    case .done: nil
+                    case .gone(let refusal), .misconfigured(let refusal): StorageDoor.situation("\(refusal)", nil)
+                    case .later(let delay): StorageDoor.situation("\(delay)", nil)
+                    }
+            } else {
+                situation = StorageDoor.unconfigured
+            }
+            return waiting.map { situation }
+        }
+    }
+
+    func trouble() async throws -> Situation? {
+        let now = ContinuousClock.now
+        if let good = goodAt.withLock(\.self), now - good < Self.lifetime { return nil }
+        let situation = try await checks.answer(for: ())
+        goodAt.withLock { $0 = situation == nil ? now : nil }
+        return situation
+    }
+}
