@@ -251,7 +251,14 @@ let package = Package(
         ),
         .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "TestSupport"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
-        .testTarget(name: "AccountLifecycleTests", dependencies: ["AccountLifecycle", "Sandbox", "TestSupport"]),
+        .testTarget(
+            name: "AccountLifecycleTests",
+            dependencies: [
+                "AccountLifecycle", "HTTPCalls", "JobQueue", "ObjectStorage", "Postgres", "Sandbox", "Sealing",
+                "SignInWithApple", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "Sealing", "TestSupport"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),

@@ -1,0 +1,90 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Testing
+
+@Suite struct BrakeTests {
+    @Test func aPauseOfEverythingHoldsBeforeEachIrreversibleStep() async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            for step in DeletionStep.allCases where step.isIrreversible {
+                let person = try await stage.fullAccount("p\(step.rawValue.prefix(3))")
+                let request = try await stage.request(person)
+                let once = Counter(1)
+                try await stage.driveToCrash(request) { point in
+                    guard point == .before(step), once.take() else { return }
+                    try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
+                    throw SimulatedCrash()
+                }
+                try await stage.drive(request)
+                #expect(try await stage.state(request) == "held", "before \(step)")
+                #expect(try await stage.situation(request)?.code == .paused)
+                #expect(try await stage.outcome(step, request) == nil, "\(step) was taken")
+                try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
+                #expect(try await stage.drive(request) == .ended(.verified))
+            }
+        }
+    }
+
+    @Test func aLegalHoldHoldsAndRefusesEveryOtherDelete() async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let person = try await stage.fullAccount()
+            #expect(try await stage.pool.withConnection { try await desk.hold(person.id, reason: "court", on: $0) })
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .legalHold)
+            let state = await sqlState { try await stage.sql("delete from auth.users where id = \(person.id)") }
+            #expect(state == "23503")
+            let released = try await stage.pool.withConnection {
+                try await desk.release(person.id, reason: nil, on: $0)
+            }
+            #expect(released == 1)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    @Test func theHourlyCeilingHoldsEvenWhenAllComeAtOnce() async throws {
+        try await Stage.with { stage in
+            var policy = Stage.swift
+            policy.hourlyCeiling = 3
+            var requests: [UUID] = []
+            for index in 0..<6 { requests.append(try await stage.request(try await stage.signUp("p\(index)"))) }
+            let ceiling = policy
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for request in requests { group.addTask { _ = try await stage.drive(request, ceiling) } }
+                try await group.waitForAll()
+            }
+            #expect(try await stage.count("select from accountctl.deletion_requests where state = 'verified'") == 3)
+            #expect(try await stage.count("select from accountctl.deletion_requests where state = 'held'") == 3)
+            #expect(try await stage.count("select from auth.users") == 3)
+            try await stage.sql("update accountctl.deletion_requests set counted_at = counted_at - interval '1 hour'")
+            for request in requests { try await stage.drive(request, policy) }
+            #expect(try await stage.count("select from accountctl.deletion_requests where state = 'verified'") == 6)
+        }
+    }
+
+    @Test func anOperatorTakesALockOutBackWhileNothingElseHasBegun() async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            #expect(try await stage.count("select from auth.users where banned_until > now()") == 1)
+            let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "mistake", on: $0) }
+            #expect(act == .done)
+            #expect(try await stage.count("select from auth.users where banned_until is not null") == 0)
+            #expect(try await stage.drive(request) == .ended(.cancelled))
+            let second = try await stage.request(person)
+            try await stage.driveToCrash(second, SimulatedCrash.once(at: .begun(.revokeApple)))
+            guard
+                case .refused = try await stage.pool.withConnection({
+                    try await desk.cancel(second, reason: nil, on: $0)
+                })
+            else {
+                Issue.record("cancelled after revoking began")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import Testing
+
+@Suite struct CrashTests {
+    /// Every instant at which a process can die: before, within and after each step.
+    static let points: [DeletionPoint] = DeletionStep.allCases.flatMap { step in
+        [.before(step), .begun(step), .middle(step), .done(step), .after(step)]
+    }
+
+    /// One database for all of them: each account is a bystander of the others.
+    @Test func aRunGoesOnAfterACrashAtAnyInstant() async throws {
+        try await Stage.with { stage in
+            let bystander = try await stage.fullAccount("berta")
+            let before = try await stage.fingerprint(bystander)
+            for point in Self.points {
+                let person = try await stage.fullAccount()
+                let request = try await stage.request(person)
+                let crashed = Counter()
+                try await stage.driveToCrash(request) { reached in
+                    guard reached == point else { return }
+                    crashed.add()
+                    throw SimulatedCrash()
+                }
+                // Only some steps have a middle.
+                if case .middle = point {} else { #expect(crashed.value == 1, "never reached \(point)") }
+                #expect(try await stage.drive(request) == .ended(.verified), "after a crash at \(point)")
+                #expect(try await stage.traces(of: person) == "", "after a crash at \(point)")
+                let consent = stage.sandbox.apple.consent(sub: try #require(person.sub), clientID: Stage.clientID)
+                if case .ended = consent {} else { Issue.record("consent \(consent) after a crash at \(point)") }
+                #expect(try await stage.outcome(.revokeApple, request) ?? "revoked" == "revoked")
+            }
+            #expect(try await stage.fingerprint(bystander) == before)
+            #expect(try await stage.count("select from accountctl.deletion_receipts") == Self.points.count)
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 3)
+        }
+    }
+
+    /// What an access token that was issued before the request may write at each instant never survives.
+    @Test func writesWithAnOldTokenAtAnyInstantLeaveNothing() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let refused = Counter()
+            let taken = Counter()
+            let pause = try await stage.drive(request) { point in
+                let key = "\(UUID().uuidString).jpeg"
+                if try await stage.upload(key, by: person) { taken.add() } else { refused.add() }
+                let state = await sqlState {
+                    try await stage.signedIn(person) { connection in
+                        try connection.execute(
+                            """
+                            insert into public.profiles (id, full_name, website)
+                            values (\(person.id), 'again', 'https://again.example')
+                            on conflict (id) do update set website = excluded.website
+                            """
+                        )
+                    }
+                }
+                if state == nil { taken.add() } else { refused.add() }
+                _ = point
+            }
+            #expect(pause == .ended(.verified))
+            #expect(try await stage.traces(of: person) == "")
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+            // Before the lock-out the account works, after it nothing is taken.
+            #expect(taken.value > 0)
+            #expect(refused.value > 20)
+            // And after the end.
+            #expect(try await !stage.upload("after.jpeg", by: person))
+            let state = await sqlState {
+                try await stage.call(person, "select public.request_account_deletion()")
+            }
+            #expect(state == "PT410")
+        }
+    }
+
+    /// An app table without a foreign key and without our policies takes writes until the token expires: the last sweep names it.
+    @Test func whatAnAppTableTakesBetweenTheSweepsIsFoundByTheLast() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                "create table public.notes (id bigint generated always as identity, author uuid, text text)"
+            )
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            var policy = Stage.swift
+            policy.tokenLife = .seconds(3600)
+            guard case .until = try await stage.drive(request, policy) else {
+                Issue.record("did not settle")
+                return
+            }
+            #expect(try await stage.state(request) == "settling")
+            try await stage.sql("insert into public.notes (author, text) values (\(person.id), 'late')")
+            try await stage.sql("update accountctl.deletion_requests set settle_after = now() where id = \(request)")
+            try await stage.drive(request, policy)
+            #expect(try await stage.state(request) == "residue")
+            let situation = try #require(try await stage.situation(request))
+            #expect(situation.code == .residue)
+            #expect(situation.findings?.map(\.column) == ["public.notes.author"])
+            try await stage.sql("delete from public.notes")
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+        }
+    }
+
+    /// Objects uploaded behind our back are work for an earlier step.
+    @Test func aLateUploadGoesBackToDeletingObjects() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let late = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .before(.settle), late.take() else { return }
+                // With the operator's key, as a function of the app that runs late.
+                _ = try await stage.upload("\(person.text)/late.jpeg", by: nil)
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+}

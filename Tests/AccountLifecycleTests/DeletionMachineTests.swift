@@ -1,0 +1,147 @@
+import AccountLifecycle
+import Foundation
+import Testing
+
+@Suite struct DeletionMachineTests {
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private func facts(_ change: (inout DeletionFacts) -> Void = { _ in }) -> DeletionFacts {
+        var facts = DeletionFacts(state: .requested, now: now, runAfter: now)
+        change(&facts)
+        return facts
+    }
+
+    private func lockedOut(done: [DeletionStep] = [], _ change: (inout DeletionFacts) -> Void = { _ in })
+        -> DeletionFacts
+    {
+        facts { facts in
+            facts.state = .running
+            facts.lockedOutAt = now.addingTimeInterval(-10)
+            facts.settleAfter = now.addingTimeInterval(3590)
+            facts.finished[.preflight] = now.addingTimeInterval(-11)
+            facts.finished[.lockOut] = now.addingTimeInterval(-10)
+            for step in done { facts.finished[step] = now }
+            change(&facts)
+        }
+    }
+
+    @Test func waitsForTheEndOfGrace() {
+        let end = now.addingTimeInterval(86_400)
+        #expect(DeletionMachine.next(facts { $0.runAfter = end }) == .wait(.grace, nil, until: end))
+    }
+
+    @Test func graceEndsWithItsLastInstant() {
+        #expect(DeletionMachine.next(facts { $0.state = .grace }) == .perform(.preflight, .requested))
+    }
+
+    @Test(arguments: [DeletionState.verified, .cancelled])
+    func anEndedRequestIsLeftAlone(state: DeletionState) {
+        #expect(DeletionMachine.next(lockedOut { $0.state = state }) == .end)
+        #expect(DeletionMachine.next(facts { $0.state = state }) == .end)
+    }
+
+    @Test(arguments: [DeletionState.requested, .grace, .held, .blocked, .waitingForApple])
+    func everyWaitBeforeTheLockOutIsLeftThroughAPreflight(state: DeletionState) {
+        #expect(DeletionMachine.next(facts { $0.state = state }) == .perform(.preflight, .requested))
+    }
+
+    @Test func aFreshPreflightLeadsToTheLockOut() {
+        #expect(
+            DeletionMachine.next(facts { $0.finished[.preflight] = now.addingTimeInterval(-59) })
+                == .perform(.lockOut, .requested)
+        )
+    }
+
+    @Test func anOldPreflightIsRepeated() {
+        #expect(
+            DeletionMachine.next(facts { $0.finished[.preflight] = now.addingTimeInterval(-61) })
+                == .perform(.preflight, .requested)
+        )
+    }
+
+    @Test func brakesHoldBeforeAndAfterTheLockOut() {
+        let later = now.addingTimeInterval(DeletionMachine.lookAgainAfter)
+        for facts in [facts(), lockedOut(), lockedOut(done: [.revokeApple, .deleteAvatars])] {
+            var held = facts
+            held.isHeld = true
+            #expect(DeletionMachine.next(held) == .wait(.held, Situation(.legalHold), until: later))
+            var paused = facts
+            paused.isPaused = true
+            #expect(DeletionMachine.next(paused) == .wait(.held, Situation(.paused), until: later))
+            held.isPaused = true
+            #expect(DeletionMachine.next(held) == .wait(.held, Situation(.legalHold), until: later))
+        }
+    }
+
+    @Test func takesTheStepsInOrder() {
+        let order: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .verify]
+        for (index, step) in order.enumerated() {
+            #expect(DeletionMachine.next(lockedOut(done: Array(order[..<index]))) == .perform(step, .running))
+        }
+    }
+
+    @Test(arguments: [DeletionState.held, .blocked, .residue, .settling])
+    func theStateAfterTheLockOutComesFromTheStepsAlone(state: DeletionState) {
+        #expect(
+            DeletionMachine.next(lockedOut(done: [.revokeApple]) { $0.state = state })
+                == .perform(.deleteAvatars, .running)
+        )
+    }
+
+    @Test func waitsUntilNoTokenCanWrite() {
+        let done: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .verify]
+        let end = now.addingTimeInterval(3590)
+        #expect(DeletionMachine.next(lockedOut(done: done)) == .wait(.settling, nil, until: end))
+        #expect(
+            DeletionMachine.next(lockedOut(done: done) { $0.settleAfter = now }) == .perform(.settle, .settling)
+        )
+        #expect(
+            DeletionMachine.next(lockedOut(done: done + [.settle]) { $0.settleAfter = now })
+                == .perform(.receipt, .settling)
+        )
+    }
+
+    @Test func aSweepThatFindsWorkTakesBackWhatRestsOnIt() {
+        #expect(
+            DeletionMachine.steps(toRepeatFrom: .deleteAvatars)
+                == [.deleteAvatars, .deleteRows, .scrubAuth, .verify, .settle]
+        )
+        #expect(DeletionMachine.steps(toRepeatFrom: .scrubAuth) == [.scrubAuth, .verify, .settle])
+        // Neither the lock-out nor what was revoked is ever taken back.
+        #expect(!DeletionMachine.steps(toRepeatFrom: .preflight).contains { $0 < .deleteAvatars })
+    }
+
+    @Test func failingStepsAreTriedEverLater() {
+        #expect((1...9).map(DeletionMachine.delay(afterFailures:)) == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
+        #expect(DeletionMachine.delay(afterFailures: 0) == 30)
+        #expect(DeletionMachine.delay(afterFailures: .max) == 3600)
+    }
+
+    /// Walks every reachable combination of recorded steps: whatever a crash leaves, the machine names the first step that is
+    /// missing, and nothing irreversible comes before the lock-out.
+    @Test func everyCombinationOfRecordsLeadsForward() {
+        let steps = DeletionStep.allCases
+        for bits in 0..<(1 << steps.count) {
+            let done = steps.enumerated().filter { bits & 1 << $0.offset != 0 }.map(\.element)
+            for isLockedOut in [false, true] {
+                let facts = facts { facts in
+                    for step in done { facts.finished[step] = now }
+                    if isLockedOut {
+                        facts.lockedOutAt = now
+                        facts.settleAfter = now
+                    }
+                }
+                guard case .perform(let step, _) = DeletionMachine.next(facts) else {
+                    Issue.record("stands still with \(done)")
+                    continue
+                }
+                #expect(isLockedOut == (step > .lockOut))
+                if step != .lockOut, step != .receipt { #expect(!done.contains(step)) }
+            }
+        }
+    }
+
+    @Test func everySituationSaysWhatEndsIt() {
+        #expect(Situation.Code.allCases.allSatisfy { !Situation($0).endedBy.isEmpty })
+    }
+}

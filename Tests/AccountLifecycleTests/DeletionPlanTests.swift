@@ -1,0 +1,109 @@
+@testable import AccountLifecycle
+import Foundation
+import Postgres
+import Testing
+
+@Suite struct DeletionPlanTests {
+    private let user = UUID()
+
+    private func key(
+        _ name: String,
+        _ table: String,
+        _ column: String = "user_id",
+        to target: TableName = .users,
+        rule: ForeignKey.DeleteRule = .cascade,
+        required: Bool = false,
+        indexed: Bool = true
+    ) -> ForeignKey {
+        ForeignKey(
+            name: name,
+            table: TableName("public", table),
+            columns: [column],
+            target: target,
+            targetColumns: ["id"],
+            rule: rule,
+            hasRequiredColumn: required,
+            isIndexed: indexed
+        )
+    }
+
+    private func plan(_ keys: [ForeignKey], profiles: Bool = false) -> DeletionPlan {
+        let table = DeletionCatalog.Profiles(table: TableName("public", "profiles"), key: "id", hasAvatarURL: true)
+        return DeletionPlan(DeletionCatalog(foreignKeys: keys, profiles: profiles ? table : nil))
+    }
+
+    @Test func cascadesAreFollowedOnward() {
+        let plan = plan([
+            key("posts_user", "posts"),
+            key("comments_post", "comments", "post_id", to: TableName("public", "posts")),
+            key("unrelated", "lines", "invoice", to: TableName("public", "invoices")),
+        ])
+        #expect(plan.parts.map(\.table.name) == ["users", "posts", "comments"])
+        #expect(plan.parts.map(\.depth) == [0, 1, 2])
+        #expect(plan.refusing.isEmpty)
+    }
+
+    @Test func keysThatDoNotCascadeRefuseWhereverTheyAre() {
+        let plan = plan([
+            key("posts_user", "posts"),
+            key("likes_post", "likes", "post_id", to: TableName("public", "posts"), rule: .restrict),
+            key("orders_user", "orders", rule: .noAction),
+            key("notes_user", "notes", rule: .setNull),
+            key("bills_user", "bills", rule: .setNull, required: true),
+            key("logs_user", "logs", rule: .setDefault),
+        ])
+        #expect(plan.refusing.map(\.name) == ["likes_post", "orders_user", "bills_user"])
+        // What is behind a key that only sets NULL stays.
+        #expect(!plan.parts.contains { $0.table.name == "notes" })
+    }
+
+    @Test func theProfileGoesFirstHoweverItsKeyIsDeclared() {
+        let plan = plan([key("profiles_id_fkey", "profiles", "id", rule: .noAction)], profiles: true)
+        #expect(plan.refusing.isEmpty)
+        #expect(Set(plan.parts.map(\.table.name)) == ["users", "profiles"])
+    }
+
+    @Test func anUnrelatedProfilesTableIsLikeAnyOther() {
+        let plan = plan([key("profiles_owner", "profiles", "owner", rule: .noAction)])
+        #expect(plan.refusing.map(\.name) == ["profiles_owner"])
+    }
+
+    @Test func holdsAreNoBlockers() {
+        let hold = ForeignKey(
+            name: "holds_user_id_fkey",
+            table: TableName("accountctl", "holds"),
+            columns: ["user_id"],
+            target: .users,
+            targetColumns: ["id"],
+            rule: .restrict
+        )
+        #expect(plan([hold]).refusing.isEmpty)
+    }
+
+    @Test func cyclesAndSelfReferencesEnd() {
+        let tree = TableName("public", "folders")
+        let plan = plan([
+            key("folders_user", "folders"),
+            key("folders_parent", "folders", "parent", to: tree),
+            key("files_folder", "files", "folder", to: tree),
+            key("folders_cover", "folders", "cover", to: TableName("public", "files")),
+        ])
+        #expect(Set(plan.parts.map(\.table.name)) == ["users", "folders", "files"])
+        #expect(plan.condition(for: tree, user: user).text.contains("\"user_id\" = $1"))
+        #expect(plan.condition(for: TableName("public", "files"), user: user).text.contains("\"folder\""))
+    }
+
+    @Test func namesKeysWithoutAnIndex() {
+        #expect(plan([key("a", "posts", indexed: false), key("b", "likes")]).unindexed.map(\.name) == ["a"])
+    }
+
+    @Test func missingRightsAndHiddenRowsAreFaults() {
+        var catalog = DeletionCatalog(foreignKeys: [key("posts_user", "posts")])
+        catalog.rights[.users] = .init(mayRead: true, mayDelete: false, hidesRows: true)
+        catalog.rights[TableName("public", "posts")] = .init(mayRead: false, mayDelete: false, hidesRows: false)
+        let faults = DeletionPlan(catalog).faults
+        #expect(faults.map(\.code) == [.missingRight, .hiddenRows, .missingRight])
+        // A cascade needs no right of ours on the table it empties.
+        #expect(faults.map(\.detail) == ["DELETE", "row-level security applies to this role", "SELECT"])
+    }
+}

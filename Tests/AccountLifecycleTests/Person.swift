@@ -1,0 +1,247 @@
+import AccountLifecycle
+import Foundation
+import HTTPCalls
+import Postgres
+import Sandbox
+import Sealing
+import TestSupport
+
+/// An account as the app makes it, with what hangs off one.
+struct Person: Sendable {
+    let id: UUID
+    let email: String
+    /// Apple's name for the person; nil for one who signs in by e-mail.
+    let sub: String?
+
+    var text: String { id.uuidString.lowercased() }
+}
+
+extension Stage {
+    /// Signs somebody up: user, identity, session, refresh token, audit entry, half-finished flow; the profile comes by the trigger.
+    func signUp(_ name: String = "anna", email: String? = nil, sub known: String? = nil, apple: Bool = true)
+        async throws -> Person
+    {
+        let id = UUID()
+        let email = email ?? "\(name)-\(id.uuidString.prefix(8).lowercased())@example.com"
+        let sub = apple ? try sandbox.apple.signIn(clientID: Self.clientID, sub: known, email: email).sub : nil
+        let person = Person(id: id, email: email, sub: sub)
+        let claims = ["sub": sub ?? person.text, "email": email]
+        try await admin.withTransaction { connection in
+            try connection.execute(
+                """
+                insert into auth.users (instance_id, id, aud, role, email, raw_user_meta_data, created_at, updated_at, phone)
+                values (
+                    '00000000-0000-0000-0000-000000000000', \(id), 'authenticated', 'authenticated', \(email),
+                    \(JSON(["full_name": name, "email": email])), clock_timestamp(), clock_timestamp(), null
+                )
+                """
+            )
+            try connection.execute(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values (\(sub ?? person.text), \(id), \(JSON(claims)), \(sub == nil ? "email" : "apple"), now())
+                """
+            )
+            let session = UUID()
+            try connection.execute("insert into auth.sessions (id, user_id) values (\(session), \(id))")
+            try connection.execute(
+                """
+                insert into auth.refresh_tokens (token, user_id, session_id)
+                values (\(UUID().uuidString), \(person.text), \(session))
+                """
+            )
+            try connection.execute(
+                """
+                insert into auth.flow_state (id, user_id, provider_type, authentication_method)
+                values (gen_random_uuid(), \(id), 'apple', 'oauth')
+                """
+            )
+            try connection.execute(
+                """
+                insert into auth.audit_log_entries (id, payload, created_at, ip_address)
+                values (
+                    gen_random_uuid(),
+                    json_build_object(
+                        'action', 'login', 'actor_id', \(person.text)::text, 'actor_username', \(email)::text,
+                        'actor_name', \(name)::text, 'log_type', 'account'
+                    ),
+                    now(),
+                    '203.0.113.7'
+                )
+                """
+            )
+        }
+        return person
+    }
+
+    /// Uploads an object with the person's own access token; tells whether Storage took it.
+    @discardableResult
+    func upload(_ key: String, by person: Person?, bucket: String = "avatars") async throws -> Bool {
+        let keys = sandbox.storage.keys
+        let token = try person.map { try keys.accessToken(userID: $0.text, email: $0.email) } ?? keys.serviceRoleKey
+        let outcome = try await caller.perform(
+            HTTPCall(
+                label: "test.upload",
+                method: .post,
+                address: try ServiceAddress(sandbox.storage.url, allowPlainHTTP: true),
+                path: "/object/\(bucket)/\(key)",
+                headers: [
+                    .init("Authorization", "Bearer \(token)"), .init("apikey", keys.anonKey),
+                    .init("Content-Type", "image/jpeg"),
+                ],
+                body: Secret(Array("bytes of \(key)".utf8)),
+                repetition: .onlyIfNothingWasSent
+            )
+        )
+        guard case .reply(let reply) = outcome else { return false }
+        return reply.status == 200
+    }
+
+    /// Runs SQL as the signed-in person, as PostgREST does.
+    func signedIn<Result: Sendable>(
+        _ person: Person,
+        _ body: @Sendable (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        try await admin.withTransaction { connection in
+            try connection.execute("set local role authenticated")
+            let claims = RawJSON(#"{"sub":"\#(person.text)","role":"authenticated"}"#)
+            _ = try connection.one(
+                """
+                select set_config('request.jwt.claims', (\(claims))::text, true),
+                       set_config('request.jwt.claim.sub', \(person.text), true)
+                """,
+                as: (String, String).self
+            )
+            return try await body(connection)
+        }
+    }
+
+    /// What a call of the app returns, as text.
+    func call(_ person: Person, _ statement: Statement) async throws -> String {
+        try await signedIn(person) { try $0.one(statement, as: RawJSON.self) }.text
+    }
+
+    /// Asks for the deletion as the app does.
+    @discardableResult
+    func request(_ person: Person, code: String? = nil) async throws -> UUID {
+        let grace: Statement = """
+            insert into accountctl.settings (name, value) values ('deletion.grace', '"0 seconds"')
+            on conflict (name) do nothing
+            """
+        try await sql(grace)
+        let reply = try await call(person, "select public.request_account_deletion(\(code), \(Self.clientID))")
+        return try Opened(reply).request
+    }
+
+    /// Has the person's code exchanged, so that a credential is held.
+    func holdCredential(of person: Person) async throws {
+        let code = try sandbox.apple.issueCode(clientID: Self.clientID, sub: person.sub)
+        _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(Self.clientID))")
+        let id = try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+        let outcome = try await CodeExchange(services()).run(id)
+        guard outcome == .settled("exchanged") else { throw Unexpected(outcome) }
+    }
+
+    /// Somebody with everything: avatars at random names, in a folder of upper case, a credential, a profile that is filled in.
+    func fullAccount(_ name: String = "anna") async throws -> Person {
+        let person = try await signUp(name)
+        for key in ["\(UUID().uuidString).jpeg", "\(UUID().uuidString).jpeg", "\(person.id.uuidString)/me.png"] {
+            guard try await upload(key, by: person) else { throw Unexpected("upload refused") }
+        }
+        try await holdCredential(of: person)
+        try await sql(
+            """
+            update public.profiles
+            set username = \(name + String(person.text.prefix(8))), website = 'https://example.com'
+            where id = \(person.id)
+            """
+        )
+        return person
+    }
+
+    /// Every row that names a person, as one number: it changes when anything about the person does.
+    func fingerprint(_ person: Person) async throws -> String {
+        try await database.psql(
+            """
+            do $$
+            declare
+                t regclass;
+                part text;
+                total text := '';
+            begin
+                for t in
+                    select c.oid
+                    from pg_class as c
+                    join pg_namespace as n on n.oid = c.relnamespace
+                    where c.relkind = 'r' and n.nspname in ('public', 'auth', 'storage', 'accountctl')
+                    order by n.nspname, c.relname
+                loop
+                    execute format(
+                        'select coalesce(md5(string_agg(r::text, chr(10) order by r::text)), '''') from %s as r '
+                        'where strpos(lower(r::text), %L) > 0 or strpos(lower(r::text), %L) > 0',
+                        t, '\(person.text)', '\(person.email)'
+                    ) into part;
+                    total := total || part;
+                end loop;
+                perform set_config('test.fingerprint', md5(total), false);
+            end
+            $$;
+            select current_setting('test.fingerprint');
+            """
+        )
+    }
+
+    /// Where any form of the person is left, by a search that knows nothing of ours: whole rows as text.
+    func traces(of person: Person) async throws -> String {
+        try await database.psql(
+            """
+            do $$
+            declare
+                t regclass;
+                hits bigint;
+                found text := '';
+            begin
+                for t in
+                    select c.oid
+                    from pg_class as c
+                    join pg_namespace as n on n.oid = c.relnamespace
+                    where c.relkind in ('r', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+                    order by n.nspname, c.relname
+                loop
+                    execute format(
+                        'select count(*) from %s as r where strpos(lower(r::text), %L) > 0 '
+                        'or strpos(lower(r::text), %L) > 0 or strpos(lower(r::text), %L) > 0',
+                        t, '\(person.text)', '\(person.email)', replace('\(person.text)', '-', '')
+                    ) into hits;
+                    if hits > 0 then found := found || t || ' '; end if;
+                end loop;
+                perform set_config('test.traces', found, false);
+            end
+            $$;
+            select current_setting('test.traces');
+            """
+        )
+    }
+}
+
+/// A fixture that did not come about.
+struct Unexpected: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ what: some Any) { description = "unexpected: \(what)" }
+}
+
+/// What the app's request returns.
+struct Opened: Decodable {
+    let request: UUID
+    let token: String
+
+    private enum CodingKeys: String, CodingKey {
+        case request = "request_id"
+        case token = "status_token"
+    }
+
+    init(_ reply: String) throws {
+        self = try JSONDecoder().decode(Opened.self, from: Data(reply.utf8))
+    }
+}

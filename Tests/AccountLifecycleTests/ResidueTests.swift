@@ -1,0 +1,125 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Testing
+
+@Suite struct ResidueTests {
+    /// One table that keeps each form, in each kind of column; nothing refers to the account by a key.
+    @Test func everyFormInEveryKindOfColumnIsFoundAndNamed() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            for statement in Self.plants { try await stage.sql(Statement(unsafeSQL: Self.filled(statement, person))) }
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "residue")
+            let findings = try #require(try await stage.situation(request)?.findings)
+            #expect(
+                Dictionary(uniqueKeysWithValues: findings.map { ($0.column, $0.identifiers) }) == [
+                    "public.kept.reference": [.userID], "public.kept.document": [.userID],
+                    "public.kept.path": [.userID],
+                    "public.kept.note": [.userID], "public.kept.compact": [.userID], "public.kept.ids": [.userID],
+                    "public.kept.domain": [.userID], "public.kept.mail": [.email], "public.kept.sub": [.providerID],
+                    "public.kept.tags": [.email], "public.kept_view.note": [.userID],
+                    "public.log_2026.note": [.userID],
+                ]
+            )
+            // Somebody else's longer address, and bytes that nobody can read, are not among them.
+            #expect(!findings.contains { $0.column.hasSuffix("longer") })
+            try await stage.sql("drop table public.kept cascade")
+            try await stage.sql("drop table public.log")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let unreadable = try await stage.value(
+                """
+                select (facts -> 'unreadable')::text
+                from accountctl.deletion_steps
+                where request_id = \(request) and step = 'verify'
+                """,
+                as: String.self
+            )
+            #expect(unreadable.contains("public.blobs.data"))
+        }
+    }
+
+    @Test func anAcceptedColumnNoLongerStandsInTheWayAndTheReceiptNamesIt() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("create table public.invoices (id int, buyer text)")
+            try await stage.sql("insert into public.invoices values (1, \(person.email))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "residue")
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let waiting = try await stage.pool.withConnection { connection in
+                try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
+            }
+            #expect(waiting == 1)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "accepted")
+            let receipt = try await stage.value(
+                "select document::text from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(receipt.contains("public.invoices.buyer"))
+            #expect(!receipt.contains(person.email))
+        }
+    }
+
+    @Test func manyAccountsAreSearchedForTogether() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.kept (note text, longer text)")
+            var people: [Person] = []
+            for index in 0..<12 { people.append(try await stage.signUp("anna\(index)")) }
+            try await stage.sql("insert into public.kept values (\("by " + people[3].email), \("x" + people[4].email))")
+            try await stage.sql("insert into public.kept values (\(people[7].id.uuidString), '')")
+            let targets = people.map { person in
+                SearchTarget(
+                    request: person.id,
+                    userID: person.id,
+                    identifiers: [Identifier(email: person.email)].compactMap(\.self)
+                )
+            }
+            // Few identifiers are looked for by the server, many are streamed: both must find the same in our table.
+            let together = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)
+            for (index, target) in targets.enumerated() {
+                let alone = try await SearchPass.run([target], keptBuckets: [], pool: stage.pool)[0].findings
+                #expect(alone == together[index].findings, "account \(index)")
+                let columns = alone.map(\.column).filter { $0.hasPrefix("public.kept") }
+                #expect(columns == (index == 3 || index == 7 ? ["public.kept.note"] : []))
+            }
+        }
+    }
+
+    private static func filled(_ text: String, _ person: Person) -> String {
+        text.replacingOccurrences(of: "{id}", with: person.text)
+            .replacingOccurrences(of: "{ID}", with: person.id.uuidString)
+            .replacingOccurrences(of: "{compact}", with: person.id.uuidString.replacingOccurrences(of: "-", with: ""))
+            .replacingOccurrences(of: "{email}", with: person.email)
+            .replacingOccurrences(of: "{sub}", with: person.sub ?? "")
+    }
+
+    private static let plants = [
+        "create domain public.reference as uuid",
+        """
+        create table public.kept (
+            reference uuid, document jsonb, path text, note text, compact varchar(64), ids uuid[], domain public.reference,
+            mail text, sub text, tags text[], longer text
+        )
+        """,
+        "insert into public.kept (reference) values ('{id}')",
+        #"insert into public.kept (document) values ('{"a": [{"by": "{id}"}]}')"#,
+        "insert into public.kept (path) values ('users/{id}/me.jpeg')",
+        "insert into public.kept (note) values ('written by {id} in May')",
+        "insert into public.kept (compact) values ('{compact}')",
+        "insert into public.kept (ids) values (array['{id}'::uuid])",
+        "insert into public.kept (domain) values ('{id}')",
+        "insert into public.kept (mail) values ('To: <{email}>')",
+        "insert into public.kept (sub) values ('{sub}')",
+        "insert into public.kept (tags) values (array['x', '{email}'])",
+        "insert into public.kept (longer) values ('jo{email}')",
+        "create materialized view public.kept_view as select note from public.kept where note is not null",
+        "create table public.log (at date, note text) partition by range (at)",
+        "create table public.log_2026 partition of public.log default",
+        "insert into public.log values ('2026-05-01', '{ID}')",
+        "create table public.blobs (data bytea)",
+    ]
+}

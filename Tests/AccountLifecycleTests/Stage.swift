@@ -1,0 +1,178 @@
+import AccountLifecycle
+import Foundation
+import HTTPCalls
+import Logging
+import ObjectStorage
+import Postgres
+import Sandbox
+import Sealing
+import SignInWithApple
+import TestSupport
+
+/// A database with every migration, the pretended Apple and Storage, and all that deletions need.
+struct Stage: Sendable {
+    static let clientID = "com.example.app"
+
+    let database: TestDatabase
+    let sandbox: Sandbox
+    let caller: HTTPCaller
+    /// As the product connects.
+    let pool: Pool
+    /// As the superuser, for fixtures and for looking behind the scenes.
+    let admin: Pool
+    let vault: IdentifierVault
+    let apple: AppleClients
+    let storage: StorageClient
+
+    /// A policy without waits, under which a request runs through at once.
+    static var swift: DeletionPolicy {
+        var policy = DeletionPolicy()
+        policy.grace = .zero
+        policy.tokenLife = .zero
+        policy.hourlyCeiling = 1000
+        return policy
+    }
+
+    static func with<Result: Sendable>(_ body: @Sendable (Stage) async throws -> Result) async throws -> Result {
+        try await TestDatabase.with(.migrated) { database in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stage-\(UUID().uuidString)")
+                .path
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            var configuration = SandboxConfiguration()
+            configuration.storage = .init(
+                conninfo: database.cluster.conninfo(database: database.name, user: "supabase_storage_admin"),
+                folder: folder
+            )
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            return try await Sandbox.with(configuration, logger: logger) { sandbox in
+                var fast = HTTPCaller.Configuration()
+                fast.callsPerHost = 16
+                return try await HTTPCaller.withCaller(configuration: fast, logger: logger) { caller in
+                    let address = try ServiceAddress(sandbox.baseURL, allowPlainHTTP: true)
+                    let key = try ApplePrivateKey(parsing: Secret(sandbox.apple.developerKey.privateKey))
+                    let identity = try AppleClientIdentity(
+                        clientID: clientID,
+                        teamID: sandbox.apple.developerKey.teamID,
+                        keyID: sandbox.apple.developerKey.keyID,
+                        key: key
+                    )
+                    let apple = try AppleClients(
+                        [identity],
+                        address: address,
+                        caller: caller,
+                        deadline: .seconds(3),
+                        logger: logger
+                    )
+                    let storage = StorageClient(
+                        address: try ServiceAddress(sandbox.storage.url, allowPlainHTTP: true),
+                        key: try StorageKey(Secret(sandbox.storage.keys.secretKey)),
+                        caller: caller,
+                        deadline: .seconds(3)
+                    )
+                    let keys = try KeyRing([SealingKey.random(id: Self.keyID("test1"))])
+                    let vault = IdentifierVault(
+                        keys: keys,
+                        hashKey: try HashKey(SealingKey.random(id: Self.keyID("hash1")))
+                    )
+                    var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: database.conninfo))
+                    own.maximumConnections = 3
+                    var all = PoolConfiguration(connection: ConnectionConfiguration(conninfo: database.adminConninfo))
+                    all.maximumConnections = 3
+                    return try await Pool.withPool(own, logger: logger) { [all] pool in
+                        try await Pool.withPool(all, logger: logger) { admin in
+                            try await body(
+                                Stage(
+                                    database: database,
+                                    sandbox: sandbox,
+                                    caller: caller,
+                                    pool: pool,
+                                    admin: admin,
+                                    vault: vault,
+                                    apple: apple,
+                                    storage: storage
+                                )
+                            )
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    func services(
+        _ policy: DeletionPolicy = Stage.swift,
+        vault: IdentifierVault? = nil,
+        probe: @escaping DeletionProbe = { _ in }
+    ) -> DeletionServices {
+        DeletionServices(
+            pool: pool,
+            policy: policy,
+            vault: vault ?? self.vault,
+            apple: AppleDoor(apple),
+            storage: StorageDoor(storage),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            probe: probe
+        )
+    }
+
+    /// Drives a request once, as one attempt of its job would.
+    @discardableResult
+    func drive(
+        _ request: UUID,
+        _ policy: DeletionPolicy = Stage.swift,
+        probe: @escaping DeletionProbe = { _ in }
+    ) async throws -> DeletionDriver.Pause {
+        try await DeletionDriver(services(policy, probe: probe)).drive(request)
+    }
+
+    func sql(_ statement: Statement) async throws {
+        _ = try await admin.withConnection { try $0.execute(statement) }
+    }
+
+    func value<Value: PostgresDecodable>(_ statement: Statement, as type: Value.Type) async throws -> Value {
+        try await admin.withConnection { try $0.one(statement, as: type) }
+    }
+
+    func count(_ statement: Statement) async throws -> Int {
+        try await value("select count(*) from (\(statement)) as counted", as: Int.self)
+    }
+
+    func state(_ request: UUID) async throws -> String {
+        try await value("select state from accountctl.deletion_requests where id = \(request)", as: String.self)
+    }
+
+    func situation(_ request: UUID) async throws -> Situation? {
+        try await value(
+            "select situation from accountctl.deletion_requests where id = \(request)",
+            as: JSON<Situation>?.self
+        )?.value
+    }
+
+    func outcome(_ step: DeletionStep, _ request: UUID) async throws -> String? {
+        try await value(
+            """
+            select max(outcome)
+            from accountctl.deletion_steps
+            where request_id = \(request) and step = \(step.rawValue)
+            """,
+            as: String?.self
+        )
+    }
+
+    /// Drives a request until a probe makes the process seem to die.
+    func driveToCrash(_ request: UUID, _ probe: @escaping DeletionProbe) async throws {
+        do {
+            try await drive(request, probe: probe)
+        } catch is SimulatedCrash {}
+    }
+
+    /// Tests the client id, which closes the breaker when Apple is well again.
+    func testApple() async throws {
+        _ = try await apple[Self.clientID]?.selfTest()
+    }
+
+    private static func keyID(_ text: String) throws -> KeyID {
+        guard let id = KeyID(text) else { throw Unexpected(text) }
+        return id
+    }
+}
