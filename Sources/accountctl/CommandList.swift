@@ -10,7 +10,8 @@ enum CommandList {
     ]
 
     static let accounts: [any ParsableCommand.Type] = [
-        UserCommand.self
+        UserCommand.self,
+        RelayCommand.self,
     ]
 
     static let help: [any ParsableCommand.Type] = [

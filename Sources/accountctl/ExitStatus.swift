@@ -14,6 +14,10 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case residue = 5
     /// Something forbids it: a legal hold, a constraint, a column nobody decided about, a pause.
     case blocked = 6
+    /// It works, and something about it should be mended.
+    case advice = 7
+    /// What was checked does not work.
+    case broken = 8
     /// Worth trying again: the database or a service could not be reached, or was busy.
     case temporary = 75
     /// Interrupted from the keyboard.
@@ -31,6 +35,8 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
         case .notAuthorised: "not authorised"
         case .residue: "residue or drift found"
         case .blocked: "blocked (hold, constraint, pause)"
+        case .advice: "works, something should be mended"
+        case .broken: "what was checked does not work"
         case .temporary: "temporary failure, try again"
         case .interrupted: "interrupted"
         case .outputClosed: "the reader of the output went away"

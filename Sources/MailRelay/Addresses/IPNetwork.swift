@@ -57,3 +57,25 @@ package enum IPNetwork: Hashable, Sendable, CustomStringConvertible {
         (~(UInt64.max >> UInt64(min(length, 64))), ~(UInt64.max >> UInt64(length > 64 ? length - 64 : 0)))
     }
 }
+
+extension IPNetwork {
+    /// Reads an address, alone or with a prefix length behind a slash; nil for anything else.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let address = IPAddress(parts[0]) else { return nil }
+        let limit: UInt8
+        switch address {
+        case .v4: limit = 32
+        case .v6: limit = 128
+        }
+        var length = limit
+        if parts.count == 2 {
+            guard let stated = UInt8(parts[1]), stated <= limit else { return nil }
+            length = stated
+        }
+        switch address {
+        case .v4(let address): self = .v4(address, length: length)
+        case .v6(let address): self = .v6(address, length: length)
+        }
+    }
+}

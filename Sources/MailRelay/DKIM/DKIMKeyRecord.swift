@@ -70,6 +70,8 @@ package struct DKIMKeyRecord: Sendable, Hashable {
         self.encodedKey = encoded
         var key: Key?
         if list["p"] == nil {
+            // Other text, as a wildcard puts it there: its version is not worth a word.
+            problems.removeAll { if case .version = $0 { true } else { false } }
             problems.append(.noKey)
         } else if encoded.isEmpty {
             problems.append(.revoked)

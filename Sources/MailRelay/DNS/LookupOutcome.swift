@@ -157,3 +157,20 @@ extension LookupOutcome.BadReply: CustomStringConvertible {
         }
     }
 }
+
+extension LookupOutcome {
+    /// How many seconds the outcome may be kept; nil where the reply does not say.
+    package var ttl: Int? {
+        switch self {
+        case .records(let answer): Int(answer.ttl)
+        case .noData(let absence), .nxDomain(let absence): absence.ttl.map { Int($0) }
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply: nil
+        }
+    }
+
+    /// The records as zone files write them; empty without records.
+    package var shownRecords: [String] {
+        guard case .records(let answer) = self else { return [] }
+        return answer.records.map(\.description)
+    }
+}

@@ -146,7 +146,7 @@ enum SPFRemarks {
     static func missing(_ node: SPFTree.Node, _ outcome: LookupOutcome, suggestion: Finding.Publication?) -> [Finding] {
         var findings: [Finding] = []
         if case .nxDomain = outcome {
-            findings.append(Finding(.nameMissing, at: node.domain, "the envelope domain does not exist"))
+            findings.append(Finding(.nameMissing, at: node.domain, "the domain does not exist"))
         }
         findings.append(
             Finding(
@@ -194,6 +194,10 @@ enum SPFRemarks {
         case .noPolicy, .unusableDomain: code = .spfMissing
         case .lookup, .outOfTime: return nil
         }
-        return Finding(code, at: domain, problem.description, seen: seen)
+        var summary = problem.description
+        if case .targetWithoutPolicy(let name) = problem, name.hasSuffix("-all") {
+            summary += "; a space is missing before “-all”"
+        }
+        return Finding(code, at: domain, summary, seen: seen)
     }
 }

@@ -9,6 +9,19 @@ package struct StreamReport: Sendable {
     /// Every answer of DNS the report rests on, ordered by name.
     package let answers: [(question: Question, outcome: LookupOutcome)]
 
+    /// A report.
+    package init(
+        stream: MailStream,
+        verdict: StreamVerdict,
+        findings: [Finding],
+        answers: [(question: Question, outcome: LookupOutcome)]
+    ) {
+        self.stream = stream
+        self.verdict = verdict
+        self.findings = findings
+        self.answers = answers
+    }
+
     /// The four ends a check can have; commands turn them into exit codes.
     package enum Conclusion: String, Sendable, Hashable, CaseIterable {
         /// Mail gets through and nothing is to be said.

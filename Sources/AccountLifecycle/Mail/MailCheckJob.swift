@@ -1,0 +1,177 @@
+package import JobQueue
+import Logging
+package import MailRelay
+import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The jobs that watch mail streams: a schedule that looks for streams that are due, and one check each.
+package struct MailCheckJob: Sendable {
+    /// Makes a checker for the time of one check.
+    package typealias CheckerSource =
+        @Sendable (_ body: @Sendable (StreamChecker) async throws -> StreamReport) async throws -> StreamReport
+
+    /// The arguments of one check.
+    package struct Arguments: Codable, Sendable {
+        /// The stream's id.
+        package var stream: Int64
+    }
+
+    /// The arguments of the schedule: none.
+    package struct None: Codable, Sendable {
+        /// Nothing.
+        package init() {}
+    }
+
+    /// One check of one stream.
+    ///
+    /// Its unique key keeps two from running at once.
+    package static let check = JobKind<Arguments>(
+        "mail.check",
+        queue: "mail",
+        retry: .exponential(),
+        timeout: .seconds(60)
+    )
+
+    /// The look-out for streams that are due, every five minutes.
+    package static let schedule = JobKind<None>("mail.schedule", queue: "mail", timeout: .seconds(60))
+
+    private let withChecker: CheckerSource
+    private let relayDomains: [String]
+    private let now: @Sendable () -> Date
+    private let random: @Sendable () -> Double
+
+    /// Jobs that check with the given name servers.
+    ///
+    /// `relayDomains` are put among the database's settings, where its functions look.
+    package init(_ configuration: ResolverConfiguration, relayDomains: [String] = RelayDomains.standard) {
+        self.init(relayDomains: relayDomains) { body in
+            try await CaresResolver.withResolver(configuration) { try await body(StreamChecker($0)) }
+        }
+    }
+
+    /// Jobs with a checker, a clock and a source of randomness (-1 to 1) of one's own.
+    package init(
+        relayDomains: [String] = RelayDomains.standard,
+        now: @escaping @Sendable () -> Date = { Date.now },
+        random: @escaping @Sendable () -> Double = { Double.random(in: -1...1) },
+        withChecker: @escaping CheckerSource
+    ) {
+        self.withChecker = withChecker
+        self.relayDomains = relayDomains
+        self.now = now
+        self.random = random
+    }
+
+    /// Adds both kinds and the schedule to a worker's registry.
+    package func register(in registry: inout JobRegistry) throws {
+        try registry.register(Self.check) { arguments, context in
+            try await run(arguments, pool: context.pool, logger: context.logger)
+        }
+        try registry.register(Self.schedule) { _, context in
+            try await lookOut(pool: context.pool)
+        }
+        try registry.schedule(
+            PeriodicJob(name: "mail.schedule", schedule: "*/5 * * * *", job: Self.schedule.job(None()))
+        )
+    }
+
+    /// Enqueues the check of a stream unless one is waiting or running.
+    static func enqueue(streamID: Int64, on connection: isolated Connection) throws {
+        _ = try connection.one(
+            """
+            select accountctl.enqueue_job(
+                kind => \(check.name),
+                args => jsonb_build_object('stream', \(streamID)),
+                queue => \(check.queue),
+                unique_key => 'mail.check:' || \(streamID)
+            )
+            """,
+            as: Int64.self
+        )
+    }
+
+    /// Enqueues what is due and clears old history away.
+    func lookOut(pool: Pool) async throws -> JobOutcome {
+        let now = now()
+        let domains = JSON(relayDomains)
+        try await pool.withTransaction { connection in
+            try connection.execute(
+                """
+                insert into accountctl.settings as held (name, value)
+                values ('mail.relay_domains', \(domains))
+                on conflict (name) do update
+                set value = excluded.value, updated_at = now()
+                where held.value is distinct from excluded.value
+                """
+            )
+            let due = try connection.query(
+                "select id from accountctl.mail_streams where next_check_at <= \(now) order by next_check_at limit 1000",
+                as: Int64.self
+            )
+            for id in due { try Self.enqueue(streamID: id, on: connection) }
+            _ = try MailCheckStore.prune(at: now, on: connection)
+        }
+        return .completed()
+    }
+
+    /// Checks one stream, stores what was found, and tells of a change that two checks agree on.
+    func run(_ arguments: Arguments, pool: Pool, logger: Logger) async throws -> JobOutcome {
+        let id = arguments.stream
+        let record = try await pool.withConnection { connection in
+            try MailStreamStore.find(id: id, on: connection)
+        }
+        guard let record else { return .discard(reason: "the stream was removed") }
+        let start = ContinuousClock.now
+        // No connection is held while DNS is waited for.
+        let report = try await withChecker { checker in
+            await checker.check(record.stream, by: start.advanced(by: StreamChecker.timeLimit))
+        }
+        let took = ContinuousClock.now - start
+        let now = now()
+        let jitter = random()
+        let settled = try await pool.withConnection { connection in
+            try await MailCheckStore.record(
+                report,
+                streamID: id,
+                at: now,
+                took: took,
+                jitter: jitter,
+                on: connection
+            )
+        }
+        guard let settled else { return .discard(reason: "the stream was removed") }
+        MailMetrics.checked(report, settled, took: took, at: now)
+        if let change = settled.change { Self.alert(change, of: record.stream.name, report, logger) }
+        return .completed()
+    }
+
+    /// An alert is a log line that monitoring can match, besides the metric; the first verdict is only told when it is bad.
+    private static func alert(
+        _ change: StreamStanding.Change,
+        of stream: String,
+        _ report: StreamReport,
+        _ logger: Logger
+    ) {
+        guard change.from != nil || change.to.reachable != .yes else { return }
+        let level: Logger.Level = change.to.reachable == .yes ? .warning : .error
+        logger.log(
+            level: level,
+            "the verdict on a mail stream changed",
+            metadata: [
+                "stream": .string(stream),
+                "from": .string(
+                    change.from.map { "\($0.reachable.rawValue) (\($0.spf.rawValue), \($0.dkim.rawValue))" } ?? "none"
+                ),
+                "to": .string(
+                    "\(change.to.reachable.rawValue) (\(change.to.spf.rawValue), \(change.to.dkim.rawValue))"
+                ),
+                "findings": .string(report.findings.map(\.code.rawValue).joined(separator: " ")),
+            ]
+        )
+    }
+}

@@ -1,0 +1,143 @@
+package import MailRelay
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The history of checks, and what is held of each stream.
+package enum MailCheckStore {
+    /// How long checks are kept.
+    package static let keepsDays = 90
+
+    /// Stores a check and what it makes of its stream, and says whether it settled a new verdict.
+    ///
+    /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. Returns nil when
+    /// the stream is gone.
+    package static func record(
+        _ report: StreamReport,
+        streamID: Int64,
+        at now: Date,
+        took: Duration,
+        jitter: Double,
+        on connection: isolated Connection
+    ) async throws -> Settled? {
+        try await connection.transaction { connection in
+            let held = try connection.first(
+                "select standing from accountctl.mail_streams where id = \(streamID) for update",
+                as: JSON<StreamStanding>.self
+            )
+            guard var standing = held?.value else { return nil }
+            let change = standing.observe(report.verdict, at: now)
+            let next = standing.nextCheck(after: now, jitter: jitter)
+            try connection.execute(
+                """
+                update accountctl.mail_streams
+                set standing = \(JSON(standing)),
+                    spf = \(standing.known?.spf.rawValue),
+                    dkim = \(standing.known?.dkim.rawValue),
+                    reachable = \(standing.known?.reachable.rawValue),
+                    confirmed_at = \(standing.confirmedAt),
+                    checked_at = \(now),
+                    next_check_at = \(next)
+                where id = \(streamID)
+                """
+            )
+            try insert(report, streamID: streamID, at: now, took: took, isChange: change != nil, on: connection)
+            return Settled(change: change, standing: standing, next: next)
+        }
+    }
+
+    /// What a stored check made of its stream.
+    package struct Settled: Sendable, Hashable {
+        /// The change that two checks now agree on, if this one settled it.
+        package let change: StreamStanding.Change?
+        /// What is held of the stream now.
+        package let standing: StreamStanding
+        /// When it is checked next.
+        package let next: Date
+    }
+
+    private static func insert(
+        _ report: StreamReport,
+        streamID: Int64,
+        at now: Date,
+        took: Duration,
+        isChange: Bool,
+        on connection: isolated Connection
+    ) throws {
+        let findings = report.findings.map { StoredMailCheck.StoredFinding($0) }
+        let answers = report.answers.map { StoredMailCheck.StoredAnswer($0.question, $0.outcome) }
+        let seconds = Double(took.components.seconds) + Double(took.components.attoseconds) * 1e-18
+        try connection.execute(
+            """
+            insert into accountctl.mail_checks (
+                stream_id, checked_at, took, spf, dkim, reachable, conclusion, is_change, findings, answers
+            )
+            values (
+                \(streamID),
+                \(now),
+                make_interval(secs => \(seconds)),
+                \(report.verdict.spf.rawValue),
+                \(report.verdict.dkim.rawValue),
+                \(report.verdict.reachable.rawValue),
+                \(report.conclusion.rawValue),
+                \(isChange),
+                \(JSON(findings)),
+                \(JSON(answers))
+            )
+            """
+        )
+    }
+
+    /// The newest checks of a stream, the newest first.
+    package static func latest(
+        _ count: Int,
+        ofStream streamID: Int64,
+        on connection: isolated Connection
+    ) throws -> [StoredMailCheck] {
+        try connection.query(
+            """
+            select checked_at, spf, dkim, reachable, conclusion, is_change, findings, answers
+            from accountctl.mail_checks
+            where stream_id = \(streamID)
+            order by checked_at desc, id desc
+            limit \(count)
+            """,
+            as: (
+                Date, String, String, String, String, Bool, JSON<[StoredMailCheck.StoredFinding]>,
+                JSON<[StoredMailCheck.StoredAnswer]>
+            ).self
+        )
+        .map { row in
+            StoredMailCheck(
+                checkedAt: row.0,
+                spf: row.1,
+                dkim: row.2,
+                reachable: row.3,
+                conclusion: row.4,
+                isChange: row.5,
+                findings: row.6.value,
+                answers: row.7.value
+            )
+        }
+    }
+
+    /// Deletes checks that are older than the history goes; the newest of each stream stays.
+    package static func prune(at now: Date, on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            delete from accountctl.mail_checks as old
+            where old.checked_at < \(now) - make_interval(days => \(Int32(keepsDays)))
+              and exists (
+                  select
+                  from accountctl.mail_checks as newer
+                  where newer.stream_id = old.stream_id
+                    and newer.checked_at > old.checked_at
+              )
+            """
+        )
+    }
+}

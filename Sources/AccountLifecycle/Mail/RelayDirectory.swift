@@ -1,0 +1,129 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Accounts with a relay address, and whether they can be written to.
+package enum RelayDirectory {
+    /// How many accounts have a relay address, by what is known of them.
+    package struct Count: Sendable, Hashable {
+        /// How it is known that it is one: `claim` or `domain`.
+        package let knownBy: String
+        /// The part of the address behind the at sign.
+        package let domain: String
+        /// Forwarding by Apple's newest event: `on`, `off` or `unknown`.
+        package let forwarding: String
+        /// How many.
+        package let accounts: Int64
+    }
+
+    /// Counts relay addresses by origin, domain and forwarding.
+    package static func counts(on connection: isolated Connection) throws -> [Count] {
+        try connection.query(
+            """
+            select known_by, split_part(address, '@', -1), forwarding, count(*)
+            from accountctl.relay_accounts
+            group by 1, 2, 3
+            order by 4 desc, 1, 2, 3
+            """,
+            as: (String, String, String, Int64).self
+        )
+        .map { Count(knownBy: $0.0, domain: $0.1, forwarding: $0.2, accounts: $0.3) }
+    }
+
+    /// One account's relay address.
+    package struct Entry: Sendable, Hashable {
+        /// Whose it is.
+        package let userID: UUID
+        /// The address.
+        package let address: String
+        /// How it is known that it is one.
+        package let knownBy: String
+        /// Forwarding by Apple's newest event.
+        package let forwarding: String
+        /// When that was.
+        package let forwardingChangedAt: Date?
+    }
+
+    /// Accounts with a relay address in the order of their ids, from behind `after` on.
+    package static func entries(
+        forwarding: String? = nil,
+        after: UUID? = nil,
+        limit: Int,
+        on connection: isolated Connection
+    ) throws -> [Entry] {
+        try connection.query(
+            """
+            select user_id, address, known_by, forwarding, forwarding_changed_at
+            from accountctl.relay_accounts
+            where (\(forwarding)::text is null or forwarding = \(forwarding)::text)
+              and (\(after)::uuid is null or user_id > \(after)::uuid)
+            order by user_id
+            limit \(limit)
+            """,
+            as: (UUID, String, String, String, Date?).self
+        )
+        .map { Entry(userID: $0.0, address: $0.1, knownBy: $0.2, forwarding: $0.3, forwardingChangedAt: $0.4) }
+    }
+
+    /// Whether mail of a stream may be sent to an account.
+    package struct CanSend: Sendable, Hashable {
+        /// The answer.
+        package enum Answer: String, Sendable, Hashable {
+            /// It may.
+            case yes
+            /// It may not.
+            case no
+            /// It cannot be told.
+            case unknown
+        }
+
+        /// The answer.
+        package let answer: Answer
+        /// Why.
+        package let reason: String
+    }
+
+    /// Asks the same function of the database that the app's mailer asks.
+    package static func canSend(
+        stream: String,
+        userID: UUID,
+        on connection: isolated Connection
+    ) throws -> CanSend {
+        let row = try connection.one(
+            "select answer, reason from accountctl.can_send(\(stream), \(userID))",
+            as: (String, String).self
+        )
+        return CanSend(answer: CanSend.Answer(rawValue: row.0) ?? .unknown, reason: row.1)
+    }
+
+    /// Takes in what an event of Apple tells of an account's address; an event older than the newest changes nothing.
+    ///
+    /// - Parameters:
+    ///   - userID: the account.
+    ///   - address: its address, as the event has it.
+    ///   - forwards: whether the relay forwards now; nil when the event does not say.
+    ///   - happenedAt: when it happened, by Apple's clock.
+    ///   - appleClaim: Apple's own word whether the address is a private one.
+    ///   - connection: the caller's transaction.
+    /// - Throws: `PostgresError`.
+    package static func note(
+        userID: UUID,
+        address: String,
+        forwards: Bool?,
+        happenedAt: Date,
+        appleClaim: Bool?,
+        on connection: isolated Connection
+    ) throws {
+        try connection.execute(
+            """
+            select accountctl.note_relay_address(
+                \(userID), \(address), \(forwards)::boolean, \(happenedAt), \(appleClaim)::boolean
+            )
+            """
+        )
+    }
+}

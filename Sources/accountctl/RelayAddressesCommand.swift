@@ -1,0 +1,78 @@
+import AccountLifecycle
+import ArgumentParser
+import Terminal
+
+/// Counts relay addresses, or lists them.
+struct RelayAddressesCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "addresses",
+        abstract: "Count the accounts with a relay address, or list them.",
+        discussion: """
+            That an address belongs to the relay is known by Apple's own claim first and by its domain second. Whether it
+            forwards is known from Apple's events only.
+
+            EXAMPLES
+              accountctl relay addresses
+              accountctl relay addresses --list --forwarding off
+            """
+    )
+
+    private static let countFields: [Field<RelayDirectory.Count>] = [
+        Field("domain", "Domain") { .text($0.domain) },
+        Field("known_by", "Known by") { .text($0.knownBy) },
+        Field("forwarding", "Forwarding") { .text($0.forwarding) },
+        Field("accounts", "Accounts", alignment: .right) { .integer($0.accounts) },
+    ]
+
+    private static let entryFields: [Field<RelayDirectory.Entry>] = [
+        Field("user_id", "User") { .uuid($0.userID) },
+        Field("address", "Address") { .personal($0.address, .email) },
+        Field("known_by", "Known by") { .text($0.knownBy) },
+        Field("forwarding", "Forwarding") { .text($0.forwarding) },
+        Field("forwarding_changed_at", "Since") { .date($0.forwardingChangedAt) },
+    ]
+
+    static let jsonFields = Array(Set(countFields.map(\.name) + entryFields.map(\.name))).sorted()
+
+    /// Forwarding as the list is narrowed by it.
+    enum Forwarding: String, CaseIterable, ExpressibleByArgument {
+        case on, off, unknown
+    }
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @Flag(name: .long, help: "List the accounts instead of counting them.")
+    var list = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only accounts with this forwarding: on, off or unknown.", valueName: "state")
+    )
+    var forwarding: Forwarding?
+
+    @Option(name: .long, help: ArgumentHelp("The most accounts to list.", valueName: "count"))
+    var limit = 100
+
+    mutating func validate() throws {
+        guard (1...100_000).contains(limit) else { throw ValidationError("--limit takes 1 to 100000") }
+        guard list || forwarding == nil else { throw ValidationError("--forwarding goes with --list") }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        guard list else {
+            let counts = try await context.withConnection { connection in
+                try RelayDirectory.counts(on: connection)
+            }
+            try context.output.list(counts, Self.countFields, whenEmpty: "no account has a relay address")
+            return .ok
+        }
+        let state = forwarding?.rawValue
+        let count = limit
+        let entries = try await context.withConnection { connection in
+            try RelayDirectory.entries(forwarding: state, limit: count, on: connection)
+        }
+        try context.output.list(entries, Self.entryFields, whenEmpty: "no account has such an address")
+        return .ok
+    }
+}

@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// What refusals by Apple's servers mean.
+struct RelayBounceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bounce",
+        abstract: "Understand refusals by Apple's servers.",
+        subcommands: [RelayBounceExplainCommand.self]
+    )
+}

@@ -1,0 +1,108 @@
+import AccountLifecycle
+import ArgumentParser
+import MailRelay
+import Terminal
+
+/// Checks a stream, or a domain without a database.
+struct RelayCheckCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check whether mail of a stream or domain reaches the relay.",
+        discussion: """
+            A domain is checked without a database, with what is said on the command line. Selectors are never guessed: take them
+            from the provider, or give a DKIM-Signature header of a mail that was sent.
+
+            EXIT CODES
+              0 mail gets through and nothing is to be said; 7 it does, something should be mended; 8 it does not;
+              75 it cannot be told now (nobody should be woken for it)
+
+            EXAMPLES
+              accountctl relay check example.com --include _spf.esp.example --selector s1 --registered example.com
+              accountctl relay check example.com --envelope send.example.com --selector s1=s1.esp.example --explain
+            """
+    )
+
+    static let jsonFields = [
+        "stream", "from_domain", "envelope_domain", "spf", "dkim", "reachable", "robust", "conclusion", "registered",
+        "findings", "answers",
+    ]
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var resolver: RelayResolverOptions
+
+    @OptionGroup
+    var stream: RelayStreamOptions
+
+    @Flag(name: .long, help: "Say for each finding why it matters and where the rule stands.")
+    var explain = false
+
+    @Argument(help: "A stream's name, or a domain; without it all streams are checked.")
+    var subject: String?
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let streams = try await streams(context)
+        guard !streams.isEmpty else {
+            context.messages.note("no mail stream is declared: accountctl relay stream add --help")
+            return .ok
+        }
+        let reports = try await context.withResolver(resolver) { resolver in
+            await Self.check(streams, CachingResolver(resolver))
+        }
+        if context.output.format == .table {
+            for report in reports { try context.output.show(report.sheet(explaining: explain)) }
+        } else if subject != nil, let report = reports.first {
+            try context.output.value(report.object(explaining: explain))
+        } else {
+            try context.output.value(.list(reports.map { $0.object(explaining: explain) }))
+        }
+        return StreamReport.Conclusion.worst(reports.map(\.conclusion)).exitStatus
+    }
+
+    /// The streams meant: a domain with what the command line says, a stored stream, or all of them.
+    private func streams(_ context: CommandContext) async throws -> [MailStream] {
+        guard let subject else {
+            try refuseOptions("all streams")
+            return try await context.withConnection { connection in
+                try MailStreamStore.all(on: connection).map(\.stream)
+            }
+        }
+        guard MailStreamStore.isName(subject) else {
+            return [try stream.stream(named: subject, from: try DomainInput.domain(subject))]
+        }
+        try refuseOptions("a stored stream")
+        let found = try await context.withConnection { connection in
+            try MailStreamStore.find(named: subject, on: connection)?.stream
+        }
+        guard let found else {
+            throw CommandError(
+                .notFound,
+                "there is no stream \"\(subject)\"",
+                hint: "See: accountctl relay stream list. A domain has a dot in it."
+            )
+        }
+        return [found]
+    }
+
+    private func refuseOptions(_ what: String) throws {
+        guard stream.isEmpty else {
+            throw CommandError(.usage, "what a stream is made of is stored with it: leave the options away for \(what)")
+        }
+    }
+
+    /// Checks side by side; answers are shared, and the resolver keeps the number of questions in bounds.
+    private static func check(_ streams: [MailStream], _ resolver: CachingResolver) async -> [StreamReport] {
+        let checker = StreamChecker(resolver)
+        let deadline = ContinuousClock.now.advanced(by: StreamChecker.timeLimit)
+        return await withTaskGroup(of: (Int, StreamReport).self) { group in
+            for (index, stream) in streams.enumerated() {
+                group.addTask { (index, await checker.check(stream, by: deadline)) }
+            }
+            var reports: [(Int, StreamReport)] = []
+            for await report in group { reports.append(report) }
+            return reports.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import MailRelay
+import Settings
+
+/// Whom the relay commands ask.
+struct RelayResolverOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A recursive name server to ask; may be repeated. Default: the settings, then the system's.",
+            valueName: "host:port"
+        )
+    )
+    var resolver: [NameServerArgument] = []
+
+    /// The configuration: this command's servers, else those of the settings.
+    func configuration(_ settings: [String]) -> ResolverConfiguration {
+        let stated = resolver.map(\.server)
+        return ResolverConfiguration(servers: stated.isEmpty ? settings.compactMap { NameServer($0) } : stated)
+    }
+}
+
+/// A name server on the command line.
+struct NameServerArgument: ExpressibleByArgument {
+    let server: NameServer
+
+    init?(argument: String) {
+        guard let server = NameServer(argument) else { return nil }
+        self.server = server
+    }
+}
+
+extension CommandContext {
+    /// Gives `body` a resolver; a wrong setting of another part does not stand in its way.
+    func withResolver<Result: Sendable>(
+        _ options: RelayResolverOptions,
+        _ body: (CaresResolver) async throws -> Result
+    ) async throws -> Result {
+        var servers: [String] = []
+        if options.resolver.isEmpty {
+            let (settings, problems) = Settings.check(try settingsInputs())
+            let needed = problems.filter { $0.key == "environment" || $0.key.hasPrefix("mail.") }
+            if !needed.isEmpty { throw SettingsError(needed) }
+            servers = settings.mail.resolvers
+        }
+        return try await CaresResolver.withResolver(options.configuration(servers), body)
+    }
+}
+
+extension DomainInputError: ReportableError {
+    var report: ErrorReport { ErrorReport(.usage, description) }
+}
+
+extension CaresError: ReportableError {
+    var report: ErrorReport { ErrorReport(.temporary, description) }
+}

@@ -1,0 +1,94 @@
+import AccountLifecycle
+import ArgumentParser
+import MailRelay
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Declares a stream.
+struct RelayStreamAddCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Declare a mail stream and have it checked.",
+        discussion: """
+            EXAMPLES
+              accountctl relay stream add news example.com --envelope send.example.com --include _spf.esp.example \\
+                --selector s1=s1.esp.example --registered example.com --registered send.example.com
+            """
+    )
+
+    static let jsonFields = ["id", "name"]
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @OptionGroup
+    var stream: RelayStreamOptions
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Who declares the registration. Default: the user of this machine.", valueName: "name")
+    )
+    var by: String?
+
+    @Argument(help: "What to call it: a-z 0-9 _ -, without dots.")
+    var name: String
+
+    @Argument(help: "The From domain.")
+    var domain: String
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        guard MailStreamStore.isName(name) else { throw MailStreamError(code: .badName, name: SafeText.line(name)) }
+        let declared = try stream.stream(named: name, from: try DomainInput.domain(domain))
+        let registrations = registrations(declared, context)
+        var id: Int64?
+        if !write.dryRun {
+            id = try await context.withConnection { connection in
+                try await connection.transaction { connection in
+                    try MailStreamStore.add(declared, registrations: registrations, on: connection)
+                }
+            }
+        }
+        try context.output.show(
+            Sheet([
+                Sheet.Section(
+                    .facts([
+                        Sheet.Fact("id", "Id", id.map { .integer($0) } ?? .null),
+                        Sheet.Fact("name", "Stream", .text(name)),
+                        Sheet.Fact("from_domain", "From domain", .text(declared.fromDomain.description)),
+                        Sheet.Fact("envelope_domain", "Envelope domain", .text(declared.envelopeDomain.description)),
+                        Sheet.Fact("dry_run", "Dry run", write.dryRun ? .bool(true) : .null),
+                    ])
+                )
+            ])
+        )
+        return .ok
+    }
+
+    private func registrations(
+        _ declared: MailStream,
+        _ context: CommandContext
+    ) -> [MailStreamRecord.Registration]? {
+        guard case .names(let names) = declared.registration else { return nil }
+        let who = by ?? context.environment["USER"] ?? context.environment["LOGNAME"] ?? "unknown"
+        return names.map { MailStreamRecord.Registration(name: $0.description, at: .now, by: who) }
+    }
+}
+
+extension MailStreamError: ReportableError {
+    var report: ErrorReport {
+        switch code {
+        case .nameTaken: ErrorReport(.blocked, description, hint: "See: accountctl relay stream show \(name)")
+        case .badName: ErrorReport(.usage, description)
+        case .unreadable: ErrorReport(.failure, description)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import ArgumentParser
+
+/// The mail streams that are watched.
+struct RelayStreamCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stream",
+        abstract: "Declare and look at the mail streams that are watched.",
+        discussion: """
+            The worker checks each stream: hourly after a change or in doubt, daily when it is stable. A change is told when two
+            checks agree on it; a check that DNS did not answer changes nothing.
+
+            EXAMPLES
+              accountctl relay stream add news example.com --envelope send.example.com --include _spf.esp.example --selector s1
+              accountctl relay stream list
+              accountctl relay stream show news
+            """,
+        subcommands: [
+            RelayStreamAddCommand.self, RelayStreamListCommand.self, RelayStreamShowCommand.self,
+            RelayStreamRemoveCommand.self,
+        ]
+    )
+}

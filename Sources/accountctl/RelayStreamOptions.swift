@@ -1,0 +1,113 @@
+import ArgumentParser
+import MailRelay
+
+/// What is said of a stream on the command line.
+struct RelayStreamOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The domain of the envelope sender. Default: the From domain.", valueName: "domain")
+    )
+    var envelope: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The domain that signs (d=). Default: the From domain.", valueName: "domain")
+    )
+    var signing: String?
+
+    @Option(name: .long, help: ArgumentHelp("What the provider is called.", valueName: "name"))
+    var provider: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A name whose SPF policy lists the provider's addresses; may be repeated.",
+            valueName: "domain"
+        )
+    )
+    var include: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("An address or range the provider sends from; may be repeated.", valueName: "address[/bits]")
+    )
+    var address: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The name that the envelope domain must be an alias of.", valueName: "domain")
+    )
+    var returnPathTarget: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A DKIM selector, with the alias it must have or the key it must hold; may be repeated.",
+            valueName: "selector[=target|p=key]"
+        )
+    )
+    var selector: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A DKIM-Signature header to take selector and signing domain from.", valueName: "header")
+    )
+    var signature: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A name registered with Apple, or none; may be repeated.", valueName: "domain")
+    )
+    var registered: [String] = []
+
+    /// Whether anything was said.
+    var isEmpty: Bool {
+        envelope == nil && signing == nil && provider == nil && include.isEmpty && address.isEmpty
+            && returnPathTarget == nil && selector.isEmpty && signature == nil && registered.isEmpty
+    }
+
+    /// The stream; throws `DomainInputError` or ``CommandError`` for what is malformed.
+    func stream(named name: String, from domain: DomainName) throws -> MailStream {
+        var stream = MailStream(
+            name: name,
+            fromDomain: domain,
+            envelopeDomain: try envelope.map { try DomainInput.domain($0) },
+            signingDomain: try signing.map { try DomainInput.domain($0) },
+            provider: MailStream.Provider(
+                name: provider,
+                includes: try include.map { try DomainInput.domain($0) },
+                returnPathTarget: try returnPathTarget.map { try DomainInput.domain($0) },
+                addresses: try address.map { try Self.network($0) }
+            )
+        )
+        if let signature {
+            guard let header = DKIMSignatureHeader(signature) else {
+                throw CommandError(.usage, "--signature: there is no d= and s= in this header")
+            }
+            stream.signingDomain = header.domain
+            stream.selectors.append(MailStream.Selector(header.selector))
+        }
+        for text in selector { stream.selectors.append(try Self.selector(text, stream.signingDomain)) }
+        if !registered.isEmpty {
+            stream.registration = .names(
+                registered == ["none"] ? [] : try registered.map { try DomainInput.domain($0) }
+            )
+        }
+        return stream
+    }
+
+    private static func network(_ text: String) throws -> IPNetwork {
+        guard let network = IPNetwork(text) else {
+            throw CommandError(.usage, "--address: \"\(PrintableBytes.escaped(text.utf8))\" is no address or range")
+        }
+        return network
+    }
+
+    private static func selector(_ text: String, _ domain: DomainName) throws -> MailStream.Selector {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let name = try DomainInput.selector(parts[0], domain: domain)
+        guard parts.count == 2 else { return MailStream.Selector(name) }
+        if parts[1].hasPrefix("p=") { return MailStream.Selector(name, key: String(parts[1].dropFirst(2))) }
+        return MailStream.Selector(name, target: try DomainInput.domain(parts[1]))
+    }
+}

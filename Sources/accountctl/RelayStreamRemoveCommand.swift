@@ -1,0 +1,54 @@
+import AccountLifecycle
+import ArgumentParser
+import Terminal
+
+/// Removes a stream.
+struct RelayStreamRemoveCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a mail stream and its history of checks.",
+        discussion: """
+            EXAMPLES
+              accountctl relay stream remove news
+              accountctl relay stream remove news --yes
+            """
+    )
+
+    static let jsonFields = ["name", "removed"]
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @Argument(help: "The name of the stream.")
+    var name: String
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let name = name
+        let exists = try await context.withConnection { connection in
+            try MailStreamStore.find(named: name, on: connection) != nil
+        }
+        guard exists else { throw CommandError(.notFound, "there is no stream \"\(SafeText.line(name))\"") }
+        var removed = false
+        if !write.dryRun {
+            try context.confirm("Remove the stream \(name) and its history?", write)
+            removed = try await context.withConnection { connection in
+                try MailStreamStore.remove(named: name, on: connection)
+            }
+        }
+        try context.output.show(
+            Sheet([
+                Sheet.Section(
+                    .facts([
+                        Sheet.Fact("name", "Stream", .text(name)),
+                        Sheet.Fact("removed", "Removed", .bool(removed)),
+                        Sheet.Fact("dry_run", "Dry run", write.dryRun ? .bool(true) : .null),
+                    ])
+                )
+            ])
+        )
+        return .ok
+    }
+}

@@ -1,0 +1,77 @@
+import MailRelay
+import Testing
+
+@Suite("Bounces")
+struct BounceTests {
+    static let cases: [(String, BounceExplanation.Code, BounceExplanation.Cause)] = [
+        ("550 5.1.1 <bounce@send.app.test>: unauthorized sender", .unauthorizedSender, .configuration),
+        ("550-5.1.1 <abc@privaterelay.appleid.com>: user not found", .userNotFound, .recipient),
+        ("550 5.1.1 bad mailbox name", .badMailboxName, .configuration),
+        ("554 5.7.1 [HME1] This message was rejected for failing both SPF and DKIM", .bothPathsFailed, .configuration),
+        ("554 5.7.1 Your message was rejected due to app.test's DMARC policy.", .dmarcPolicy, .configuration),
+        ("550 5.7.1 transformation error", .transformationError, .configuration),
+        ("550 5.7.1 Relay not permitted", .relayNotPermitted, .recipient),
+        ("450 4.1.8 <x@y.test>: Sender address rejected: Domain not found", .senderDomainNotFound, .configuration),
+        ("421 4.7.1 Messages deferred due to excessive volume. Try again later", .excessiveVolume, .load),
+        ("554 5.7.1 [CS01] Message rejected due to local policy.", .localPolicy, .load),
+        ("552 5.2.2 <x@privaterelay.appleid.com>: over quota", .mailboxFull, .recipient),
+        ("550 5.9.9 what is this", .unrecognized, .unknown),
+    ]
+
+    @Test("texts of Apple's servers", arguments: cases)
+    func texts(reply: String, code: BounceExplanation.Code, cause: BounceExplanation.Cause) throws {
+        let parsed = try #require(BounceReply.replies(in: reply.utf8).first)
+        let explanation = BounceExplanation(parsed)
+        #expect(explanation.code == code && explanation.cause == cause)
+        #expect(parsed.status == Int(reply.prefix(3)))
+    }
+
+    @Test("the same code means opposite things: our fault keeps the recipient")
+    func keepsRecipient() throws {
+        let ours = try #require(BounceReply.replies(in: "550 5.1.1 <a@b.test>: unauthorized sender".utf8).first)
+        let theirs = try #require(
+            BounceReply.replies(in: "550 5.1.1 <a@privaterelay.appleid.com>: user not found".utf8).first
+        )
+        #expect(ours.enhancedCode == theirs.enhancedCode)
+        #expect(BounceExplanation(ours).keepsRecipient && !BounceExplanation(theirs).keepsRecipient)
+    }
+
+    @Test("a delivery-status message gives one reply for each recipient")
+    func deliveryStatus() {
+        let message = """
+            From: MAILER-DAEMON@esp.test
+            Content-Type: multipart/report; report-type=delivery-status; boundary=b
+
+            --b
+            Content-Type: message/delivery-status
+
+            Reporting-MTA: dns; out.esp.test
+
+            Final-Recipient: rfc822; abc@privaterelay.appleid.com
+            Action: failed
+            Status: 5.1.1
+            Remote-MTA: dns; smtp2.privaterelay.appleid.com
+            Diagnostic-Code: smtp; 550 5.1.1 <bounce@send.app.test>:
+                unauthorized sender
+
+            Final-Recipient: rfc822; def@privaterelay.appleid.com
+            Status: 4.7.1
+            Diagnostic-Code: smtp; 421 4.7.1 excessive volume
+
+            --b--
+            """
+        let replies = BounceReply.replies(in: message.utf8)
+        #expect(replies.map { BounceExplanation($0).code } == [.unauthorizedSender, .excessiveVolume])
+        #expect(replies.first?.recipient == "abc@privaterelay.appleid.com")
+        #expect(replies.first?.server == "smtp2.privaterelay.appleid.com")
+        #expect(replies.first?.enhancedCode == "5.1.1")
+    }
+
+    @Test("nothing in, nothing out; rubbish and endless input do no harm")
+    func rubbish() {
+        #expect(BounceReply.replies(in: "".utf8).isEmpty)
+        #expect(BounceReply.replies(in: " \r\n\t".utf8).isEmpty)
+        let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        #expect(BounceReply.replies(in: bytes).count == 1)
+    }
+}

@@ -1,0 +1,286 @@
+import Foundation
+import Testing
+
+@testable import MailRelay
+
+@Suite("Streams as a whole")
+struct StreamTests {
+    static func name(_ text: String) -> DomainName { (try? DomainName(dotted: text)) ?? .root }
+
+    static let healthy = """
+        app.test TXT "unrelated"
+        app.test MX 10 mx.app.test
+        mx.app.test A 192.0.2.9
+        send.app.test TXT "v=spf1 include:_spf.esp.test -all"
+        send.app.test MX 10 bounce.esp.test
+        bounce.esp.test A 192.0.2.8
+        _spf.esp.test TXT "v=spf1 ip4:192.0.2.25 ip6:2001:db8:25::25 -all"
+        _dmarc.app.test TXT "v=DMARC1; p=reject; rua=mailto:d@app.test"
+        s._domainkey.app.test TXT \(MadeUpKeys.quoted("v=DKIM1; p=\(MadeUpKeys.rsa2048)"))
+
+        """
+
+    static var stream: MailStream {
+        MailStream(
+            name: "news",
+            fromDomain: name("app.test"),
+            envelopeDomain: name("send.app.test"),
+            provider: MailStream.Provider(includes: [name("_spf.esp.test")]),
+            selectors: [MailStream.Selector("s")],
+            registration: .names([name("app.test"), name("send.app.test")])
+        )
+    }
+
+    static func report(_ zone: String = healthy, _ change: (inout MailStream) -> Void = { _ in }) async throws
+        -> StreamReport
+    {
+        var stream = stream
+        change(&stream)
+        return await StreamChecker(try TestZone(zone).resolver).check(stream, by: .now.advanced(by: .seconds(30)))
+    }
+
+    @Test("a sound stream has nothing to be said about it")
+    func healthy() async throws {
+        let report = try await Self.report()
+        #expect(report.findings == [])
+        #expect(report.verdict.isRobust && report.conclusion == .ok)
+        #expect(report.answers.contains { $0.question.description == "send.app.test TXT" })
+    }
+
+    @Test("registration decides which path counts")
+    func registration() async throws {
+        let onlyFrom = try await Self.report { $0.registration = .names([Self.name("app.test")]) }
+        #expect(onlyFrom.conclusion == .advice && onlyFrom.verdict.reachable == .yes && !onlyFrom.verdict.isRobust)
+        #expect(onlyFrom.findings.map(\.code) == [.appleNotRegistered])
+        let neither = try await Self.report { $0.registration = .names([Self.name("other.test")]) }
+        #expect(neither.conclusion == .broken)
+        // A parent's registration is not inherited.
+        let parent = try await Self.report { stream in
+            stream.registration = .names([Self.name("test")])
+        }
+        #expect(parent.verdict.reachable == .no)
+        let unstated = try await Self.report { $0.registration = .notStated }
+        #expect(unstated.conclusion == .advice && unstated.findings.map(\.code) == [.appleNotStated])
+    }
+
+    @Test("one path broken is advice, both broken is broken, doubt is unknown")
+    func paths() async throws {
+        let noKey = Self.healthy.replacing("s._domainkey.app.test", with: "t._domainkey.app.test")
+        let one = try await Self.report(noKey)
+        #expect(one.verdict.dkim == .broken && one.conclusion == .advice)
+        let both = try await Self.report(noKey.replacing("send.app.test TXT", with: "none.app.test TXT"))
+        #expect(both.conclusion == .broken)
+        #expect(both.findings.contains { $0.code == .dmarcNotAligned })
+        let doubt = try await Self.report(
+            noKey.replacing("include:_spf.esp.test", with: "include:slow.test") + "slow.test * TIMEOUT"
+        )
+        #expect(doubt.verdict.spf == .unknown && doubt.conclusion == .unknown)
+    }
+
+    static let dmarcCases: [(String, Set<FindingCode>)] = [
+        ("_dmarc.app.test TXT \"v=DMARC1; p=none\"", [.dmarcNotEnforced]),
+        ("_dmarc.app.test TXT \"v=DMARC1\"", [.dmarcNoPolicy]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=bogus\"", [.dmarcSyntax]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=bogus; rua=mailto:d@app.test\"", [.dmarcNoPolicy]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; pct=50\"", [.dmarcHistoric]),
+        ("_dmarc.app.test TXT \"v=DMARC1; t=y; p=reject\"", [.dmarcTesting]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; unknown=x\"", []),
+        ("_dmarc.app.test TXT \"p=reject; v=DMARC1\"", [.dmarcMissing]),
+        ("_dmarc.app.test TXT \"v=dmarc1; p=reject\"", [.dmarcMissing]),
+        ("_dmarc.app.test TXT \"v=spf1 -all\"", [.dmarcMissing]),
+        ("_dmarc.app.test TXT \"v=spf1 -all\"\n_dmarc.app.test TXT \"v=DMARC1; p=reject\"", []),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject\"\n_dmarc.app.test TXT \"v=DMARC1; p=none\"", [.dmarcSeveral]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; adkim=s; aspf=s\"", []),
+        ("_dmarc.app.test CNAME d.esp.test\nd.esp.test TXT \"v=DMARC1; p=reject\"", []),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; rua=mailto:x@other.test\"", [.dmarcReportsRefused]),
+        (
+            "_dmarc.app.test TXT \"v=DMARC1; p=reject; rua=mailto:x@other.test\"\napp.test._report._dmarc.other.test TXT \"v=DMARC1\"",
+            []
+        ),
+        ("_dmarc.app.test TXT TIMEOUT", [.dmarcUnknown]),
+        ("_dmarc.test TXT \"v=DMARC1; p=none; sp=reject; psd=y\"", []),
+    ]
+
+    @Test("DMARC remarks", arguments: dmarcCases)
+    func dmarc(record: String, codes: Set<FindingCode>) async throws {
+        let zone = Self.healthy.split(separator: "\n").filter { !$0.hasPrefix("_dmarc") }.joined(separator: "\n")
+        let report = try await Self.report(zone + "\n" + record)
+        #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
+    }
+
+    static let exchangerCases: [(String, Set<FindingCode>)] = [
+        ("send.app.test MX 0 .", [.mxNull]),
+        ("send.app.test MX 0 .\nsend.app.test MX 10 mx.app.test", [.mxNullBesideOthers]),
+        ("send.app.test A 192.0.2.5", [.mxImplicit]),
+        ("", [.mxNone]),
+        ("send.app.test MX 10 alias.test\nalias.test CNAME mx.app.test", [.mxAlias]),
+        ("send.app.test MX 10 192.0.2.7", [.mxAddress, .mxDead]),
+        ("send.app.test MX 10 dead.test", [.mxDead]),
+        ("send.app.test MX SERVFAIL", [.mxUnknown]),
+    ]
+
+    @Test("mail exchangers", arguments: exchangerCases)
+    func exchangers(record: String, codes: Set<FindingCode>) async throws {
+        let zone = Self.healthy.split(separator: "\n").filter { !$0.hasPrefix("send.app.test MX") }.joined(
+            separator: "\n"
+        )
+        let report = try await Self.report(zone + "\n" + record)
+        #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
+        #expect(report.verdict.reachable == .yes)
+    }
+
+    @Test("the tree walk finds organisations by psd, by depth, and with at most eight questions")
+    func treeWalk() async throws {
+        func walk(_ start: String, _ zone: String) async throws -> DMARCTreeWalk {
+            await DMARCTreeWalk(
+                from: Self.name(start),
+                asking: try TestZone(zone).resolver,
+                by: .now.advanced(by: .seconds(9))
+            )
+        }
+        let plain = try await walk(
+            "a.b.example.test",
+            "_dmarc.example.test TXT \"v=DMARC1; p=none\"\n_dmarc.b.example.test TXT \"v=DMARC1; p=reject\""
+        )
+        #expect(plain.organizationalDomain == Self.name("example.test"))
+        #expect(plain.governing?.domain == Self.name("example.test"))
+        let cut = try await walk(
+            "a.b.example.test",
+            "_dmarc.example.test TXT \"v=DMARC1; p=none\"\n_dmarc.b.example.test TXT \"v=DMARC1; p=reject; psd=n\""
+        )
+        #expect(cut.organizationalDomain == Self.name("b.example.test"))
+        let suffix = try await walk("a.shop.co.test", "_dmarc.co.test TXT \"v=DMARC1; p=reject; psd=y\"")
+        #expect(suffix.organizationalDomain == Self.name("shop.co.test"))
+        #expect(suffix.governing?.domain == Self.name("co.test"))
+        let none = try await walk("a.shop.test", "x.test A 192.0.2.1")
+        #expect(none.organizationalDomain == Self.name("a.shop.test") && none.governing == nil)
+        let deep = DMARCTreeWalk.names(above: Self.name("a.b.c.d.e.f.g.h.i.j.example.test"))
+        #expect(deep.count == 8 && deep[1].labelCount == 7)
+    }
+
+    @Test("a silent name server cannot hold a check up")
+    func bounded() async throws {
+        struct Silent: Resolver {
+            func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
+                try? await ContinuousClock().sleep(until: deadline)
+                return .timeout
+            }
+        }
+        let start = ContinuousClock.now
+        let report = await StreamChecker(Silent()).check(Self.stream, by: start.advanced(by: .milliseconds(300)))
+        // Without the deadline each of some fifteen lookups would wait; the margin is for a busy machine.
+        #expect(.now - start < .seconds(30))
+        #expect(report.conclusion == .unknown)
+        #expect(report.verdict.spf == .unknown && report.verdict.dkim == .unknown)
+    }
+}
+
+@Suite("What is held of a stream")
+struct StreamStandingTests {
+    static func verdict(_ spf: PathVerdict, _ dkim: PathVerdict) -> StreamVerdict {
+        StreamVerdict(spf: spf, dkim: dkim, envelopeRegistered: true, fromRegistered: true)
+    }
+
+    static let start = Date(timeIntervalSince1970: 1_000_000)
+
+    @Test("a change needs two agreeing runs")
+    func twoRuns() {
+        var standing = StreamStanding()
+        #expect(standing.observe(Self.verdict(.ok, .ok), at: Self.start) == nil)
+        let first = standing.observe(Self.verdict(.ok, .ok), at: Self.start)
+        #expect(first?.from == nil && first?.to.reachable == .yes)
+        #expect(standing.observe(Self.verdict(.broken, .broken), at: Self.start) == nil)
+        #expect(standing.observe(Self.verdict(.ok, .ok), at: Self.start) == nil)
+        #expect(standing.observe(Self.verdict(.broken, .broken), at: Self.start) == nil)
+        let change = standing.observe(Self.verdict(.broken, .broken), at: Self.start)
+        #expect(change?.from?.spf == .ok && change?.to.reachable == .no)
+        #expect(standing.observe(Self.verdict(.broken, .broken), at: Self.start) == nil)
+    }
+
+    @Test("unknown ages what is known and changes nothing, however often")
+    func unknown() {
+        var standing = StreamStanding()
+        for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: Self.start) }
+        for hour in 1...5 {
+            let later = Self.start.addingTimeInterval(Double(hour) * 3600)
+            #expect(standing.observe(Self.verdict(.unknown, .unknown), at: later) == nil)
+        }
+        #expect(standing.known?.spf == .ok)
+        #expect(standing.unknownSince == Self.start.addingTimeInterval(3600))
+        #expect(standing.confirmedAt == Self.start)
+        // One path answers: the other keeps what was known.
+        let later = Self.start.addingTimeInterval(90_000)
+        for _ in 0..<2 { _ = standing.observe(Self.verdict(.unknown, .broken), at: later) }
+        #expect(standing.known == StreamStanding.Known(spf: .ok, dkim: .broken, reachable: .yes))
+        _ = standing.observe(Self.verdict(.ok, .broken), at: later)
+        #expect(standing.unknownSince == nil)
+    }
+
+    @Test("hourly in doubt and after a change, daily when stable, spread by a tenth")
+    func schedule() {
+        var standing = StreamStanding()
+        #expect(standing.nextCheck(after: Self.start, jitter: 0) == Self.start.addingTimeInterval(3600))
+        for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: Self.start) }
+        #expect(standing.nextCheck(after: Self.start, jitter: 1) == Self.start.addingTimeInterval(3960))
+        let nextDay = Self.start.addingTimeInterval(90_000)
+        _ = standing.observe(Self.verdict(.ok, .ok), at: nextDay)
+        #expect(standing.nextCheck(after: nextDay, jitter: -1) == nextDay.addingTimeInterval(77_760))
+        _ = standing.observe(Self.verdict(.unknown, .ok), at: nextDay)
+        #expect(standing.nextCheck(after: nextDay, jitter: 0) == nextDay.addingTimeInterval(3600))
+    }
+}
+
+@Suite("What people type")
+struct DomainInputTests {
+    @Test(
+        "things that are no domain, each with its own words",
+        arguments: [
+            ("", "a domain is wanted"), ("https://example.com/path", "a URL, a domain is wanted: example.com"),
+            ("example.com/x", "a URL, a domain is wanted: example.com"),
+            ("anna@example.com", "an e-mail address, a domain is wanted: example.com"),
+            ("192.0.2.1", "an IP address"), ("[2001:db8::1]", "an IP address"), ("2001:db8::1", "an IP address"),
+            ("bücher.example", "xn--"), ("example", "a single label"), ("a..b", "empty label"),
+            (String(repeating: "a", count: 64) + ".test", "64 bytes"),
+            ((0..<5).map { _ in String(repeating: "b", count: 63) }.joined(separator: "."), "255 is the most"),
+            ("exa mple.com", "holds “ ”"), ("exam\u{0}ple.com", "holds"),
+        ]
+    )
+    func wrong(text: String, words: String) {
+        do {
+            let name = try DomainInput.domain(text)
+            Issue.record("taken for \(name)")
+        } catch {
+            #expect(error.description.contains(words), "\(error)")
+        }
+    }
+
+    @Test("domains in their usual dress")
+    func right() throws {
+        #expect(try DomainInput.domain(" Example.COM. ").description == "example.com")
+        #expect(try DomainInput.domain("xn--bcher-kva.example").description == "xn--bcher-kva.example")
+    }
+
+    @Test("selectors typed in full are cut back, those of another domain refused")
+    func selectors() throws {
+        let domain = try DomainName(dotted: "d.test")
+        #expect(try DomainInput.selector("s1", domain: domain) == "s1")
+        #expect(try DomainInput.selector("s1._domainkey", domain: domain) == "s1")
+        #expect(try DomainInput.selector("S1._domainkey.D.test.", domain: domain) == "s1")
+        #expect(try DomainInput.selector("a.b", domain: domain) == "a.b")
+        #expect(throws: DomainInputError.self) { try DomainInput.selector("s1._domainkey.other.test", domain: domain) }
+        #expect(throws: DomainInputError.self) { try DomainInput.selector("_domainkey.d.test", domain: domain) }
+        #expect(throws: DomainInputError.self) { try DomainInput.selector("s 1", domain: domain) }
+    }
+
+    @Test("relay addresses: Apple's claim first, the domain second, icloud.com never")
+    func relay() throws {
+        let domains = try RelayDomains()
+        #expect(domains.isRelay("x@PrivateRelay.AppleID.com", appleClaim: nil))
+        #expect(domains.isRelay("x@private.icloud.com", appleClaim: nil))
+        #expect(!domains.isRelay("x@icloud.com", appleClaim: nil))
+        #expect(domains.isRelay("x@icloud.com", appleClaim: true))
+        #expect(!domains.isRelay("x@privaterelay.appleid.com", appleClaim: false))
+        #expect(!domains.isRelay("x@evil.privaterelay.appleid.com", appleClaim: nil))
+        #expect(throws: DomainInputError.self) { try RelayDomains(["icloud.com"]) }
+    }
+}
