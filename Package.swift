@@ -278,7 +278,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "accountctl", "accountctl-sandbox", "Sandbox", "AccountLifecycle", "JobQueue", "Migrations",
+                "accountctl", "accountctl-sandbox", "Sandbox", "AccountLifecycle", "JobQueue", "Migrations", "Postgres",
                 "TestSupport",
             ]
         ),

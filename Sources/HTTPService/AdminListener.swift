@@ -20,7 +20,7 @@ package struct AdminListener: Service {
     private let address: ListenerAddress
     private let health: Health
     private let metrics: @Sendable () -> String
-    private let wake: @Sendable () -> Void
+    private let wake: @Sendable () async -> Void
     private let started: @Sendable (Int) -> Void
     private let logger: Logger
 
@@ -37,7 +37,7 @@ package struct AdminListener: Service {
         address: ListenerAddress,
         health: Health,
         metrics: @escaping @Sendable () -> String,
-        wake: @escaping @Sendable () -> Void,
+        wake: @escaping @Sendable () async -> Void,
         logger: Logger,
         started: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
@@ -58,7 +58,7 @@ package struct AdminListener: Service {
         }
         router.get("metrics") { [metrics] _, _ in Self.response(.ok, metrics(), .metrics) }
         router.post("wake") { [wake] _, _ in
-            wake()
+            await wake()
             return Self.response(.accepted, "{\"woken\":true}\n", .json)
         }
         try await HTTPListener(name: "admin", address: address, logger: logger, started: started).run(router)

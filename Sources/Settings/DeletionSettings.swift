@@ -4,6 +4,7 @@ package struct DeletionSettings: Sendable {
     package let hourlyCeiling: Int?
     package let tokenLife: Duration
     package let buckets: [String]
+    package let keptBuckets: [String]
 
     init(_ reader: inout SettingsReader) {
         grace = reader.read(
@@ -28,6 +29,12 @@ package struct DeletionSettings: Sendable {
             .list(of: .text),
             default: [],
             "Buckets besides avatars whose objects of the account are deleted."
+        )
+        keptBuckets = reader.read(
+            "deletion.kept_buckets",
+            .list(of: .text),
+            default: [],
+            "Buckets that may keep objects of erased accounts."
         )
     }
 }

@@ -7,7 +7,7 @@ package struct KeySettings: Sendable {
         sealingKeyFile = reader.optional(
             "keys.sealing_file",
             .path,
-            "The file with the sealing keys, one `id base64` a line."
+            "The file with the sealing keys, one `id:base64` a line."
         )
         hashKeyFile = reader.optional("keys.hash_file", .path, "The file with the key of the keyed hashes.")
     }

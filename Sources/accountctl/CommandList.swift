@@ -5,8 +5,12 @@ import ArgumentParser
 /// A new command is one line here and one file of its own.
 enum CommandList {
     static let running: [any ParsableCommand.Type] = [
+        DoctorCommand.self,
         ConfigCommand.self,
         MigrateCommand.self,
+        KeysCommand.self,
+        WorkerCommand.self,
+        ServeCommand.self,
     ]
 
     static let accounts: [any ParsableCommand.Type] = [

@@ -1,0 +1,37 @@
+/// Something that `doctor` looked at, and what it means.
+struct Finding: Sendable, Equatable {
+    enum Severity: String, Sendable, Comparable, CaseIterable {
+        /// Looked at, and sound.
+        case ok
+        /// Worth knowing.
+        case notice
+        /// Will become trouble.
+        case warning
+        /// Is trouble.
+        case error
+
+        static func < (left: Severity, right: Severity) -> Bool {
+            (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+        }
+    }
+
+    let severity: Severity
+    /// A stable name, such as `database.role`.
+    let code: String
+    /// What was found.
+    let what: String
+    /// Why it matters; nil where all is well.
+    let why: String?
+    /// What to do about it.
+    let todo: String?
+
+    init(_ severity: Severity, _ code: String, _ what: String, why: String? = nil, todo: String? = nil) {
+        self.severity = severity
+        self.code = code
+        self.what = what
+        self.why = why
+        self.todo = todo
+    }
+
+    static func ok(_ code: String, _ what: String) -> Finding { Finding(.ok, code, what) }
+}

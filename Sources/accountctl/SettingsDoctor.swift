@@ -1,0 +1,74 @@
+import Sealing
+import Settings
+
+/// Looks at the settings and the files they name.
+struct SettingsDoctor {
+    let context: CommandContext
+
+    func findings() throws -> [Finding] {
+        let (settings, problems) = Settings.check(try context.settingsInputs())
+        var findings = problems.map { problem in
+            Finding(
+                .error,
+                "settings",
+                problem.description,
+                why: "A worker does not start with settings that are not right.",
+                todo: "Correct it; accountctl config check tells when all are right."
+            )
+        }
+        if problems.isEmpty { findings.append(.ok("settings", "the settings are right")) }
+        for (key, path) in [
+            ("keys.sealing_file", settings.keys.sealingKeyFile), ("keys.hash_file", settings.keys.hashKeyFile),
+        ] {
+            findings.append(keyFile(key, path))
+        }
+        if !settings.apple.isConfigured {
+            findings.append(
+                Finding(
+                    .warning,
+                    "apple.settings",
+                    "Sign in with Apple is not configured",
+                    why: "Accounts that hold a credential wait, and their grants at Apple are never revoked.",
+                    todo: "Set apple.team_id, apple.key_id, apple.private_key_file and apple.client_ids."
+                )
+            )
+        }
+        if !settings.storage.isConfigured {
+            findings.append(
+                Finding(
+                    .warning,
+                    "storage.settings",
+                    "Storage is not configured",
+                    why: "Accounts that own files wait: deleting their rows would orphan the files for good.",
+                    todo: "Set storage.url and storage.service_key_file."
+                )
+            )
+        }
+        return findings
+    }
+
+    private func keyFile(_ key: String, _ path: String?) -> Finding {
+        guard let path else {
+            return Finding(
+                .error,
+                key,
+                "\(key) is not set",
+                why: "Nothing is erased without it.",
+                todo: "Make one: (umask 077; accountctl keys new ID > FILE)"
+            )
+        }
+        do {
+            let contents = try SecretFile.read(path)
+            guard contents.isReadableByOthers else { return .ok(key, "\(path) can be read by its owner only") }
+            return Finding(
+                .warning,
+                key,
+                "\(path) can be read by others",
+                why: "Whoever has the key can open what it seals.",
+                todo: "chmod 600 \(path)"
+            )
+        } catch {
+            return Finding(.error, key, "\(error)", why: "Nothing is erased without it.", todo: "Put the key back.")
+        }
+    }
+}

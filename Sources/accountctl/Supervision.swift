@@ -1,0 +1,40 @@
+import Logging
+import ServiceLifecycle
+import Telemetry
+import UnixSignals
+
+/// Runs services until they end or a signal ends them.
+///
+/// The first SIGTERM or SIGINT asks everything to end well; a second one cancels everything. Either way nothing is lost that a worker
+/// holds: jobs that were not done go back.
+struct Supervision {
+    let services: [ServiceGroupConfiguration.ServiceConfiguration]
+    let health: Health
+    let logger: Logger
+
+    /// - Returns: `ok` when the services ended or were asked once; `interrupted` when a second signal cancelled them.
+    func run() async throws -> ExitStatus {
+        let group = ServiceGroup(configuration: .init(services: services, logger: logger))
+        return try await withThrowingTaskGroup(of: ExitStatus.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return .ok
+            }
+            tasks.addTask {
+                var isAsked = false
+                for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                    if isAsked { return .interrupted }
+                    isAsked = true
+                    logger.notice("stopping; a second signal stops at once", metadata: ["signal": "\(signal)"])
+                    health.stop()
+                    await group.triggerGracefulShutdown()
+                }
+                return .ok
+            }
+            // Whichever is first: the services have ended, or must be cancelled.
+            let status = try await tasks.next() ?? .ok
+            tasks.cancelAll()
+            return status
+        }
+    }
+}

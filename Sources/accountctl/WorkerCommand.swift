@@ -1,0 +1,61 @@
+import ArgumentParser
+import Settings
+
+/// Carries out the work that is due.
+struct WorkerCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "worker",
+        abstract: "Carry out the work that is due, until told to stop.",
+        discussion: """
+            The service: deletions, Apple's credentials, periodic jobs. Serves health and metrics where listen.admin is set. Any
+            number may run at once.
+
+            SIGTERM or Ctrl-C: takes no new job and lets running ones end (worker.shutdown_timeout); what does not end is handed
+            back. A second signal hands everything back at once.
+
+            EXIT CODES
+              0 stopped when told, or idle with --until-idle; 75 the database could not be reached; 130 stopped at once
+
+            EXAMPLES
+              accountctl worker
+              accountctl worker --until-idle          for cron: do what is due now, and end
+            """
+    )
+
+    @Flag(name: .long, help: "End when nothing is left that could run now.")
+    var untilIdle = false
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let settings = try context.settings()
+        return try await WorkerProcess(context: context, settings: settings)
+            .run(role: untilIdle ? .untilIdle : .service)
+    }
+}
+
+/// Serves the listeners only.
+struct ServeCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve the listeners without carrying out work.",
+        discussion: """
+            A node with listeners only: health, metrics and wake-up where listen.admin is set. Work is left to workers.
+
+            EXAMPLES
+              accountctl serve
+            """
+    )
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let settings = try context.settings()
+        guard settings.listeners.admin != nil || settings.listeners.publicAddress != nil else {
+            throw CommandError(.usage, "nothing to serve: neither listen.admin nor listen.public is set")
+        }
+        return try await WorkerProcess(context: context, settings: settings).run(role: .listeners)
+    }
+}

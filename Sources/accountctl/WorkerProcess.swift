@@ -1,0 +1,181 @@
+import AccountLifecycle
+import HTTPCalls
+import HTTPService
+import JobQueue
+import Logging
+import Metrics
+import Postgres
+import ServiceLifecycle
+import Settings
+import Telemetry
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A process that works or serves: what it consists of, how it starts and stops.
+struct WorkerProcess {
+    enum Role {
+        /// Work until told to stop, with the listeners that are configured.
+        case service
+        /// Work until nothing is left that could run now.
+        case untilIdle
+        /// The listeners alone.
+        case listeners
+    }
+
+    let context: CommandContext
+    let settings: Settings
+
+    func run(role: Role) async throws -> ExitStatus {
+        let logger = context.logger(settings)
+        let metrics = MetricsRegistry()
+        MetricsSystem.bootstrap(metrics)
+        let connection = context.connectionConfiguration(settings)
+        var pooling = PoolConfiguration(connection: connection)
+        pooling.maximumConnections = settings.database.connections
+        return try await HTTPCaller.withCaller(logger: logger) { caller in
+            try await Pool.withPool(pooling, logger: logger) { pool in
+                try await check(pool)
+                let queue = JobQueue()
+                let health = Health()
+                health.add("database") { await Self.databaseVerdict(pool) }
+                var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+                if role != .listeners {
+                    let worker = try await makeWorker(pool, caller, queue, connection, logger)
+                    services.append(
+                        .init(
+                            service: WorkService(worker: worker, endsWhenIdle: role == .untilIdle),
+                            successTerminationBehavior: .gracefullyShutdownGroup,
+                            failureTerminationBehavior: .cancelGroup
+                        )
+                    )
+                }
+                if role != .untilIdle, let address = settings.listeners.admin {
+                    services.append(
+                        .init(
+                            service: AdminListener(
+                                address: ListenerAddress(host: address.host, port: address.port),
+                                health: health,
+                                metrics: { metrics.text() },
+                                wake: { await Self.wake(queue, pool, logger) },
+                                logger: logger,
+                                started: { port in
+                                    logger.notice("admin listener started", metadata: ["port": "\(port)"])
+                                }
+                            )
+                        )
+                    )
+                }
+                logger.notice("started", metadata: ["version": "\(Version.number)", "role": "\(role)"])
+                let status = try await Supervision(services: services, health: health, logger: logger).run()
+                logger.notice("stopped")
+                return status
+            }
+        }
+    }
+
+    /// The database has to have the schema of this version, or one that a deploy has already brought further.
+    private func check(_ pool: Pool) async throws {
+        let isInstalled = try await pool.withConnection { connection in
+            try connection.one("select to_regclass('accountctl.jobs') is not null", as: Bool.self)
+        }
+        guard isInstalled else {
+            throw CommandError(
+                .failure,
+                "the schema is not installed in this database",
+                hint: "Install it: accountctl migrate up"
+            )
+        }
+    }
+
+    private func makeWorker(
+        _ pool: Pool,
+        _ caller: HTTPCaller,
+        _ queue: JobQueue,
+        _ connection: ConnectionConfiguration,
+        _ logger: Logger
+    ) async throws -> Worker {
+        let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+        let services = try parts.deletionServices(pool: pool)
+        try await publish(parts.policy, pool)
+        var registry = JobRegistry()
+        try AccountLifecycle.registerJobs(in: &registry, services: services)
+        var configuration = WorkerConfiguration(name: Self.name)
+        configuration.version = Version.number
+        configuration.slots = settings.worker.concurrency
+        configuration.pollInterval = settings.worker.pollInterval
+        configuration.leaseLifetime = settings.worker.leaseDuration
+        configuration.shutdownGrace = settings.worker.shutdownTimeout
+        return try Worker(
+            queue: queue,
+            pool: pool,
+            // Notifications cannot be heard through a pooler in transaction mode: then polling alone finds work.
+            listener: settings.database.pooler == .transaction ? nil : JobListener(connection, logger: logger),
+            registry: registry,
+            configuration: configuration,
+            logger: logger
+        )
+    }
+
+    /// What functions in the database need to know of the settings.
+    private func publish(_ policy: DeletionPolicy, _ pool: Pool) async throws {
+        try await pool.withTransaction { connection in
+            for (name, value) in policy.published {
+                try connection.execute(
+                    """
+                    insert into accountctl.settings (name, value)
+                    values (\(name), to_jsonb(\(value)::text))
+                    on conflict (name) do update
+                    set value = excluded.value, updated_at = now()
+                    where settings.value is distinct from excluded.value
+                    """
+                )
+            }
+        }
+    }
+
+    private static func wake(_ queue: JobQueue, _ pool: Pool, _ logger: Logger) async {
+        do {
+            let queues = try await pool.withConnection { connection in
+                try connection.query("select name from accountctl.queues", as: String.self)
+            }
+            try await queue.wake(Set(queues), in: pool)
+        } catch {
+            // Polling finds the work a moment later.
+            logger.warning("could not wake workers", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private static func databaseVerdict(_ pool: Pool) async -> Health.Verdict {
+        do {
+            try await pool.withConnection { connection in
+                _ = try connection.one("select 1", as: Int.self, deadline: .seconds(2))
+            }
+            return .ready
+        } catch {
+            return .notReady("the database cannot be reached")
+        }
+    }
+
+    /// Host and process id, as `workers` shows it.
+    private static var name: String {
+        "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
+    }
+}
+
+/// The worker as a service that may end by itself.
+private struct WorkService: Service {
+    let worker: Worker
+    let endsWhenIdle: Bool
+
+    func run() async throws {
+        if endsWhenIdle {
+            try await worker.runUntilIdle()
+        } else {
+            try await worker.run()
+        }
+    }
+}

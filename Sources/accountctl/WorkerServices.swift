@@ -1,0 +1,130 @@
+import AccountLifecycle
+import HTTPCalls
+import Logging
+import ObjectStorage
+import Postgres
+import Sealing
+import Settings
+import SignInWithApple
+
+/// Turns settings into the parts that the lifecycle works with.
+struct WorkerServices {
+    let settings: Settings
+    let caller: HTTPCaller
+    let logger: Logger
+
+    /// What deletions and credentials are carried out with.
+    ///
+    /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
+    func deletionServices(pool: Pool) throws -> DeletionServices {
+        DeletionServices(
+            pool: pool,
+            policy: policy,
+            vault: try vault(),
+            apple: AppleDoor(try appleClients()),
+            storage: StorageDoor(try storageClient()),
+            logger: logger
+        )
+    }
+
+    /// The operator's decisions on deletions.
+    var policy: DeletionPolicy {
+        var policy = DeletionPolicy()
+        policy.grace = settings.deletion.grace
+        policy.tokenLife = settings.deletion.tokenLife
+        policy.hourlyCeiling = settings.deletion.hourlyCeiling
+        policy.buckets = Set(settings.deletion.buckets).union(["avatars"])
+        policy.keptBuckets = Set(settings.deletion.keptBuckets)
+        policy.appleGiveUp = settings.apple.giveUp
+        return policy
+    }
+
+    /// The keys that seal and the key that hashes; both are needed, and they must differ.
+    func vault() throws -> IdentifierVault {
+        let keys = try Self.sealingKeys(settings)
+        let hashKey = try Self.hashKey(settings)
+        if hashKey.isIn(keys) {
+            throw CommandError(
+                .usage,
+                "keys.hash_file and keys.sealing_file hold the same key",
+                hint:
+                    "Make a key of its own for hashes: whoever may open sealed values should not be able to test user ids."
+            )
+        }
+        return IdentifierVault(keys: keys, hashKey: hashKey)
+    }
+
+    static func sealingKeys(_ settings: Settings) throws -> KeyRing {
+        let text = try secret(settings.keys.sealingKeyFile, "keys.sealing_file")
+        do {
+            return try KeyRing(fileText: text)
+        } catch {
+            throw CommandError(.usage, "keys.sealing_file: \(error)")
+        }
+    }
+
+    static func hashKey(_ settings: Settings) throws -> HashKey {
+        let text = try secret(settings.keys.hashKeyFile, "keys.hash_file")
+        do {
+            return try HashKey(fileText: text)
+        } catch {
+            throw CommandError(.usage, "keys.hash_file: \(error)")
+        }
+    }
+
+    /// The clients of Apple; nil where nothing is configured.
+    func appleClients() throws -> AppleClients? {
+        let apple = settings.apple
+        guard let teamID = apple.teamID, let keyID = apple.keyID, let privateKey = apple.privateKey,
+            !apple.clientIDs.isEmpty
+        else { return nil }
+        do {
+            let key = try ApplePrivateKey(parsing: privateKey)
+            let identities = try apple.clientIDs.map { clientID in
+                try AppleClientIdentity(clientID: clientID, teamID: teamID, keyID: keyID, key: key)
+            }
+            return try AppleClients(
+                identities,
+                address: try ServiceAddress(apple.host),
+                caller: caller,
+                deadline: apple.timeout,
+                logger: logger
+            )
+        } catch {
+            throw CommandError(.usage, "Sign in with Apple: \(error)", hint: "Settings of the section [apple].")
+        }
+    }
+
+    /// The client of Storage; nil where nothing is configured.
+    func storageClient() throws -> StorageClient? {
+        guard let url = settings.storage.url, let key = settings.storage.serviceKey else { return nil }
+        do {
+            return StorageClient(
+                address: try ServiceAddress(url),
+                key: try StorageKey(key),
+                caller: caller,
+                deadline: settings.storage.timeout
+            )
+        } catch {
+            throw CommandError(.usage, "Storage: \(error)", hint: "Settings of the section [storage].")
+        }
+    }
+
+    private static func secret(_ path: String?, _ key: String) throws -> Secret<String> {
+        guard let path else {
+            throw CommandError(
+                .usage,
+                "the setting \(key) is missing: nothing can be erased without it",
+                hint: "Make a key: accountctl keys new"
+            )
+        }
+        do {
+            guard let text = try SecretFile.read(path).text else {
+                throw CommandError(.usage, "\(key): \(path) is not UTF-8 text")
+            }
+            return text
+        } catch let error as SecretFile.Failure {
+            throw CommandError(.usage, "\(key): \(error)")
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The command line")
+struct CommandLineTests {
+    @Test func versionAndHelp() async throws {
+        let version = try await AccountctlProcess.run("--version")
+        #expect(version.status == 0)
+        #expect(version.output.hasPrefix("accountctl "))
+        let help = try await AccountctlProcess.run("--help")
+        #expect(help.status == 0)
+        #expect(help.errors.isEmpty)
+        for code in ["  0  done", " 75  temporary failure", "130  interrupted"] { #expect(help.output.contains(code)) }
+    }
+
+    @Test(
+        "What is mistyped is told on standard error, with what was probably meant, and ends with 2",
+        arguments: [
+            (["migrat", "up"], "Did you mean: accountctl migrate"),
+            (["config", "chek"], "Did you mean: accountctl config check"),
+            (["config", "check", "--confg", "x"], "--config"),
+            (["user", "find"], "term"),
+            (["config", "show", "--format", "xml"], "ndjson"),
+            (["config", "show", "--json", "key,vlaue"], "Did you mean value?"),
+        ]
+    )
+    func mistyped(_ arguments: [String], _ hint: String) async throws {
+        let result = try await AccountctlProcess(arguments).result()
+        #expect(result.status == 2)
+        #expect(result.output.isEmpty)
+        #expect(result.errors.contains(hint), "\(result.errors)")
+    }
+
+    @Test("--json takes a list of fields as the next word and leaves operands alone")
+    func jsonOption() async throws {
+        let fields = try await AccountctlProcess.run("config", "show", "--json", "key,value")
+        #expect(fields.output.contains(#"{"key":"deletion.grace","value":"1d"}"#))
+        let leading = try await AccountctlProcess.run("--json", "config", "show")
+        #expect(leading.output.hasPrefix("[\n{\"default\":"))
+        try await TestDatabase.with(.migrated) { database in
+            let find = try await AccountctlProcess.run(
+                "user",
+                "find",
+                "--json",
+                "nobody@example.com",
+                environment: database.variables
+            )
+            #expect(find.output == "[]\n")
+            #expect(find.status == 3)
+        }
+    }
+
+    @Test("Every command has help with an example, and its examples name commands that exist")
+    func help() async throws {
+        var waiting: [[String]] = [[]]
+        var seen = 0
+        while let path = waiting.popLast() {
+            let result = try await AccountctlProcess(path + ["--help"]).result()
+            #expect(result.status == 0, "\(path)")
+            #expect(result.output.contains("EXAMPLES") || path == ["completion"], "\(path) has no example")
+            seen += 1
+            for line in result.output.split(separator: "\n") where line.hasPrefix("  accountctl ") {
+                let words = line.split(separator: " ").dropFirst().prefix { $0.allSatisfy { $0.isLetter || $0 == "-" } }
+                let command = words.prefix { !$0.hasPrefix("-") }.map(String.init)
+                let example = try await AccountctlProcess(Array(command.prefix(2)) + ["--help"]).result()
+                #expect(example.status == 0, "\(line)")
+            }
+            guard let list = result.output.range(of: "SUBCOMMANDS:") else { continue }
+            for line in result.output[list.upperBound...].split(separator: "\n") {
+                guard line.hasPrefix("  "), !line.hasPrefix("   "), let name = line.split(separator: " ").first,
+                    !line.hasPrefix("  See "), name != "help"
+                else { continue }
+                let word = String(name.hasSuffix(",") ? name.dropLast() : name)
+                if word.allSatisfy({ $0.isLetter || $0 == "-" }) { waiting.append(path + [word]) }
+            }
+        }
+        #expect(seen > 10)
+    }
+
+    @Test("Failures have the documented exit codes")
+    func exitCodes() async throws {
+        let away = try await AccountctlProcess.run("migrate", "status", "--database-url", "host=/nowhere")
+        #expect(away.status == 75)
+        let refused = try await AccountctlProcess.run("config", "check", "--config", "/nowhere.conf")
+        #expect(refused.status == 2)
+        #expect(refused.errors.contains("there is no such file"))
+        try await TestDatabase.with(.platform) { database in
+            let stranger = database.variables.merging(["PGUSER": "nobody_of_that_name"]) { $1 }
+            #expect(try await AccountctlProcess.run("migrate", "status", environment: stranger).status == 4)
+            let nobody = try await AccountctlProcess.run("user", "show", "nobody@x.de", environment: database.variables)
+            #expect(nobody.status == 3)
+            #expect(nobody.output.isEmpty)
+            #expect(try await AccountctlProcess.run("migrate", "verify", environment: database.variables).status == 3)
+            #expect(try await AccountctlProcess.run("migrate", "status", environment: database.variables).status == 1)
+        }
+    }
+
+    @Test("A reader that goes away and a disk that is full are told apart")
+    func outputTrouble() async throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        let closed = try AccountctlProcess(["config", "show"], output: pipe.fileHandleForWriting)
+        let result = try await closed.result()
+        #expect(result.status == 141)
+        #expect(result.errors.isEmpty)
+        let full = try AccountctlProcess(
+            ["config", "show"],
+            output: FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/full"))
+        )
+        let failed = try await full.result()
+        #expect(failed.status == 1)
+        #expect(failed.errors.contains("No space left"))
+    }
+
+    @Test("A password on the command line is warned of and never repeated")
+    func password() async throws {
+        let result = try await AccountctlProcess.run(
+            "migrate",
+            "status",
+            "--database-url",
+            "postgresql://u:s3cret@127.0.0.1:1/db"
+        )
+        #expect(result.errors.contains("can be read by everybody"))
+        #expect(!result.errors.contains("s3cret"))
+        let shown = try await AccountctlProcess.run(
+            "config",
+            "show",
+            "--json",
+            "key,value",
+            "--database-url",
+            "host=h password='s3 cret' dbname=d"
+        )
+        #expect(!shown.output.contains("cret"))
+    }
+
+    @Test("Nothing that somebody calls himself reaches the terminal raw")
+    func hostileNames() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into auth.users (instance_id, id, email, created_at)
+                values ('00000000-0000-0000-0000-000000000000', '8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f',
+                        E'a\\u001b[2J@\\u202eexample.com', now());
+                update public.profiles
+                set username = E'x\\u001b]0;owned\\u0007', full_name = E'line\\nbreak\\u009b31m'
+                where id = '8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f';
+                """
+            )
+            for arguments in [
+                ["user", "find", "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"],
+                ["user", "show", "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"],
+                ["user", "show", "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f", "--json"],
+                ["user", "find", "x\u{1B}]0;owned\u{7}"],
+                ["user", "find", "nobody\u{1B}[31m"],
+                ["user", "find", "x", "--by", "\u{1B}[31m"],
+            ] {
+                let result = try await AccountctlProcess(arguments, environment: database.variables).result()
+                let written = result.output + result.errors
+                let harmful = written.unicodeScalars.filter { scalar in
+                    (scalar.value < 0x20 && scalar != "\n") || (0x7F...0x9F).contains(scalar.value)
+                        || scalar == "\u{202E}"
+                }
+                #expect(harmful.isEmpty, "\(arguments)")
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("Migrating as a process")
+struct MigrateProcessTests {
+    @Test("Many that start at once all succeed, and each migration is applied once")
+    func manyStarters() async throws {
+        try await TestDatabase.withPlatform { database in
+            let statuses = try await withThrowingTaskGroup(of: Int32.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await AccountctlProcess.run("migrate", "up", environment: database.variables).status
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses == [0, 0, 0, 0])
+            let expected = try Repository.sqlFiles(in: "sql/migrations").count
+            #expect(try await database.psql("select count(*) from accountctl.migrations") == "\(expected)")
+            #expect(try await AccountctlProcess.run("migrate", "verify", environment: database.variables).status == 0)
+        }
+    }
+
+    @Test("Killed in the middle of a migration, the next run ends well")
+    func killed() async throws {
+        try await TestDatabase.withPlatform { database in
+            // 0003 wants auth.users: whoever holds it stops the run there, after two migrations.
+            try await database.withConnection(asAdministrator: true) { connection in
+                try connection.execute("begin")
+                try connection.execute("lock table auth.users in access exclusive mode")
+                let process = try AccountctlProcess(["migrate", "up"], environment: database.variables)
+                #expect(try await process.waitForErrors(containing: "waits for a lock"))
+                process.signal(SIGKILL)
+                let result = try await process.result()
+                #expect(result.status == -SIGKILL)
+                try connection.execute("rollback")
+            }
+            let again = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
+            #expect(again.status == 0, "\(again.errors)")
+            #expect(try await AccountctlProcess.run("migrate", "status", environment: database.variables).status == 0)
+        }
+    }
+
+    @Test("A plan changes nothing, and drift is told by the exit code")
+    func planAndDrift() async throws {
+        try await TestDatabase.withPlatform { database in
+            let plan = try await AccountctlProcess.run("migrate", "plan", "--json", environment: database.variables)
+            #expect(plan.status == 0)
+            #expect(plan.output.contains("SHARE ROW EXCLUSIVE on auth.users"))
+            #expect(try await database.psql("select to_regnamespace('accountctl') is null") == "t")
+            let without = try await AccountctlProcess.run(
+                "migrate",
+                "up",
+                "--without-profiles",
+                environment: database.variables
+            )
+            #expect(without.status == 0)
+            #expect(try await database.psql("select to_regclass('public.profiles') is null") == "t")
+            #expect(
+                try await AccountctlProcess.run("migrate", "up", "--with-profiles", environment: database.variables)
+                    .status == 0
+            )
+            try await database.psql("drop policy profiles_update_own on public.profiles")
+            let verify = try await AccountctlProcess.run("migrate", "verify", "--json", environment: database.variables)
+            #expect(verify.status == 5)
+            #expect(verify.output.contains("policy profiles_update_own on profiles"))
+        }
+    }
+}
