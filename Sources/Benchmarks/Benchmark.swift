@@ -13,6 +13,15 @@ struct Benchmark: Sendable {
     ///
     /// Each has a file of its own.
     static let all: [Benchmark] = [
-        .driverRoundtrip
+        .driverRoundtrip,
+        .queueDrain,
+        .queueEnqueueBulk,
+        .queueEnqueueSingle,
+        .queueEnqueueConcurrent,
+        .queueWakeupMedian,
+        .queueWakeupTail,
+        .queueClaimPinned,
+        .queueClaimCrowded,
+        .queueMemory,
     ]
 }

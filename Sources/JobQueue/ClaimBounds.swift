@@ -3,8 +3,9 @@
 /// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the index
 /// walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it was handed
 /// back); a claim without bounds, due once per ``fullScanInterval``, finds it.
-struct ClaimBounds: Sendable {
-    struct Key: Hashable, Sendable {
+package struct ClaimBounds: Sendable {
+    /// One lane and priority.
+    package struct Key: Hashable, Sendable {
         let lane: Lane.Name
         let priority: Int16
     }
@@ -13,20 +14,21 @@ struct ClaimBounds: Sendable {
     private var bounds: [Key: Int64] = [:]
     private var lastFullScan: ContinuousClock.Instant?
 
-    init(fullScanInterval: Duration = .seconds(1)) {
+    /// Bounds that are forgotten once per interval.
+    package init(fullScanInterval: Duration = .seconds(1)) {
         self.fullScanInterval = fullScanInterval
     }
 
     /// The bounds to claim from, in microseconds since 1970; nil when a claim without bounds is due.
     ///
     /// Bounds only serve a worker that is behind: one whose last claim found nothing looks at everything.
-    mutating func bounds(now: ContinuousClock.Instant) -> [Key: Int64]? {
+    package mutating func bounds(now: ContinuousClock.Instant) -> [Key: Int64]? {
         guard let lastFullScan, now - lastFullScan < fullScanInterval, !bounds.isEmpty else { return nil }
         return bounds
     }
 
     /// Takes note of a claim: its jobs, whether it was full, and whether it had bounds.
-    mutating func claimed(_ jobs: [ClaimedJob], isFull: Bool, wasBounded: Bool, now: ContinuousClock.Instant) {
+    package mutating func claimed(_ jobs: [ClaimedJob], isFull: Bool, wasBounded: Bool, now: ContinuousClock.Instant) {
         if !wasBounded {
             lastFullScan = now
             bounds = [:]

@@ -1,7 +1,7 @@
 /// A job as a claim returned it.
-struct ClaimedJob: Sendable, Hashable {
-    let id: Int64
-    let lease: Int64
+package struct ClaimedJob: Sendable, Hashable {
+    package let id: Int64
+    package let lease: Int64
     let queue: String
     let kind: String
     let attempt: Int16
@@ -19,17 +19,24 @@ struct ClaimedJob: Sendable, Hashable {
 }
 
 /// Jobs of one kind in one queue, which a worker takes from.
-struct Lane: Sendable, Hashable {
+package struct Lane: Sendable, Hashable {
     let queue: String
     let kind: String
     /// How long an attempt may take.
     let timeout: Duration
 
+    /// Jobs of one kind in one queue.
+    package init(queue: String, kind: String, timeout: Duration) {
+        self.queue = queue
+        self.kind = kind
+        self.timeout = timeout
+    }
+
     /// The lane without the time limit, as a key.
-    struct Name: Hashable, Sendable {
+    package struct Name: Hashable, Sendable {
         let queue: String
         let kind: String
     }
 
-    var name: Name { Name(queue: queue, kind: kind) }
+    package var name: Name { Name(queue: queue, kind: kind) }
 }

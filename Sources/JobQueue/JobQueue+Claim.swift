@@ -1,20 +1,30 @@
-import Postgres
+package import Postgres
 
 extension JobQueue {
     /// What a claim needs to know besides the lanes.
-    struct ClaimRequest: Sendable {
+    package struct ClaimRequest: Sendable {
         let worker: Int64
         var limit: Int
         /// Only jobs under which a process died, or only others.
         var suspects = false
         /// Where to begin, in microseconds since 1970; nil to look at everything.
         var bounds: [ClaimBounds.Key: Int64]?
+
+        /// A claim of up to `limit` jobs that no process died under.
+        package init(worker: Int64, limit: Int, suspects: Bool = false, bounds: [ClaimBounds.Key: Int64]? = nil) {
+            self.worker = worker
+            self.limit = limit
+            self.suspects = suspects
+            self.bounds = bounds
+        }
     }
 
     /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under new leases.
     ///
     /// Lanes of paused and of rate-limited queues are left out, whatever the caller thought of them.
-    func claim(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> [ClaimedJob] {
+    package func claim(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws
+        -> [ClaimedJob]
+    {
         guard !lanes.isEmpty, request.limit > 0 else { return [] }
         return try connection.query(claimStatement(lanes, request), as: ClaimRow.self).map(ClaimedJob.init(row:))
     }

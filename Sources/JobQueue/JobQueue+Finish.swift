@@ -1,9 +1,10 @@
-import Postgres
+package import Postgres
 
 extension JobQueue {
     /// Ended jobs of one outcome, to be moved to the history in one statement.
-    struct Ending: Sendable {
-        enum Outcome: String, Sendable {
+    package struct Ending: Sendable {
+        /// How they ended.
+        package enum Outcome: String, Sendable {
             case completed, cancelled, discarded
         }
 
@@ -15,12 +16,29 @@ extension JobQueue {
         var reasons: String?
         /// The last failure of each job, by lease.
         var failures: String?
+
+        /// Jobs that ended alike.
+        package init(
+            outcome: Outcome,
+            ids: [Int64] = [],
+            leases: [Int64] = [],
+            outputs: String? = nil,
+            reasons: String? = nil,
+            failures: String? = nil
+        ) {
+            self.outcome = outcome
+            self.ids = ids
+            self.leases = leases
+            self.outputs = outputs
+            self.reasons = reasons
+            self.failures = failures
+        }
     }
 
     /// Moves jobs to the history, each only if it is still held under its lease.
     ///
     /// Returns the leases that were.
-    func finish(_ ending: Ending, on connection: isolated Connection) throws -> Set<Int64> {
+    package func finish(_ ending: Ending, on connection: isolated Connection) throws -> Set<Int64> {
         guard !ending.ids.isEmpty else { return [] }
         return Set(try connection.query("\(finishStatement(ending)) returning lease", as: Int64.self))
     }

@@ -34,7 +34,8 @@ extension JobQueue {
             where (\(filter.state)::text is null or j.state = \(filter.state)::text::\(tables.schema).job_state)
             and (not \(filter.isExhausted) or j.exhausted_at is not null)
             and \(common)
-            order by j.state = 'running' desc, j.state, j.priority, j.run_at, j.id
+            order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
+                j.priority, j.run_at, j.id
             limit \(filter.limit)
             """,
             on: connection

@@ -5,22 +5,7 @@ extension JobQueue {
     ///
     /// Returns how many, and in how many microseconds the next one is due.
     func promote(limit: Int = 1000, on connection: isolated Connection) throws -> (promoted: Int, nextIn: Int64?) {
-        let promoted = try connection.execute(
-            """
-            with due as materialized (
-                select id
-                from \(tables.jobs)
-                where state = 'scheduled'
-                and run_at <= clock_timestamp()
-                order by run_at
-                limit \(limit)
-                for update skip locked
-            )
-            update \(tables.jobs)
-            set state = 'available', run_at = clock_timestamp()
-            where id = any(array(select id from due))
-            """
-        )
+        let promoted = try connection.execute(promotion(limit: limit))
         let next = try connection.one(
             """
             select (extract(epoch from min(run_at) - clock_timestamp()) * 1000000)::bigint
@@ -30,6 +15,25 @@ extension JobQueue {
             as: Int64?.self
         )
         return (promoted, next)
+    }
+
+    /// A volatile `clock_timestamp()` in the comparison could not bound the index scan: it would walk over all that is
+    /// scheduled for later.
+    func promotion(limit: Int) -> Statement {
+        """
+        with due as materialized (
+            select id
+            from \(tables.jobs)
+            where state = 'scheduled'
+            and run_at <= statement_timestamp()
+            order by run_at
+            limit \(limit)
+            for update skip locked
+        )
+        update \(tables.jobs)
+        set state = 'available', run_at = clock_timestamp()
+        where id = any(array(select id from due))
+        """
     }
 
     /// Takes the jobs of workers whose heartbeat ceased.
@@ -173,7 +177,7 @@ extension JobQueue {
                 select
                 from \(tables.jobs) j
                 where j.state = 'scheduled'
-                and j.run_at <= clock_timestamp()
+                and j.run_at <= statement_timestamp()
                 and j.kind = any(\(lanes.map(\.kind))::text[])
             )
             """,

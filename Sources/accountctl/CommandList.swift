@@ -7,6 +7,7 @@ enum CommandList {
     static let running: [any ParsableCommand.Type] = [
         DoctorCommand.self,
         ConfigCommand.self,
+        JobsCommand.self,
         MigrateCommand.self,
         KeysCommand.self,
         WorkerCommand.self,

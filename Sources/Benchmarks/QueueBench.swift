@@ -1,0 +1,131 @@
+import JobQueue
+import Logging
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A database with the job tables, and the hand-made SQL that the engine is held against.
+struct QueueBench: Sendable {
+    struct Nothing: Codable, Sendable {
+        var n = 1
+    }
+
+    let cluster: BenchmarkCluster
+    let database: String
+    let queue = JobQueue()
+
+    static let kind = JobKind<Nothing>("bench.nothing")
+    static let lanes = [Lane(queue: "default", kind: "bench.nothing", timeout: .seconds(60))]
+    static let logger = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    /// On a server as it comes, flushing at every commit: commits are what a queue is made of.
+    static func with<Result: Sendable>(_ body: @Sendable (QueueBench) async throws -> Result) async throws -> Result {
+        try await BenchmarkCluster.with(settings: []) { cluster in
+            try await cluster.migratedDatabase("bench")
+            let bench = QueueBench(cluster: cluster, database: "bench")
+            try await cluster.psql(["-c", QueueBench.floorTable], database: "bench")
+            return try await body(bench)
+        }
+    }
+
+    /// The smallest table that still has leases, as the reference measured it.
+    private static let floorTable = """
+        create table floor_jobs (
+            id bigint generated always as identity primary key, run_at timestamptz not null default now(),
+            lease_until timestamptz, worker bigint, priority smallint not null default 5,
+            state smallint not null default 0, attempt smallint not null default 0, args jsonb not null default '{}'
+        ) with (autovacuum_analyze_threshold = 2000000000);
+        create index on floor_jobs (priority, run_at, id) where state = 0;
+        create index on floor_jobs (lease_until) where state = 1;
+        alter table floor_jobs owner to postgres
+        """
+
+    var configuration: ConnectionConfiguration {
+        ConnectionConfiguration(conninfo: cluster.conninfo(database: database, user: "postgres"))
+    }
+
+    func psql(_ sql: String) async throws {
+        try await cluster.psql(["-c", sql], database: database, user: "postgres")
+    }
+
+    func withPool<Result: Sendable>(
+        _ connections: Int = 4,
+        _ body: @Sendable (Pool) async throws -> Result
+    ) async throws -> Result {
+        var pool = PoolConfiguration(connection: configuration)
+        pool.maximumConnections = connections
+        return try await Pool.withPool(pool, logger: Self.logger, body)
+    }
+
+    /// Empties all tables, so that each round starts alike.
+    func clear() async throws {
+        try await psql("truncate accountctl.jobs, accountctl.job_history, accountctl.queues, floor_jobs")
+
+    }
+
+    func jobs(_ count: Int) throws -> [NewJob] {
+        let job = try Self.kind.job(Nothing())
+        return Array(repeating: job, count: count)
+    }
+
+    /// Adds jobs a thousand at a time.
+    func fill(_ count: Int, _ pool: Pool) async throws {
+        let batch = try jobs(1000)
+        try await pool.withConnection { connection in
+            for _ in 0..<(count / 1000) { try queue.enqueue(batch, on: connection) }
+        }
+    }
+
+    func worker(
+        _ pool: Pool,
+        listener: JobListener? = nil,
+        _ change: (inout WorkerConfiguration) -> Void = { _ in },
+        handler: @escaping JobRegistry.Handler<Nothing>
+    ) throws -> Worker {
+        var registry = JobRegistry()
+        try registry.register(Self.kind, handler: handler)
+        var configuration = WorkerConfiguration(name: "benchmark")
+        configuration.slots = 1000
+        change(&configuration)
+        return try Worker(
+            queue: queue,
+            pool: pool,
+            listener: listener,
+            registry: registry,
+            configuration: configuration,
+            logger: Self.logger
+        )
+    }
+
+    /// Runs a pgbench script with prepared statements and returns the transactions a second.
+    func pgbench(_ script: String, clients: Int = 1, transactions: Int) async throws -> Double {
+        let file = cluster.folder + "/script-\(UUID().uuidString.prefix(8)).sql"
+        try script.write(toFile: file, atomically: true, encoding: .utf8)
+        let output = try await BenchmarkCluster.command([
+            "pgbench", "-n", "-M", "prepared", "-c", "\(clients)", "-j", "\(min(2, clients))", "-t", "\(transactions)",
+            "-f", file, "-h", cluster.folder + "/socket", "-p", "\(cluster.port)", "-U", "postgres", database,
+        ])
+        for line in output.split(separator: "\n") where line.hasPrefix("tps = ") {
+            if let rate = Double(line.dropFirst(6).prefix { $0 != " " }) { return rate }
+        }
+        throw BenchmarkError("pgbench told no rate:\n\(output)")
+    }
+
+    /// The private memory of this process, in megabytes; nil where there is no /proc.
+    static func privateMemory() -> Double? {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return nil }
+        for line in status.split(separator: "\n") where line.hasPrefix("RssAnon:") {
+            return Double(line.filter(\.isNumber)).map { $0 / 1024 }
+        }
+        return nil
+    }
+}
+
+extension Duration {
+    /// The duration as a number of seconds.
+    var inSeconds: Double { self / .seconds(1) }
+}

@@ -1,0 +1,123 @@
+import JobQueue
+import Postgres
+
+extension Benchmark {
+    static let queueEnqueueBulk = Benchmark(
+        name: "queue.enqueue.bulk",
+        summary: "jobs enqueued 1,000 at a time, against an insert of 1,000 rows by pgbench"
+    ) {
+        try await QueueEnqueue().bulk()
+    }
+
+    static let queueEnqueueSingle = Benchmark(
+        name: "queue.enqueue.single",
+        summary: "jobs enqueued one by one over one connection while a worker listens, against pgbench"
+    ) {
+        try await QueueEnqueue().oneByOne("queue.enqueue.single", clients: 1, goal: "≥ 0.8 × floor")
+    }
+
+    static let queueEnqueueConcurrent = Benchmark(
+        name: "queue.enqueue.concurrent",
+        summary: "jobs enqueued one by one over 32 connections while a worker listens, against pgbench"
+    ) {
+        try await QueueEnqueue().oneByOne("queue.enqueue.concurrent", clients: 32, goal: "≥ 0.7 × floor")
+    }
+}
+
+private struct QueueEnqueue {
+    private let rounds = 5
+
+    func bulk() async throws -> [Figure] {
+        try await QueueBench.with { bench in
+            var rates: [Double] = []
+            var floors: [Double] = []
+            for _ in 0..<rounds {
+                try await bench.clear()
+                floors.append(
+                    1000
+                        * (try await bench.pgbench(
+                            "insert into floor_jobs (args) select '{\"n\":1}' from generate_series(1, 1000);",
+                            transactions: 100
+                        ))
+                )
+                try await bench.clear()
+                rates.append(
+                    try await bench.withPool { pool in
+                        try await bench.fill(1000, pool)
+                        let start = ContinuousClock.now
+                        try await bench.fill(100_000, pool)
+                        return 100_000 / (ContinuousClock.now - start).inSeconds
+                    }
+                )
+            }
+            return [
+                Figure(
+                    name: "queue.enqueue.bulk",
+                    unit: "jobs/s",
+                    goal: "≥ 0.6 × floor",
+                    values: rates,
+                    floors: floors
+                )
+            ]
+        }
+    }
+
+    /// A worker listens and is woken, but its queue is paused: what is measured is enqueuing, not sharing two cores with a drain.
+    func oneByOne(_ name: String, clients: Int, goal: String) async throws -> [Figure] {
+        try await QueueBench.with { bench in
+            let each = clients == 1 ? 6000 : 1200
+            var rates: [Double] = []
+            var floors: [Double] = []
+            for _ in 0..<rounds {
+                try await bench.clear()
+                floors.append(
+                    try await bench.pgbench(
+                        "insert into floor_jobs (args) values ('{\"n\":1}');",
+                        clients: clients,
+                        transactions: each
+                    )
+                )
+                try await bench.clear()
+                rates.append(try await rate(bench, clients: clients, each: each))
+            }
+            return [Figure(name: name, unit: "jobs/s", goal: goal, values: rates, floors: floors)]
+        }
+    }
+
+    private func rate(_ bench: QueueBench, clients: Int, each: Int) async throws -> Double {
+        let waker = JobWaker()
+        let queue = JobQueue(waker: waker)
+        let job = try bench.jobs(1)
+        return try await bench.withPool(clients) { enqueuing in
+            try await bench.withPool { pool in
+                try await pool.withConnection { connection in
+                    try queue.pause(queue: "default", reason: nil, on: connection)
+                }
+                let listener = JobListener(bench.configuration, logger: QueueBench.logger)
+                let worker = try bench.worker(pool, listener: listener) { _, _ in .completed() }
+                return try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await worker.run() }
+                    group.addTask { await waker.run(in: pool, queue: queue, logger: QueueBench.logger) }
+                    let start = try await withThrowingTaskGroup(of: Void.self) { clientsGroup in
+                        // All connections stand before the clock starts.
+                        for _ in 0..<clients {
+                            clientsGroup.addTask { _ = try await queue.enqueue(job, in: enqueuing) }
+                        }
+                        try await clientsGroup.waitForAll()
+                        let start = ContinuousClock.now
+                        for _ in 0..<clients {
+                            clientsGroup.addTask {
+                                for _ in 0..<each { try await queue.enqueue(job, in: enqueuing) }
+                            }
+                        }
+                        try await clientsGroup.waitForAll()
+                        return start
+                    }
+                    let seconds = (ContinuousClock.now - start).inSeconds
+                    group.cancelAll()
+                    return Double(clients * each) / seconds
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Lists jobs.
+struct JobsListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List jobs.",
+        discussion: """
+            Unfinished jobs come in the order in which they will run, finished ones newest first.
+
+            EXAMPLES
+              accountctl jobs list
+              accountctl jobs list --state discarded --kind deletion.run
+              accountctl jobs list --exhausted --json id,kind,last_error
+            """
+    )
+
+    static let jsonFields = JobFields.list.map(\.name)
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var options: JobFilterOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let filter = try options.filter()
+        let jobs = try await context.withConnection { connection in
+            try JobQueue().list(filter, on: connection)
+        }
+        try context.output.list(jobs, JobFields.list, whenEmpty: "no jobs")
+        return .ok
+    }
+}

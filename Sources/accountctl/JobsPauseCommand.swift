@@ -1,0 +1,74 @@
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Stops claims of a queue.
+struct JobsPauseCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Let no more jobs of a queue begin; what runs goes on.",
+        discussion: """
+            EXAMPLES
+              accountctl jobs pause apple --reason "incident 7"
+            """
+    )
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @Option(name: .long, help: ArgumentHelp("Shown while it is paused.", valueName: "text"))
+    var reason: String?
+
+    @Argument(help: "The queue.")
+    var queue: String
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        if write.dryRun {
+            context.messages.note("would pause \(queue)")
+            return .ok
+        }
+        try context.confirm("Pause queue \(queue)?", write)
+        try await context.withConnection { connection in
+            try JobQueue().pause(queue: queue, reason: reason, on: connection)
+        }
+        context.messages.note("\(queue) is paused")
+        return .ok
+    }
+}
+
+/// Lets claims of a queue go on.
+struct JobsResumeCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Let jobs of a paused queue begin again.",
+        discussion: """
+            EXAMPLES
+              accountctl jobs resume apple
+            """
+    )
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @Argument(help: "The queue.")
+    var queue: String
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        if write.dryRun {
+            context.messages.note("would resume \(queue)")
+            return .ok
+        }
+        let wasPaused = try await context.withConnection { connection in
+            try JobQueue().resume(queue: queue, on: connection)
+        }
+        context.messages.note(wasPaused ? "\(queue) goes on" : "\(queue) was not paused")
+        return .ok
+    }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Drops old days of history.
+struct JobsPruneCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prune",
+        abstract: "Drop days of finished jobs; unfinished ones are never touched.",
+        discussion: """
+            The worker does so by itself after its retention.
+
+            EXAMPLES
+              accountctl jobs prune --older-than-days 30
+            """
+    )
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @Option(name: .long, help: ArgumentHelp("Days that ended before so many days.", valueName: "number"))
+    var olderThanDays: Int
+
+    static let jsonFields = ["partition"]
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        guard (0...3650).contains(olderThanDays) else {
+            throw CommandError(.usage, "--older-than-days must lie between 0 and 3650")
+        }
+        if write.dryRun {
+            context.messages.note("would drop history of more than \(olderThanDays) days ago")
+            return .ok
+        }
+        try context.confirm("Drop the history of jobs that ended more than \(olderThanDays) days ago?", write)
+        let dropped = try await context.withConnection { connection in
+            try await JobQueue().prune(olderThan: .seconds(olderThanDays * 86_400), on: connection)
+        }
+        try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "nothing to drop")
+        return .ok
+    }
+}

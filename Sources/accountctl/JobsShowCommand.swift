@@ -1,0 +1,73 @@
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Shows everything about one job.
+struct JobsShowCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show everything about one job.",
+        discussion: """
+            EXAMPLES
+              accountctl jobs show 42
+              accountctl jobs show 42 --json state,errors
+            """
+    )
+
+    static let jsonFields =
+        JobFields.list.map(\.name) + [
+            "cancel_requested", "arguments", "arguments_version", "progress", "output", "errors",
+        ]
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @Argument(help: "The job's id.")
+    var id: Int64
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let found = try await context.withConnection { connection in
+            try JobQueue().show(id, on: connection)
+        }
+        guard let found else { throw CommandError(.notFound, "there is no job \(id), or it is beyond retention") }
+        var facts = JobFields.list.map { field in
+            Sheet.Fact(field.name, field.heading ?? Self.label(field.name), field.value(found.record))
+        }
+        facts.append(.init("cancel_requested", "Cancel asked", found.isCancelRequested ? true : .null))
+        facts.append(.init("arguments", "Arguments", .text(found.arguments.json)))
+        facts.append(.init("arguments_version", "Version", .integer(Int64(found.argumentsVersion))))
+        facts.append(.init("progress", "Progress", .text(found.progress?.json)))
+        facts.append(.init("output", "Output", .text(found.output?.json)))
+        let errors = try found.errors?.decode(as: [Entry].self) ?? []
+        let rows = errors.map { entry -> [OutputValue] in
+            [.text(entry.at), .integer(Int64(entry.attempt)), .text(entry.error)]
+        }
+        try context.output.show(
+            Sheet([
+                .init(.facts(facts)),
+                .init(
+                    "errors",
+                    title: "Errors",
+                    .table(
+                        [TableColumn("At"), TableColumn("Attempt"), TableColumn("Error")],
+                        rows: rows,
+                        names: ["at", "attempt", "error"]
+                    )
+                ),
+            ])
+        )
+        return .ok
+    }
+
+    private struct Entry: Decodable {
+        let at: String
+        let attempt: Int
+        let error: String
+    }
+
+    private static func label(_ name: String) -> String {
+        let words = name.split(separator: "_").joined(separator: " ")
+        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Lists the workers.
+struct JobsWorkersCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "workers",
+        abstract: "List the workers: those that live, and those of the last days.",
+        discussion: """
+            EXIT CODES
+              0 a worker lives; 5 none does
+
+            EXAMPLES
+              accountctl jobs workers
+              accountctl jobs workers --json id,status,beat_at
+            """
+    )
+
+    private static let fields: [Field<WorkerRecord>] = [
+        Field("id", "Id", alignment: .right) { .integer($0.id) },
+        Field("name", "Name") { .text($0.name) },
+        Field("version", "Version") { .text($0.version) },
+        Field("status", "Status", emphasis: { $0.emphasis }) { .text($0.status) },
+        Field("running", "Running", alignment: .right) { .integer(Int64($0.running)) },
+        Field("slots", "Slots", alignment: .right) { .integer(Int64($0.slots)) },
+        Field("beat_at", "Last heartbeat") { .date($0.beatAt) },
+        Field("started_at", "Started") { .date($0.startedAt) },
+        Field("queues", "Queues") { .list($0.queues.map { .text($0) }) },
+        Field("kinds", nil) { .list($0.kinds.map { .text($0) }) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let workers = try await context.withConnection { connection in
+            try JobQueue().workers(on: connection)
+        }
+        try context.output.list(workers, Self.fields, whenEmpty: "no worker has ever run")
+        return workers.contains { $0.status == "alive" } ? .ok : .residue
+    }
+}
+
+extension WorkerRecord {
+    fileprivate var emphasis: Emphasis {
+        switch status {
+        case "lost": .bad
+        case "silent", "stopping": .caution
+        case "shutdown": .faint
+        default: .none
+        }
+    }
+}

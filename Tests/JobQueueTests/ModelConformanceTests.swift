@@ -1,0 +1,153 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+/// Holds the model of the simulation against the real statements: the same random steps on both, compared after each.
+@Suite(.timeLimit(.minutes(1))) struct ModelConformanceTests {
+    private static let lanes = [Lane(queue: "default", kind: "test.model", timeout: .seconds(600))]
+    private static let kind = JobKind<Note>("test.model")
+
+    @Test func theModelDoesWhatTheStatementsDo() async throws {
+        let seed = ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) } ?? 11
+        try await JobHarness.with { harness in
+            try await harness.pool.withConnection { connection in
+                var random = SeededRandom(seed: seed)
+                var model = ModelTable()
+                /// The table's lease numbers by the model's.
+                var leases: [Int64: Int64] = [:]
+                var claims: [(id: Int64, model: Int64, real: Int64)] = []
+                var workers: [Int64] = []
+                for step in 0..<600 {
+                    switch Int.random(in: 0..<13, using: &random) {
+                    case 0, 1:
+                        let id = try harness.queue.enqueue([Self.kind.job(Note())], on: connection)[0].id
+                        model.jobs[id] = ModelTable.Job()
+                    case 2:
+                        guard workers.count < 6 else { break }
+                        let id = try harness.queue.register(
+                            .init(
+                                name: "m",
+                                version: "1",
+                                slots: 1,
+                                lanes: Self.lanes,
+                                limits: [],
+                                lifetime: .seconds(600)
+                            ),
+                            on: connection
+                        )
+                        workers.append(id)
+                        model.register(id, now: 0, lifetime: 10)
+                    case 3, 4, 5:
+                        guard let worker = workers.randomElement(using: &random) else { break }
+                        let limit = Int.random(in: 1...3, using: &random)
+                        // The model has one kind of claim; the engine tells suspects apart.
+                        var real = try harness.queue.claim(
+                            Self.lanes,
+                            .init(worker: worker, limit: limit),
+                            on: connection
+                        )
+                        let wanted = Set(
+                            model.jobs.filter { $0.value.state == "available" && $0.value.crashes == 0 }.keys
+                        )
+                        #expect(Set(real.map(\.id)).isSubset(of: wanted))
+                        #expect(real.count == min(limit, wanted.count))
+                        if real.isEmpty {
+                            real = try harness.queue.claim(
+                                Self.lanes,
+                                .init(worker: worker, limit: limit, suspects: true),
+                                on: connection
+                            )
+                        }
+                        for job in real {
+                            let others = model.jobs.filter { $0.value.state == "available" && $0.key != job.id }
+                            for id in others.keys { model.jobs[id]?.state = "hidden" }
+                            let claimed = model.claim(worker: worker, limit: 1, now: step)
+                            for id in others.keys { model.jobs[id]?.state = "available" }
+                            #expect(claimed.map(\.id) == [job.id])
+                            guard let claim = claimed.first else { continue }
+                            leases[claim.lease] = job.lease
+                            claims.append((job.id, claim.lease, job.lease))
+                        }
+                    case 6, 7:
+                        guard let claim = claims.randomElement(using: &random) else { break }
+                        let landed = try harness.queue.finish(
+                            .init(outcome: .completed, ids: [claim.id], leases: [claim.real]),
+                            on: connection
+                        )
+                        #expect(landed.isEmpty != model.finish(claim.id, claim.model, "completed"))
+                    case 8:
+                        guard let claim = claims.randomElement(using: &random) else { break }
+                        let gives = Bool.random(using: &random)
+                        let real = try harness.queue.giveBack(
+                            .init(
+                                id: claim.id,
+                                lease: claim.real,
+                                wait: nil,
+                                givesAttemptBack: gives,
+                                failure: nil,
+                                isExhausted: false
+                            ),
+                            on: connection
+                        )
+                        #expect(real == model.giveBack(claim.id, claim.model, givesAttemptBack: gives))
+                    case 9:
+                        guard let claim = claims.randomElement(using: &random) else { break }
+                        let real = try harness.queue.release(ids: [claim.id], leases: [claim.real], on: connection)
+                        #expect((real == 1) == model.release(claim.id, claim.model))
+                    case 10:
+                        guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
+                        _ = try harness.queue.cancel(id, reason: "m", on: connection)
+                        model.cancel(id)
+                    case 11:
+                        guard let worker = workers.randomElement(using: &random) else { break }
+                        try connection.execute(
+                            "update accountctl.workers set expires_at = now() - interval '1 second' where id = \(worker)"
+                        )
+                        model.hosts[worker]?.expiresAt = -1
+                        let real = try harness.queue.rescue(on: connection).jobs
+                        #expect(real == model.rescue(now: 0))
+                        workers.removeAll { $0 == worker }
+                    default:
+                        guard let worker = workers.randomElement(using: &random) else { break }
+                        let some = claims.filter { _ in Bool.random(using: &random) }
+                        let answer = try harness.queue.beat(
+                            .init(
+                                worker: worker,
+                                lifetime: .seconds(600),
+                                ids: some.map(\.id),
+                                leases: some.map(\.real),
+                                isStopping: false,
+                                releasesBefore: .max / 2
+                            ),
+                            on: connection
+                        )
+                        let expected = model.beat(
+                            worker: worker,
+                            ids: some.map(\.id),
+                            leases: some.map(\.model),
+                            releasesBefore: .max,
+                            now: 0,
+                            lifetime: 10
+                        )
+                        #expect(answer.held == Set(expected.held.compactMap { leases[$0] }))
+                        #expect(answer.cancelled == Set(expected.cancelled.compactMap { leases[$0] }))
+                    }
+                    let rows = try connection.query(
+                        "select id, state::text, worker, attempt, crashes from accountctl.jobs",
+                        as: (Int64, String, Int64?, Int16, Int16).self
+                    )
+                    #expect(rows.count == model.jobs.count, "step \(step) of seed \(seed)")
+                    for row in rows {
+                        guard let job = model.jobs[row.0] else { continue }
+                        let isSame =
+                            job.state == row.1 && job.worker == row.2 && job.attempt == Int(row.3)
+                            && job.crashes == Int(row.4)
+                        #expect(isSame, "job \(row.0) at step \(step) of seed \(seed)")
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+/// What the hot statements cost, as the server plans them: none may walk over the table, whatever the statistics say.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct PlanTests {
+    struct Plan {
+        let text: String
+        var buffers: Int {
+            // The first line with counts is that of the whole statement.
+            guard let line = text.split(separator: "\n").first(where: { $0.contains("Buffers:") }) else { return 0 }
+            return line.split(whereSeparator: { $0 == " " || $0 == "=" }).compactMap { Int($0) }.reduce(0, +)
+        }
+    }
+
+    private let lanes = [
+        Lane(queue: "default", kind: "known.a", timeout: .seconds(60)),
+        Lane(queue: "default", kind: "known.b", timeout: .seconds(60)),
+    ]
+
+    /// Explains by running, then undoes it.
+    private func explain(_ statement: Statement, generic: Bool, on connection: isolated Connection) async throws -> Plan
+    {
+        struct Undo: Error {}
+        var lines: [String] = []
+        do {
+            try await connection.transaction { connection in
+                try connection.execute(
+                    "set local plan_cache_mode = \(unsafeSQL: generic ? "force_generic_plan" : "force_custom_plan")"
+                )
+                lines = try connection.query(
+                    "explain (analyze, buffers, timing off, costs off) \(statement)",
+                    as: String.self
+                )
+                throw Undo()
+            }
+        } catch is Undo {}
+        return Plan(text: lines.joined(separator: "\n"))
+    }
+
+    private func check(_ plan: Plan, _ name: String, most: Int) {
+        #expect(!plan.text.contains("Seq Scan on jobs"), "\(name) walks over the table:\n\(plan.text)")
+        #expect(plan.buffers <= most, "\(name) touched \(plan.buffers) pages:\n\(plan.text)")
+    }
+
+    private func checkHotStatements(_ harness: JobHarness, _ state: String) async throws {
+        let queue = harness.queue
+        let lanes = self.lanes
+        let worker = try await harness.count("select max(id) from accountctl.workers")
+        let held = try await harness.pool.withConnection { connection in
+            try connection.query(
+                "select id, lease from accountctl.jobs where state = 'running' limit 100",
+                as: (Int64, Int64).self
+            )
+        }
+        let ending = JobQueue.Ending(outcome: .completed, ids: held.map(\.0), leases: held.map(\.1))
+        let request = JobQueue.ClaimRequest(worker: Int64(worker), limit: 100)
+        let bounded = JobQueue.ClaimRequest(
+            worker: Int64(worker),
+            limit: 100,
+            bounds: [ClaimBounds.Key(lane: lanes[0].name, priority: 5): 1]
+        )
+        for generic in [false, true] {
+            let mode = "\(state), \(generic ? "generic" : "custom") plan"
+            try await harness.pool.withConnection { connection in
+                let claim = try await explain(queue.claimStatement(lanes, request), generic: generic, on: connection)
+                check(claim, "claim, \(mode)", most: 6000)
+                let from = try await explain(queue.claimStatement(lanes, bounded), generic: generic, on: connection)
+                check(from, "bounded claim, \(mode)", most: 6000)
+                let finish = try await explain(queue.finishStatement(ending), generic: generic, on: connection)
+                check(finish, "finish, \(mode)", most: 6000)
+                let both = try await explain(
+                    queue.exchangeStatement(ending, lanes, request),
+                    generic: generic,
+                    on: connection
+                )
+                check(both, "exchange, \(mode)", most: 12_000)
+                let due = try await explain(queue.promotion(limit: 1000), generic: generic, on: connection)
+                check(due, "promote, \(mode)", most: 100)
+            }
+        }
+    }
+
+    /// A hundred thousand of each thing that must not be in the way; statistics taken while the table was empty, then real ones.
+    @Test func hotStatementsUseTheirIndexes() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute(
+                "insert into accountctl.workers (name, version, slots, queues, kinds, expires_at) values ('t','1',1,'{}','{}', now())"
+            )
+            try await harness.execute("analyze accountctl.jobs")
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, run_at)
+                select 'default', 'known.' || chr(97 + n % 2), 'scheduled', now() + interval '1 day'
+                from generate_series(1, 100000) n
+                """
+            )
+            try await harness.execute(
+                "insert into accountctl.jobs (queue, kind) select 'default', 'unknown' from generate_series(1, 100000) n"
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind)
+                select 'default', 'known.' || chr(97 + n % 2) from generate_series(1, 20000) n
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, worker, lease)
+                select 'default', 'known.a', 'running', 1, nextval('accountctl.job_leases') from generate_series(1, 500) n
+                """
+            )
+            try await checkHotStatements(harness, "statistics of the empty table")
+            try await harness.execute("analyze accountctl.jobs")
+            try await checkHotStatements(harness, "fresh statistics")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+/// Old jobs and new releases, unknown kinds, schedules, retention.
+@Suite(.timeLimit(.minutes(1))) struct ReleaseTests {
+    struct Old: Codable, Sendable { var note: String }
+
+    @Test func unknownAndUndecodableJobsDoNotStopOthers() async throws {
+        let kind = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            let unknown = try await harness.enqueue([NewJob(kind: "later", queue: "default")])[0].id
+            let odd = try await harness.enqueue([
+                NewJob(kind: "test.plain", queue: "default", arguments: .init(uncheckedJSON: #"{"text":7}"#)),
+                NewJob(kind: "test.plain", queue: "default", argumentsVersion: 9),
+            ])
+            try await harness.enqueue(try (0..<10).map { _ in try kind.job(Note()) })
+            try await harness.worker(registry).runUntilIdle()
+            #expect(try await harness.effects() == 10)
+            #expect(try await harness.show(unknown)?.record.state == "available")
+            for job in odd {
+                let record = try #require(try await harness.show(job.id)?.record)
+                #expect(record.state == "parked")
+                #expect(record.reason == "undecodable")
+                #expect(record.attempt == 0)
+            }
+        }
+    }
+
+    /// A release that reads version 2 sets the job aside; the next one, which has the upcast, runs it.
+    @Test func theNextReleaseRunsWhatTheLastSetAside() async throws {
+        let before = JobKind<Old>("test.plain")
+        let without = JobKind<Note>("test.plain", version: 2)
+        let with = JobKind<Note>(
+            "test.plain",
+            version: 2,
+            upcasts: [1: { try JobDocument(encoding: Note(text: try $0.decode(as: Old.self).note)) }]
+        )
+        try await JobHarness.with { harness in
+            let run = { @Sendable (kind: JobKind<Note>) in
+                var registry = JobRegistry()
+                try registry.register(kind) { note, context in
+                    try await harness.effect(context, note.text)
+                    return .completed()
+                }
+                try await harness.worker(registry).runUntilIdle()
+            }
+            try await harness.enqueue([before.job(Old(note: "hello"))])
+            try await run(without)
+            #expect(try await harness.count("select count(*) from accountctl.jobs where state = 'parked'") == 1)
+            try await run(with)
+            #expect(try await harness.count("select count(*) from public.effects where note = 'hello'") == 1)
+        }
+    }
+
+    @Test func eachInstantOfAScheduleIsEnqueuedOnce() async throws {
+        let kind = JobKind<Note>("test.periodic")
+        let periodic = try PeriodicJob(
+            name: "nightly",
+            schedule: "30 2 * * *",
+            zone: "Europe/Berlin",
+            job: try kind.job(Note())
+        )
+        try await JobHarness.with(connections: 8) { harness in
+            let rules = try await harness.pool.withConnection { connection in
+                try harness.queue.zoneRules("Europe/Berlin", on: connection)
+            }
+            // The server's zone data and the rules drawn from it agree on an hour of every day.
+            let differing = try await harness.pool.withConnection { connection in
+                try connection.query(
+                    """
+                    select extract(epoch from day)::bigint,
+                        extract(epoch from (day at time zone 'Europe/Berlin') - (day at time zone 'UTC'))::int
+                    from generate_series(now() - interval '170 days', now() + interval '500 days', interval '1 hour') day
+                    """,
+                    as: (Int64, Int32).self
+                )
+            }
+            .filter { rules.offset(at: Int($0.0)) != Int($0.1) }
+            #expect(differing.isEmpty)
+            let start = Int(Date().timeIntervalSince1970)
+            let instants = periodic.schedule.instants(after: start, through: start + 5 * 86_400, in: rules)
+            #expect(instants.count == 5)
+            for instant in instants {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<8 {
+                        group.addTask {
+                            _ = try await harness.pool.withConnection { connection in
+                                try await harness.queue.enqueue(periodic, at: instant, on: connection)
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            // The first instant was only remembered.
+            #expect(try await harness.unfinished() == 4)
+            // A worker that lags behind enqueues nothing of the past.
+            let late = try await harness.pool.withConnection { connection in
+                try await harness.queue.enqueue(periodic, at: instants[0] - 86_400, on: connection)
+            }
+            #expect(late == false)
+            #expect(try await harness.unfinished() == 4)
+        }
+    }
+
+    @Test func aScheduleRunsInAWorker() async throws {
+        let kind = JobKind<Note>("test.periodic")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try registry.schedule(PeriodicJob(name: "often", schedule: "* * * * *", job: try kind.job(Note())))
+            // As if it had last run an hour ago: the latest instant is made up for, once.
+            try await harness.execute(
+                "insert into accountctl.periodic_slots (name, slot) values ('often', date_trunc('minute', now()) - interval '1 hour')"
+            )
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(1) }) {
+                try await harness.until { try await harness.finished("completed") >= 1 }
+            }
+            #expect(try await harness.effects() <= 2)
+        }
+    }
+
+    @Test func anUnknownZoneStopsTheStart() async throws {
+        let kind = JobKind<Note>("test.periodic")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, _ in .completed() }
+            try registry.schedule(
+                PeriodicJob(name: "odd", schedule: "@daily", zone: "Mars/Olympus", job: try kind.job(Note()))
+            )
+            let worker = try harness.worker(registry)
+            let error = await #expect(throws: JobQueueError.self) { try await worker.run() }
+            #expect(error?.field == "zone")
+        }
+    }
+
+    @Test func historyIsKeptByDayAndDropped() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute(
+                """
+                insert into accountctl.job_history
+                    (id, lease, run_at, created_at, outcome, priority, attempt, crashes, args_version, queue, kind, args,
+                    finished_at)
+                select n, n, now(), now(), 'completed', 5, 1, 0, 1, 'q', 'k', '{}', now() + n * interval '1 day'
+                from generate_series(0, 9) n
+                """
+            )
+            #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 3)
+            try await harness.pool.withConnection { connection in
+                try await harness.queue.keepHistory(retention: .seconds(14 * 86_400), on: connection)
+            }
+            try await harness.execute("select accountctl.prepare_job_history((now() at time zone 'UTC')::date, 10)")
+            // What had gone astray moved to the partitions of its days.
+            #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 0)
+            #expect(try await harness.count("select count(*) from accountctl.job_history") == 10)
+            try await harness.execute("select accountctl.prune_job_history(now() + interval '4 days', 100)")
+            #expect(try await harness.count("select count(*) from accountctl.job_history") == 6)
+        }
+    }
+}

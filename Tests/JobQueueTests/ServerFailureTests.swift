@@ -1,0 +1,196 @@
+import Foundation
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// The server restarted, cut off, locked, failing over; behind a pooler; behind a network that swallows everything.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ServerFailureTests {
+    static let exact = JobKind<Note>("test.exact", retry: .exponential(attempts: 10, base: .milliseconds(20)))
+
+    /// One effect in the transaction that ends the job.
+    private func registry(_ pause: Duration = .milliseconds(5)) throws -> JobRegistry {
+        var registry = JobRegistry()
+        try registry.register(Self.exact) { _, context in
+            try await Task.sleep(for: pause)
+            try await context.pool.withTransaction { connection in
+                try context.fence(on: connection)
+                try connection.execute("insert into public.effects (job, note) values (\(context.id), 'exact')")
+                try context.complete(on: connection)
+            }
+            return .completedInTransaction
+        }
+        return registry
+    }
+
+    private func settings(_ configuration: inout WorkerConfiguration) {
+        configuration.slots = 8
+        configuration.leaseLifetime = .seconds(2)
+    }
+
+    private func enqueue(_ harness: JobHarness, _ count: Int) async throws {
+        try await harness.enqueue(try (0..<count).map { _ in try Self.exact.job(Note()) })
+    }
+
+    /// Counts by psql, which does not depend on the pool under test.
+    private func left(_ database: TestDatabase, in cluster: TestCluster? = nil) async throws -> Int? {
+        let count = try? await (cluster ?? database.cluster)
+            .psql(database: database.name, "select count(*) from accountctl.jobs")
+        return Int(count ?? "")
+    }
+
+    private func expectExactly(_ count: Int, _ database: TestDatabase, in cluster: TestCluster? = nil) async throws {
+        let found = try await (cluster ?? database.cluster).psql(
+            database: database.name,
+            """
+            select
+                (select count(*) from public.effects),
+                (select count(distinct job) from public.effects),
+                (select count(*) from accountctl.job_history where outcome = 'completed'),
+                (select count(distinct id) from accountctl.job_history)
+            """
+        )
+        #expect(found == "\(count)|\(count)|\(count)|\(count)")
+    }
+
+    @Test func restartsAndLostConnectionsLoseNothing() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(in: cluster) { harness in
+                try await enqueue(harness, 600)
+                try await harness.withWorker(try registry(), settings) {
+                    for fault in ["fast", "terminate", "immediate", "terminate", "lock"] {
+                        let before = try await left(harness.database) ?? 0
+                        // Some work between the faults, so that each meets claims and completions under way.
+                        try await harness.until {
+                            try await left(harness.database).map { $0 < before - 20 || $0 == 0 } ?? false
+                        }
+                        switch fault {
+                        case "terminate":
+                            try await harness.database.psql(
+                                """
+                                select pg_terminate_backend(pid) from pg_stat_activity
+                                where usename = 'postgres' and datname = current_database()
+                                """
+                            )
+                        case "lock":
+                            try await harness.database.psql(
+                                "begin; lock table accountctl.jobs in exclusive mode; select pg_sleep(0.7); commit"
+                            )
+                        default:
+                            try await cluster.restart(mode: fault)
+                        }
+                    }
+                    try await harness.until { try await left(harness.database) == 0 }
+                }
+                try await expectExactly(600, harness.database)
+            }
+        }
+    }
+
+    /// Through a path that swallows everything for longer than the lease: another worker takes over, the first comes back.
+    @Test func aBlackHoleEndsTheLease() async throws {
+        try await JobHarness.with { harness in
+            let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))
+            defer { proxy.close() }
+            var connection = ConnectionConfiguration(
+                conninfo: "host=127.0.0.1 port=\(proxy.port) user=postgres dbname=\(harness.database.name)"
+            )
+            connection.statementDeadline = .seconds(1)
+            connection.allowsPlaintext = true
+            let through = PoolConfiguration(connection: connection)
+            try await enqueue(harness, 100)
+            let slow = try registry(.milliseconds(50))
+            let database = harness.database
+            try await Pool.withPool(through, logger: harness.logger) { pool in
+                let far = try Worker(
+                    queue: harness.queue,
+                    pool: pool,
+                    listener: nil,
+                    registry: slow,
+                    configuration: harness.configuration(settings),
+                    logger: harness.logger
+                )
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await far.run() }
+                    try await harness.until { try await left(database) ?? 100 < 90 }
+                    proxy.swallow(true)
+                    try await harness.withWorker(slow, settings) {
+                        try await harness.until { try await left(database) == 0 }
+                    }
+                    try await expectExactly(100, database)
+                    proxy.swallow(false)
+                    // It finds itself declared lost and begins anew.
+                    try await enqueue(harness, 20)
+                    try await harness.until { try await left(database) == 0 }
+                    group.cancelAll()
+                }
+            }
+            try await expectExactly(120, database)
+        }
+    }
+
+    @Test func aTransactionPoolerLeavesPollingOnly() async throws {
+        try await JobHarness.with { harness in
+            try await PgBouncer.with(harness.database) { conninfo in
+                let connection = ConnectionConfiguration(conninfo: conninfo)
+                try await Pool.withPool(PoolConfiguration(connection: connection), logger: harness.logger) { pool in
+                    let worker = try Worker(
+                        queue: harness.queue,
+                        pool: pool,
+                        listener: JobListener(connection, logger: harness.logger),
+                        registry: try registry(),
+                        configuration: harness.configuration(settings),
+                        logger: harness.logger
+                    )
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask { try await worker.run() }
+                        try await enqueue(harness, 150)
+                        try await harness.until { try await harness.unfinished() == 0 }
+                        group.cancelAll()
+                    }
+                }
+            }
+            try await expectExactly(150, harness.database)
+        }
+    }
+
+    /// The primary dies, the standby is promoted, and the worker finds it by the same connection string.
+    @Test func aFailoverIsFollowed() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(in: cluster) { harness in
+                try await enqueue(harness, 300)
+                try await Standby.with(of: cluster) { standby in
+                    let name = harness.database.name
+                    let both = ConnectionConfiguration(
+                        conninfo: """
+                            host=\(cluster.socket),\(standby.socket) port=\(cluster.port),\(standby.port) user=postgres \
+                            dbname=\(name) target_session_attrs=read-write
+                            """
+                    )
+                    try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
+                        let worker = try Worker(
+                            queue: harness.queue,
+                            pool: pool,
+                            listener: nil,
+                            registry: try registry(.milliseconds(20)),
+                            configuration: harness.configuration(settings),
+                            logger: harness.logger
+                        )
+                        try await withThrowingTaskGroup(of: Void.self) { group in
+                            group.addTask { try await worker.run() }
+                            try await harness.until { try await left(harness.database) ?? 300 < 250 }
+                            try await cluster.stop(mode: "immediate")
+                            try await standby.psql(database: name, "select pg_promote()")
+                            try await harness.until { try await left(harness.database, in: standby) == 0 }
+                            group.cancelAll()
+                        }
+                    }
+                    // What the standby had not yet received happened again; in its history each job ended once.
+                    try await expectExactly(300, harness.database, in: standby)
+                }
+            }
+        }
+    }
+}
