@@ -135,33 +135,65 @@ final class EventLoop: Sendable {
         }
     }
 
-    func wait(for interests: some Collection<Interest>, until deadline: ContinuousClock.Instant?) -> Readiness {
-        precondition(isCurrent, "waits belong on the event thread")
-        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: interests.count + 1) { slots in
-            slots.initializeElement(at: 0, to: pollfd(fd: waker.readEnd, events: IOEvents.read.rawValue, revents: 0))
+    func wait(for interests: [Interest], until deadline: ContinuousClock.Instant?) -> Readiness {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: interests.count + 1) { slots in
             for (index, interest) in interests.enumerated() {
-                let slot = pollfd(fd: interest.descriptor, events: interest.events.rawValue, revents: 0)
-                slots.initializeElement(at: index + 1, to: slot)
+                slots.initializeElement(at: index + 1, to: Self.slot(interest))
             }
-            while true {
-                let count = poll(slots.baseAddress, nfds_t(slots.count), Self.milliseconds(until: deadline))
-                if count < 0 {
-                    precondition(errno == EINTR || errno == EAGAIN || errno == ENOMEM, "poll was called wrongly")
-                    continue
-                }
-                if slots[0].revents != 0 {
-                    waker.drain()
-                    if count == 1 { return .woken }
-                }
-                if count > 0 {
-                    return .ready(
-                        slots.dropFirst().filter { $0.revents != 0 }
-                            .map { Interest($0.fd, IOEvents(rawValue: $0.revents)) }
-                    )
-                }
-                // Long waits are cut by milliseconds(until:), so look again.
-                if let deadline, deadline <= .now { return .deadline }
+            switch poll(slots, until: deadline) {
+            case .deadline: return .deadline
+            case .woken: return .woken
+            case .ready:
+                return .ready(
+                    slots.dropFirst().filter { $0.revents != 0 }
+                        .map { Interest($0.fd, IOEvents(rawValue: $0.revents)) }
+                )
             }
+        }
+    }
+
+    /// The same for one descriptor, which is what every round trip to a database waits for: without an array.
+    func wait(for interest: Interest, until deadline: ContinuousClock.Instant?) -> SoleReadiness {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { slots in
+            slots.initializeElement(at: 1, to: Self.slot(interest))
+            switch poll(slots, until: deadline) {
+            case .deadline: return .deadline
+            case .woken: return .woken
+            case .ready: return .ready(IOEvents(rawValue: slots[1].revents))
+            }
+        }
+    }
+
+    private enum PollOutcome {
+        case ready
+        case deadline
+        case woken
+    }
+
+    private static func slot(_ interest: Interest) -> pollfd {
+        pollfd(fd: interest.descriptor, events: interest.events.rawValue, revents: 0)
+    }
+
+    /// Polls the slots, the first of which is filled here with the waker.
+    private func poll(
+        _ slots: UnsafeMutableBufferPointer<pollfd>,
+        until deadline: ContinuousClock.Instant?
+    ) -> PollOutcome {
+        precondition(isCurrent, "waits belong on the event thread")
+        slots.initializeElement(at: 0, to: pollfd(fd: waker.readEnd, events: IOEvents.read.rawValue, revents: 0))
+        while true {
+            let count = systemPoll(slots.baseAddress, nfds_t(slots.count), Self.milliseconds(until: deadline))
+            if count < 0 {
+                precondition(errno == EINTR || errno == EAGAIN || errno == ENOMEM, "poll was called wrongly")
+                continue
+            }
+            if slots[0].revents != 0 {
+                waker.drain()
+                if count == 1 { return .woken }
+            }
+            if count > 0 { return .ready }
+            // Long waits are cut by milliseconds(until:), so look again.
+            if let deadline, deadline <= .now { return .deadline }
         }
     }
 
@@ -194,4 +226,9 @@ private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
     guard let context else { return nil }
     Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
     return nil
+}
+
+/// The system call, which a member of the same name hides.
+private func systemPoll(_ slots: UnsafeMutablePointer<pollfd>?, _ count: nfds_t, _ milliseconds: Int32) -> Int32 {
+    poll(slots, count, milliseconds)
 }

@@ -61,8 +61,8 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     ///   - interest: The descriptor and what to wait for.
     ///   - deadline: When to give up; nil waits for ever.
     /// - Returns: Why the wait ended.
-    package func wait(for interest: Interest, until deadline: ContinuousClock.Instant?) -> Readiness {
-        loop.wait(for: CollectionOfOne(interest), until: deadline)
+    package func wait(for interest: Interest, until deadline: ContinuousClock.Instant?) -> SoleReadiness {
+        loop.wait(for: interest, until: deadline)
     }
 
     /// Waits on this thread for the first of several descriptors.

@@ -46,6 +46,16 @@ package enum Readiness: Sendable, Equatable {
     case woken
 }
 
+/// Why a wait for a single descriptor ended.
+package enum SoleReadiness: Sendable, Equatable {
+    /// The descriptor is ready, with what happened on it.
+    case ready(IOEvents)
+    /// The deadline has come.
+    case deadline
+    /// Somebody called ``EventThread/wake()``.
+    case woken
+}
+
 /// Descriptors that are watched while a thread has nothing else to do.
 package struct IdleWatch: Sendable {
     /// The descriptors and what to watch for on each.

@@ -7,12 +7,14 @@ import CLibpq
 package struct Parameters: Sendable, Equatable {
     /// One parameter's place in the buffer.
     struct Slot: Sendable, Equatable {
-        var type: UInt32
         var isBinary: Bool
         var offset: Int
         /// Negative for NULL.
         var length: Int
     }
+
+    /// The object ids of the types; zero leaves a type to the server.
+    package private(set) var types: [UInt32] = []
 
     private(set) var slots: [Slot] = []
     private(set) var bytes: [UInt8] = []
@@ -23,12 +25,10 @@ package struct Parameters: Sendable, Equatable {
     /// How many parameters there are.
     package var count: Int { slots.count }
 
-    /// The object ids of the types; zero leaves a type to the server.
-    package var types: [UInt32] { slots.map(\.type) }
-
     /// Adds NULL.
     package mutating func appendNull(type: UInt32) {
-        slots.append(Slot(type: type, isBinary: true, offset: bytes.count, length: -1))
+        types.append(type)
+        slots.append(Slot(isBinary: true, offset: bytes.count, length: -1))
     }
 
     /// Adds a value whose bytes `write` appends.
@@ -37,7 +37,8 @@ package struct Parameters: Sendable, Equatable {
     package mutating func append(type: UInt32, isBinary: Bool, _ write: (inout [UInt8]) -> Void) {
         let offset = bytes.count
         write(&bytes)
-        slots.append(Slot(type: type, isBinary: isBinary, offset: offset, length: bytes.count - offset))
+        types.append(type)
+        slots.append(Slot(isBinary: isBinary, offset: offset, length: bytes.count - offset))
         if !isBinary { bytes.append(0) }
     }
 
@@ -45,6 +46,7 @@ package struct Parameters: Sendable, Equatable {
     package mutating func append(_ other: Parameters) {
         let base = bytes.count
         bytes += other.bytes
+        types += other.types
         for var slot in other.slots {
             slot.offset += base
             slots.append(slot)
@@ -64,24 +66,22 @@ package struct Parameters: Sendable, Equatable {
             // Never nil, so that an empty value is not taken for NULL.
             let base = unsafe (buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1))
             return unsafe withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
-                unsafe withUnsafeTemporaryAllocation(of: Int32.self, capacity: count * 3) { numbers in
+                unsafe withUnsafeTemporaryAllocation(of: Int32.self, capacity: count * 2) { numbers in
                     for index in 0..<count {
                         let slot = slots[index]
                         let start = unsafe base?.advanced(by: slot.offset).assumingMemoryBound(to: CChar.self)
                         unsafe values.initializeElement(at: index, to: slot.length < 0 ? nil : start)
-                        unsafe numbers.initializeElement(at: index, to: Int32(bitPattern: slot.type))
-                        unsafe numbers.initializeElement(at: count + index, to: Int32(max(slot.length, 0)))
-                        unsafe numbers.initializeElement(at: 2 * count + index, to: slot.isBinary ? 1 : 0)
+                        unsafe numbers.initializeElement(at: index, to: Int32(max(slot.length, 0)))
+                        unsafe numbers.initializeElement(at: count + index, to: slot.isBinary ? 1 : 0)
                     }
-                    let start = unsafe numbers.baseAddress.map { unsafe UnsafePointer($0) }
-                    guard let start = unsafe start else { preconditionFailure("an allocation has an address") }
-                    return unsafe start.withMemoryRebound(to: UInt32.self, capacity: count) { types in
+                    let lengths = unsafe numbers.baseAddress.map { unsafe UnsafePointer($0) }
+                    return unsafe types.withUnsafeBufferPointer { types in
                         unsafe body(
                             Int32(count),
-                            types,
+                            types.baseAddress,
                             values.baseAddress.map { unsafe UnsafePointer($0) },
-                            start + count,
-                            start + 2 * count
+                            lengths,
+                            lengths.map { unsafe $0 + count }
                         )
                     }
                 }

@@ -32,7 +32,8 @@ package actor Connection {
     var state = ProtocolState()
     var operation = Operation(deadline: nil, isCancellable: true, grace: .seconds(5))
     var savepointDepth = 0
-    var route = Route.transactionPooler
+    /// What lies between this program and the server; decides what a session is good for.
+    package internal(set) var route = Route.transactionPooler
     /// The deadline for which the server's own limits are set; nil when they are not ours or there is none.
     var serverLimit: Duration?
     var prepared = PreparedStatements(capacity: 256)

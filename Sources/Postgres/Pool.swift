@@ -190,12 +190,13 @@ package final class Pool: Sendable {
             group.addTask { [self] in
                 var tickAt = firstTick
                 while !Task.isCancelled {
-                    let next = min(tickAt ?? deadline, deadline)
+                    // Now and then without an appointment: the request that had it may have given up since.
+                    let next = min(tickAt ?? .now.advanced(by: .seconds(1)), deadline)
                     try? await Task.sleep(until: next, clock: .continuous)
                     if Task.isCancelled { return }
                     if ContinuousClock.now >= deadline { return withdraw(request) }
                     let actions = state.withLock { $0.machine.tick(now: .now) }
-                    tickAt = actions.tickAt ?? ContinuousClock.now.advanced(by: configuration.initialBackoff)
+                    tickAt = actions.tickAt
                     await carryOut(actions)
                 }
             }
