@@ -3,9 +3,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// One server for all of it: TLS, passwords by file, service by name.
+/// One server for all of it: TLS, passwords given, by URI and by file.
 @Suite struct SecureConnectionTests {
-    @Test func everyFormOfConnectionStringWorksWithTLSAndPasswords() async throws {
+    @Test func passwordsAndCertificatesAreChecked() async throws {
         try await TestCertificate.with { certificate in
             let settings = ["ssl=on", "ssl_cert_file=\(certificate.certificate)", "ssl_key_file=\(certificate.key)"]
             try await TestCluster.with(settings: settings) { cluster in
@@ -17,7 +17,6 @@ import Testing
                 let verified = "\(base) sslmode=verify-full sslrootcert=\(certificate.certificate)"
 
                 try await passwords(base, verified, cluster)
-                try await services(verified, cluster)
 
                 let wrongName = verified.replacingOccurrences(of: "host=localhost", with: "host=db.example.com")
                 let error = try await PostgresError.expected { try await user(wrongName, password: "her secret") }
@@ -43,16 +42,6 @@ import Testing
             try await user("\(base) sslmode=disable", password: "her secret")
         }
         #expect(plain.sqlState == .invalidAuthorization)
-    }
-
-    private func services(_ verified: String, _ cluster: TestCluster) async throws {
-        let file = cluster.folder + "/services"
-        let lines = verified.split(separator: " ").joined(separator: "\n")
-        try "[accounts]\n\(lines)\npassword=her secret\n".write(toFile: file, atomically: true, encoding: .utf8)
-        // libpq 15 takes the file's place from the environment alone; no other test uses services.
-        setenv("PGSERVICEFILE", file, 1)
-        defer { unsetenv("PGSERVICEFILE") }
-        #expect(try await user("service=accounts") == "anna TLS")
     }
 
     private func user(_ conninfo: String, password: String? = nil) async throws -> String {

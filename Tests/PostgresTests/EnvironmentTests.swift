@@ -1,0 +1,42 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Each in a process of its own: changing the environment is unsafe while other threads read it.
+@Suite struct EnvironmentTests {
+    @Test func theVariablesOfLibpqCount() async {
+        await #expect(processExitsWith: .success) {
+            let cluster = try TestCluster.shared()
+            setenv("PGHOST", cluster.socket, 1)
+            setenv("PGPORT", String(cluster.port), 1)
+            setenv("PGUSER", "supabase_admin", 1)
+            setenv("PGDATABASE", "template1", 1)
+            #expect(try await names(ConnectionConfiguration()) == ["template1", "supabase_admin"])
+            // What is given comes first; a bare name is a database's.
+            #expect(try await names(ConnectionConfiguration(conninfo: "postgres")) == ["postgres", "supabase_admin"])
+            #expect(try await names(ConnectionConfiguration(conninfo: "user=postgres")) == ["template1", "postgres"])
+        }
+    }
+
+    @Test func aServiceIsFoundByItsName() async {
+        await #expect(processExitsWith: .success) {
+            let cluster = try TestCluster.shared()
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("services-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: file) }
+            let lines = cluster.conninfo(database: "template1", user: "postgres").split(separator: " ")
+            try "[accounts]\n\(lines.joined(separator: "\n"))\n".write(to: file, atomically: true, encoding: .utf8)
+            setenv("PGSERVICEFILE", file.path, 1)
+            #expect(
+                try await names(ConnectionConfiguration(conninfo: "service=accounts")) == ["template1", "postgres"]
+            )
+        }
+    }
+}
+
+private func names(_ configuration: ConnectionConfiguration) async throws -> [String] {
+    try await Connection.with(configuration, logger: .silent) { connection in
+        let row = try connection.one("select current_database()::text, current_user::text", as: (String, String).self)
+        return [row.0, row.1]
+    }
+}
