@@ -12,6 +12,7 @@ enum CommandList {
         KeysCommand.self,
         WorkerCommand.self,
         ServeCommand.self,
+        AppleCommand.self,
     ]
 
     static let accounts: [any ParsableCommand.Type] = [

@@ -1,0 +1,213 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Reads events and credentials for people; no token and no address is among what it returns.
+package enum CredentialBooks {
+    /// An event as people see it.
+    package struct EventRecord: Sendable, Hashable {
+        /// The row's id.
+        package let id: Int64
+        /// apple, device or check.
+        package let source: String
+        /// What was told.
+        package let kind: String
+        /// The client id it is about.
+        package let clientID: String?
+        /// The account.
+        package let user: UUID?
+        /// When it happened, by the teller's clock.
+        package let happenedAt: Date
+        /// When it came in.
+        package let receivedAt: Date
+        /// When it was handled; nil while it waits.
+        package let handledAt: Date?
+        /// What became of it; nil while it waits.
+        package let outcome: String?
+    }
+
+    /// Which events.
+    package struct EventFilter: Sendable, Hashable {
+        /// Of this account only.
+        package var user: UUID?
+        /// Of this kind only.
+        package var kind: String?
+        /// With this outcome only; `waiting` for those not handled.
+        package var outcome: String?
+        /// The most events.
+        package var limit = 100
+
+        /// All events.
+        package init() {}
+    }
+
+    /// A held credential as people see it.
+    package struct CredentialRecord: Sendable, Hashable {
+        /// The row's id.
+        package let id: Int64
+        /// The account.
+        package let user: UUID
+        /// The client id it was issued to.
+        package let clientID: String
+        /// The key it is sealed with.
+        package let sealingKey: String
+        /// When Apple gave it.
+        package let obtainedAt: Date
+        /// When Apple was last asked about it.
+        package let checkedAt: Date?
+        /// When Apple last said that it lives.
+        package let lastLiveAt: Date?
+        /// Refusals in a row.
+        package let doubts: Int
+        /// When Apple may be asked again.
+        package let checkAfter: Date
+    }
+
+    /// Lists events, the newest first.
+    ///
+    /// - Parameters:
+    ///   - filter: Which.
+    ///   - connection: The connection.
+    /// - Returns: The events.
+    /// - Throws: ``PostgresError``.
+    package static func events(_ filter: EventFilter, on connection: isolated Connection) throws -> [EventRecord] {
+        try connection.query(
+            """
+            select id, source, kind, client_id, user_id, happened_at, received_at, handled_at, outcome
+            from accountctl.credential_events
+            where (\(filter.user)::uuid is null or user_id = \(filter.user))
+              and (\(filter.kind)::text is null or kind = \(filter.kind))
+              and (\(filter.outcome)::text is null or coalesce(outcome, 'waiting') = \(filter.outcome))
+            order by id desc
+            limit \(filter.limit)
+            """,
+            as: (Int64, String, String, String?, UUID?, Date, Date, Date?, String?).self
+        ).map(EventRecord.init)
+    }
+
+    /// Reads one event.
+    ///
+    /// - Parameters:
+    ///   - id: Its id.
+    ///   - connection: The connection.
+    /// - Returns: The event; nil when there is none.
+    /// - Throws: ``PostgresError``.
+    package static func event(_ id: Int64, on connection: isolated Connection) throws -> EventRecord? {
+        try connection.first(
+            """
+            select id, source, kind, client_id, user_id, happened_at, received_at, handled_at, outcome
+            from accountctl.credential_events
+            where id = \(id)
+            """,
+            as: (Int64, String, String, String?, UUID?, Date, Date, Date?, String?).self
+        ).map(EventRecord.init)
+    }
+
+    /// What came of asking for an event to be handled again.
+    package enum Replay: String, Sendable, Hashable {
+        /// Enqueued.
+        case enqueued
+        /// There is no such event.
+        case unknown
+        /// Nobody's: there is no account to do anything about.
+        case unknownAccount = "unknown_account"
+        /// Its address was not kept: forwarding is switched when the event comes in, or never.
+        case notKept = "not_kept"
+    }
+
+    /// Has an event handled again, under the rules as they are now: a stale one stays stale.
+    ///
+    /// - Parameters:
+    ///   - id: Its id.
+    ///   - connection: The connection.
+    /// - Returns: What came of it.
+    /// - Throws: ``PostgresError``.
+    package static func replay(_ id: Int64, on connection: isolated Connection) async throws -> Replay {
+        try await connection.transaction { connection in
+            let found = try connection.first(
+                """
+                select kind, user_id
+                from accountctl.credential_events
+                where id = \(id)
+                for update
+                """,
+                as: (String, UUID?).self
+            )
+            guard let (kind, user) = found else { return .unknown }
+            guard user != nil else { return .unknownAccount }
+            switch CredentialEvent.Kind(stored: kind) {
+            case .emailEnabled, .emailDisabled: return .notKept
+            default: break
+            }
+            try connection.execute(
+                """
+                update accountctl.credential_events
+                set handled_at = null, outcome = null
+                where id = \(id)
+                """
+            )
+            try CredentialJobs.enqueueHandling(of: id, on: connection)
+            return .enqueued
+        }
+    }
+
+    /// Lists held credentials, by account.
+    ///
+    /// - Parameters:
+    ///   - user: Of this account only; nil for all.
+    ///   - clientID: Of this client id only; nil for all.
+    ///   - limit: The most credentials.
+    ///   - connection: The connection.
+    /// - Returns: The credentials.
+    /// - Throws: ``PostgresError``.
+    package static func credentials(
+        of user: UUID?,
+        clientID: String? = nil,
+        limit: Int = 100,
+        on connection: isolated Connection
+    ) throws -> [CredentialRecord] {
+        try connection.query(
+            """
+            select id, user_id, client_id, sealing_key_id, obtained_at, checked_at, last_live_at, doubts::int, check_after
+            from accountctl.apple_credentials
+            where (\(user)::uuid is null or user_id = \(user))
+              and (\(clientID)::text is null or client_id = \(clientID))
+            order by id desc
+            limit \(limit)
+            """,
+            as: (Int64, UUID, String, String, Date, Date?, Date?, Int32, Date).self
+        ).map { id, user, clientID, key, obtained, checked, live, doubts, after in
+            CredentialRecord(
+                id: id,
+                user: user,
+                clientID: clientID,
+                sealingKey: key,
+                obtainedAt: obtained,
+                checkedAt: checked,
+                lastLiveAt: live,
+                doubts: Int(doubts),
+                checkAfter: after
+            )
+        }
+    }
+
+    /// Reads one held credential.
+    ///
+    /// - Parameters:
+    ///   - id: Its id.
+    ///   - connection: The connection.
+    /// - Returns: The credential; nil when there is none.
+    /// - Throws: ``PostgresError``.
+    package static func credential(_ id: Int64, on connection: isolated Connection) throws -> CredentialRecord? {
+        try connection.first(
+            "select user_id from accountctl.apple_credentials where id = \(id)",
+            as: UUID.self
+        ).flatMap { user in
+            try credentials(of: user, limit: 1000, on: connection).first { $0.id == id }
+        }
+    }
+}

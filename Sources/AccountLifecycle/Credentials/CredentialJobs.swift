@@ -1,0 +1,72 @@
+package import JobQueue
+import Postgres
+
+/// The jobs that follow credentials; their arguments hold ids of our own rows only.
+package enum CredentialJobs {
+    /// Which event a job handles.
+    package struct Event: Codable, Sendable, Hashable {
+        package let event: Int64
+    }
+
+    /// A job without arguments.
+    package struct Nothing: Codable, Sendable, Hashable {
+        package init() {}
+    }
+
+    /// Handles one event.
+    static let handle = JobKind<Event>(
+        "apple.handle_event",
+        queue: "apple",
+        priority: 2,
+        retry: .exponential(attempts: 25, base: .seconds(10), cap: .seconds(3600)),
+        timeout: .seconds(120)
+    )
+
+    /// Handles what devices reported, and what is left of Apple's events.
+    static let sweepEvents = JobKind<Nothing>("apple.sweep_events", queue: "apple", priority: 3, timeout: .seconds(600))
+
+    /// Checks the credentials whose day is over.
+    static let check = JobKind<Nothing>("apple.check_credentials", queue: "apple", priority: 7, timeout: .seconds(3600))
+
+    /// Verifies what lies in the inbox.
+    static let inbox = JobKind<Nothing>("apple.read_inbox", queue: "apple", priority: 2, timeout: .seconds(300))
+
+    /// Registers every handler and the periodic jobs.
+    ///
+    /// - Parameters:
+    ///   - registry: Where to.
+    ///   - services: What the handlers use.
+    /// - Throws: ``JobQueueError`` when a kind is registered already.
+    package static func register(in registry: inout JobRegistry, services: CredentialServices) throws {
+        let events = CredentialEvents(services)
+        let checks = CredentialChecks(services)
+        let inboxReader = NotificationInbox(services)
+        try registry.register(handle) { arguments, _ in
+            switch try await events.handle(arguments.event) {
+            case .settled: .completed()
+            case .again(let pause): .retry(after: pause, reason: "Apple gave no answer")
+            }
+        }
+        try registry.register(sweepEvents) { _, _ in
+            .completed(output: try JobDocument(encoding: ["handled": try await events.handleWaiting()]))
+        }
+        try registry.register(check) { _, _ in
+            .completed(output: try JobDocument(encoding: try await checks.sweep()))
+        }
+        try registry.register(inbox) { _, _ in
+            .completed(output: try JobDocument(encoding: ["read": try await inboxReader.read()]))
+        }
+        for kind in [sweepEvents, check, inbox] {
+            try registry.schedule(
+                PeriodicJob(name: kind.name, schedule: "* * * * *", job: kind.job(Nothing(), uniqueKey: kind.name))
+            )
+        }
+    }
+
+    static func enqueueHandling(of event: Int64, on connection: isolated Connection) throws {
+        _ = try JobQueue().enqueue(
+            [handle.job(Event(event: event), uniqueKey: "\(handle.name):\(event)")],
+            on: connection
+        )
+    }
+}

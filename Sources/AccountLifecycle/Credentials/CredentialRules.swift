@@ -1,0 +1,124 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Decides what an event means for an account.
+///
+/// A pure function of what is known.
+enum CredentialRules {
+    /// What is known about the account at the moment of deciding.
+    struct Facts: Sendable, Hashable {
+        /// The account's newest sign-in with Apple.
+        var newestSignIn: Date?
+        /// When the newest held credential was obtained.
+        var newestCredential: Date?
+        /// When it is last known that a held credential lived: obtained, or seen alive by a check.
+        var newestProofOfLife: Date?
+        /// Whether an erasure has begun: our own revocation comes back as an event.
+        var isBeingErased = false
+    }
+
+    /// What to do.
+    enum Decision: Sendable, Hashable {
+        /// Nothing; the outcome to record.
+        case nothing(Outcome)
+        /// These, recorded as done.
+        case react(Set<CredentialReaction>, mark: Mark)
+        /// Ask Apple first whether the grant lives.
+        case confirm
+        /// Note that the identity moves to another team.
+        case noteTransfer
+    }
+
+    /// What is marked on the identity.
+    enum Mark: String, Sendable, Hashable {
+        case consentRevoked = "consent_revoked"
+        case accountDeleted = "account_deleted"
+        case transferred
+    }
+
+    /// What became of an event; stored and shown.
+    enum Outcome: String, Sendable, Hashable {
+        /// The reactions of the policy were carried out.
+        case done
+        /// The policy says to do nothing.
+        case noReaction = "no_reaction"
+        /// It happened before the newest sign-in or before the credential was obtained.
+        case stale
+        /// The account is being erased: the echo of our own revocation, or too late to matter.
+        case echo
+        /// No account has this identity.
+        case unknownAccount = "unknown_account"
+        /// A type that nobody documented.
+        case unknownType = "unknown_type"
+        /// Only the device is concerned.
+        case deviceOnly = "device_only"
+        /// Noted, nothing to do.
+        case noted
+        /// Apple says that the grant lives, whatever the device saw.
+        case notConfirmed = "not_confirmed"
+        /// There is no credential by which Apple could be asked.
+        case nothingHeld = "nothing_held"
+        /// Forwarding of a relay address was switched.
+        case forwarding
+        /// No relay addresses are kept.
+        case notTracked = "not_tracked"
+    }
+
+    static func decide(_ event: CredentialEvent, _ facts: Facts, policy: CredentialPolicy) -> Decision {
+        guard event.user != nil else { return .nothing(.unknownAccount) }
+        switch event.kind {
+        case .consentRevoked:
+            return ended(event, facts, policy.consentRevoked, .consentRevoked)
+        case .accountDeleted:
+            return ended(event, facts, policy.accountDeleted, .accountDeleted)
+        case .grantGone:
+            return ended(event, facts, reactionsToGrantGone(facts, policy), .consentRevoked)
+        case .stateRevoked:
+            if facts.isBeingErased { return .nothing(.echo) }
+            return isStale(event, facts) ? .nothing(.stale) : .confirm
+        case .stateTransferred:
+            return .noteTransfer
+        case .stateNotFound:
+            // Another Apple Account on the device, or a build with a wrong team: nothing is known about the account.
+            return .nothing(.deviceOnly)
+        case .stateAuthorized:
+            return .nothing(.noted)
+        case .emailEnabled, .emailDisabled:
+            return .nothing(.notTracked)
+        case .other:
+            return .nothing(.unknownType)
+        }
+    }
+
+    private static func ended(
+        _ event: CredentialEvent,
+        _ facts: Facts,
+        _ reactions: Set<CredentialReaction>,
+        _ mark: Mark
+    ) -> Decision {
+        if facts.isBeingErased { return .nothing(.echo) }
+        if isStale(event, facts) { return .nothing(.stale) }
+        return reactions.isEmpty ? .nothing(.noReaction) : .react(reactions, mark: mark)
+    }
+
+    /// A stored token may have died before the person came back with a new grant, of which we were given no code: then only the
+    /// token is to be forgotten.
+    private static func reactionsToGrantGone(_ facts: Facts, _ policy: CredentialPolicy) -> Set<CredentialReaction> {
+        guard let signIn = facts.newestSignIn, let proof = facts.newestProofOfLife, signIn > proof else {
+            return policy.grantGone
+        }
+        return policy.grantGone.intersection([.forgetCredential])
+    }
+
+    /// Whether the person came back after it happened.
+    ///
+    /// Equal times count as stale: a lost sign-out is made up for by the daily check, a person signed out by an old event is not.
+    private static func isStale(_ event: CredentialEvent, _ facts: Facts) -> Bool {
+        [facts.newestSignIn, facts.newestCredential].contains { moment in
+            moment.map { event.happenedAt <= $0 } ?? false
+        }
+    }
+}

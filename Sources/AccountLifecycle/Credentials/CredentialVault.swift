@@ -1,0 +1,207 @@
+package import Postgres
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The sealed credentials as a whole: which keys they need, and moving them to a new one while the workers run.
+package struct CredentialVault: Sendable {
+    /// What a key seals.
+    package struct KeyUse: Sendable, Hashable, Codable {
+        /// The key's name.
+        package let key: String
+        /// Credentials of living accounts.
+        package var credentials = 0
+        /// Credentials of erased accounts that are still to be revoked.
+        package var pendingRevocations = 0
+        /// Identifiers of open deletion requests; they go with their receipts and are not moved.
+        package var deletionRequests = 0
+        /// Whether the key is in the ring.
+        package var isPresent = false
+        /// Whether it is the one that seals.
+        package var isNewest = false
+        /// Whether the ring's key of this name is another than the one that sealed here.
+        package var isAnother = false
+    }
+
+    /// What a rotation did.
+    package struct Rotation: Sendable, Hashable, Codable {
+        /// Moved to the newest key.
+        package var moved = 0
+        /// Could not be opened; each is named in the log by its row.
+        package var failed = 0
+    }
+
+    private let pool: Pool
+    private let keys: KeyRing
+
+    /// Makes a vault.
+    package init(pool: Pool, keys: KeyRing) {
+        self.pool = pool
+        self.keys = keys
+    }
+
+    /// Which keys are in use, which are missing, and which are not what they were.
+    ///
+    /// - Returns: One entry per key of the ring or the database, by name.
+    /// - Throws: ``PostgresError``.
+    package func status() async throws -> [KeyUse] {
+        let rows = try await pool.withConnection { connection in
+            try connection.query(
+                """
+                select coalesce(sealing_key_id, ''), count(*), 1
+                from accountctl.apple_credentials
+                group by 1
+                union all
+                select coalesce(sealing_key_id, ''), count(*), 2
+                from accountctl.pending_revocations
+                where sealing_key_id is not null
+                group by 1
+                union all
+                select coalesce(sealing_key_id, ''), count(*), 3
+                from accountctl.deletion_requests
+                where sealing_key_id is not null
+                group by 1
+                """,
+                as: (String, Int, Int32).self
+            )
+        }
+        let another = Set(try await differentKeys().map(\.text))
+        var uses: [String: KeyUse] = [:]
+        for id in keys.ids { uses[id.text] = KeyUse(key: id.text) }
+        for (key, count, table) in rows {
+            switch table {
+            case 1: uses[key, default: KeyUse(key: key)].credentials = count
+            case 2: uses[key, default: KeyUse(key: key)].pendingRevocations = count
+            default: uses[key, default: KeyUse(key: key)].deletionRequests = count
+            }
+        }
+        return uses.values.map { use in
+            var use = use
+            use.isPresent = keys.ids.contains { $0.text == use.key }
+            use.isNewest = keys.newestID.text == use.key
+            use.isAnother = another.contains(use.key)
+            return use
+        }.sorted { $0.key < $1.key }
+    }
+
+    /// Compares the ring with the canaries, and stores one for each key that has none.
+    ///
+    /// To be called before anything is sealed: a wrong key under a known name is noticed before it seals.
+    ///
+    /// - Returns: Keys of the ring that are not what they were when they first sealed here; none is how it should be.
+    /// - Throws: ``PostgresError``.
+    package func differentKeys() async throws -> [KeyID] {
+        let keys = keys
+        let different = try await pool.withConnection { connection in
+            let stored = try connection.query(
+                "select key_id, canary from accountctl.sealing_canaries",
+                as: (String, String).self
+            )
+            return stored.compactMap { _, canary -> KeyID? in
+                if case .different(let id) = keys.check(canary: canary) { id } else { nil }
+            }
+        }
+        guard different.isEmpty else { return different }
+        return try await pool.withConnection { connection in
+            for id in keys.ids {
+                guard let canary = keys.canary(of: id) else { continue }
+                try connection.execute(
+                    """
+                    insert into accountctl.sealing_canaries (key_id, canary)
+                    values (\(id.text), \(canary.text))
+                    on conflict (key_id) do nothing
+                    """
+                )
+            }
+            return []
+        }
+    }
+
+    /// Moves every credential to the newest key, a few at a time, while the workers run.
+    ///
+    /// May be stopped and started again. A row that changes meanwhile is left as it is: it was sealed anew.
+    ///
+    /// - Parameter progress: Told after each batch.
+    /// - Returns: What was done.
+    /// - Throws: ``PostgresError``; `CancellationError`.
+    package func rotate(progress: (Rotation) -> Void = { _ in }) async throws -> Rotation {
+        var rotation = Rotation()
+        for table in Table.allCases {
+            var after: Int64 = 0
+            while true {
+                try Task.checkCancellation()
+                let batch = try await moveBatch(of: table, after: after)
+                guard let last = batch.last else { break }
+                rotation.moved += batch.moved
+                rotation.failed += batch.failed
+                after = last
+                progress(rotation)
+            }
+        }
+        return rotation
+    }
+
+    private enum Table: CaseIterable, Sendable {
+        case credentials
+        case pendingRevocations
+    }
+
+    private struct Batch: Sendable {
+        var moved = 0
+        var failed = 0
+        var last: Int64?
+    }
+
+    private func moveBatch(of table: Table, after: Int64) async throws -> Batch {
+        let keys = keys
+        return try await pool.withConnection { connection in
+            let newest = keys.newestID.text
+            let rows: [(Int64, String, SealingContext)] =
+                switch table {
+                case .credentials:
+                    try connection.query(
+                        """
+                        select id, sealed_token, user_id, client_id
+                        from accountctl.apple_credentials
+                        where id > \(after) and sealing_key_id <> \(newest)
+                        order by id
+                        limit 200
+                        """,
+                        as: (Int64, String, UUID, String).self
+                    ).map { ($0, $1, AppleCredential.context(user: $2, clientID: $3)) }
+                case .pendingRevocations:
+                    try connection.query(
+                        """
+                        select id, sealed_token, binding, client_id
+                        from accountctl.pending_revocations
+                        where id > \(after) and sealing_key_id <> \(newest)
+                        order by id
+                        limit 200
+                        """,
+                        as: (Int64, String, UUID, String).self
+                    ).map { ($0, $1, PendingRevocation.context(binding: $2, clientID: $3)) }
+                }
+            var batch = Batch(last: rows.last?.0)
+            for (id, stored, context) in rows {
+                guard let sealed = SealedText(stored), let moved = try? keys.reseal(sealed, for: context) else {
+                    batch.failed += 1
+                    continue
+                }
+                let name: Statement =
+                    table == .credentials ? "accountctl.apple_credentials" : "accountctl.pending_revocations"
+                batch.moved += try connection.execute(
+                    "update " + name
+                        + """
+                         set sealed_token = \(moved.text), sealing_key_id = \(moved.keyID.text)
+                        where id = \(id) and sealed_token = \(stored)
+                        """
+                )
+            }
+            return batch
+        }
+    }
+}

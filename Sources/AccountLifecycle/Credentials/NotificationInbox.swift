@@ -1,0 +1,39 @@
+import Postgres
+
+/// Reads `apple_inbox`: what was put there unverified is verified now, taken in or thrown away.
+struct NotificationInbox: Sendable {
+    private let services: CredentialServices
+
+    init(_ services: CredentialServices) {
+        self.services = services
+    }
+
+    /// Reads everything that waits.
+    ///
+    /// - Returns: How many were read. One that cannot be judged now, since Apple's keys cannot be had, stays for a day.
+    func read() async throws -> Int {
+        let intake = NotificationIntake(services)
+        let waiting = try await services.pool.withConnection { connection in
+            try connection.query(
+                """
+                select id, body, received_at < now() - interval '1 day'
+                from accountctl.apple_inbox
+                order by id
+                limit 500
+                """,
+                as: (Int64, String, Bool).self
+            )
+        }
+        var count = 0
+        for (id, body, isOld) in waiting {
+            try Task.checkCancellation()
+            // Taken in first, removed after: what is read twice is known by its jti.
+            if try await intake.take(Array(body.utf8)) == .notNow, !isOld { continue }
+            _ = try await services.pool.withConnection { connection in
+                try connection.execute("delete from accountctl.apple_inbox where id = \(id)")
+            }
+            count += 1
+        }
+        return count
+    }
+}

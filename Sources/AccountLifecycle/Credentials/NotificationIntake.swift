@@ -1,0 +1,131 @@
+import Logging
+import Metrics
+import Postgres
+package import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Takes Apple's notifications in: verifies, stores and enqueues, the last two in one transaction.
+package struct NotificationIntake: Sendable {
+    /// What became of a notification, and what to answer Apple.
+    package enum Receipt: Sendable, Hashable {
+        /// Stored, with so many events; answer 200.
+        case stored(events: Int)
+        /// Delivered before; answer 200.
+        case duplicate
+        /// Not Apple's, or not for us; counted, never stored; answer 400.
+        case refused(TokenProblem)
+        /// Apple's keys cannot be had, so nothing can be said; answer 503, and Apple may try again.
+        case notNow
+    }
+
+    private let services: CredentialServices
+
+    /// Makes an intake.
+    package init(_ services: CredentialServices) {
+        self.services = services
+    }
+
+    /// Takes the body of a request.
+    ///
+    /// - Parameter body: `{"payload": "<JWS>"}`; anything longer than ``AppleNotification/longestBody`` is refused.
+    /// - Returns: What became of it. Only a stored or known notification may be answered with 200.
+    /// - Throws: ``PostgresError`` when it could not be stored: answer 503. `CancellationError`.
+    package func take(_ body: [UInt8]) async throws -> Receipt {
+        let receipt: Receipt
+        switch try await services.apple.verify(notification: body) {
+        case .failure(.keysUnavailable): receipt = .notNow
+        case .failure(let problem): receipt = .refused(problem)
+        case .success(let notification): receipt = try await store(notification)
+        }
+        Counter(label: "apple_notifications_total", dimensions: [("outcome", receipt.name)]).increment()
+        services.logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
+        return receipt
+    }
+
+    private func store(_ notification: AppleNotification) async throws -> Receipt {
+        let services = services
+        let isNew = try await services.pool.withTransaction { connection in
+            var isNew = false
+            for (index, event) in notification.events.enumerated()
+            where try Self.store(event, at: index, of: notification, services, on: connection) {
+                isNew = true
+            }
+            return isNew
+        }
+        return isNew ? .stored(events: notification.events.count) : .duplicate
+    }
+
+    private static func store(
+        _ event: AppleNotification.Event,
+        at index: Int,
+        of notification: AppleNotification,
+        _ services: CredentialServices,
+        on connection: isolated Connection
+    ) throws -> Bool {
+        let kind = CredentialEvent.Kind(event.type)
+        // Issuer, audience and jti name a delivery; the issuer is always the same.
+        let place = index == 0 ? "" : "#\(index)"
+        let notificationID = "\(notification.audience)/\(notification.jti)\(place)"
+        // A sub is of one team: one that no account of ours has is nobody's here, and is not kept.
+        let user = try connection.first(
+            """
+            select user_id
+            from auth.identities
+            where provider = 'apple'
+              and provider_id = \(event.sub)
+            """,
+            as: UUID.self
+        )
+        let stored = try connection.first(
+            """
+            insert into accountctl.credential_events
+                (source, kind, client_id, user_id, notification_id, happened_at)
+            values ('apple', \(kind.text), \(notification.audience), \(user), \(notificationID), \(event.occurredAt))
+            on conflict (notification_id) where notification_id is not null do nothing
+            returning id
+            """,
+            as: Int64.self
+        )
+        guard let id = stored else { return false }
+        guard let user else {
+            try CredentialEvents.settle(id, .unknownAccount, on: connection)
+            return true
+        }
+        if kind == .emailEnabled || kind == .emailDisabled {
+            // The address stands in no row of ours but the one that is about it: used here, or not at all.
+            let outcome = try switchForwarding(event, kind, user, services, on: connection)
+            try CredentialEvents.settle(id, outcome, on: connection)
+            return true
+        }
+        try CredentialJobs.enqueueHandling(of: id, on: connection)
+        return true
+    }
+
+    private static func switchForwarding(
+        _ event: AppleNotification.Event,
+        _ kind: CredentialEvent.Kind,
+        _ user: UUID,
+        _ services: CredentialServices,
+        on connection: isolated Connection
+    ) throws -> CredentialRules.Outcome {
+        guard let address = event.email, let forwarding = services.forwarding else { return .notTracked }
+        let isSwitched = try forwarding(user, address, kind == .emailEnabled, event.occurredAt, connection)
+        return isSwitched ? .forwarding : .stale
+    }
+}
+
+extension NotificationIntake.Receipt {
+    fileprivate var name: String {
+        switch self {
+        case .stored: "stored"
+        case .duplicate: "duplicate"
+        case .refused(let problem): "refused_\(problem.rawValue)"
+        case .notNow: "not_now"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A team transfer: which app goes to which team.
+package struct TeamTransfer: Sendable, Hashable {
+    /// The client id, the same on both sides.
+    package let clientID: String
+    /// The team id of the recipient.
+    package let targetTeam: String
+
+    /// Names a transfer.
+    package init(clientID: String, targetTeam: String) {
+        self.clientID = clientID
+        self.targetTeam = targetTeam
+    }
+
+    /// How far a transfer is, in accounts.
+    package struct Status: Codable, Sendable, Hashable {
+        /// Accounts with an Apple identity that have no transfer identifier yet.
+        package var waiting = 0
+        /// Have a transfer identifier.
+        package var generated = 0
+        /// The recipient knows who they are.
+        package var exchanged = 0
+        /// Their identity here is the new one.
+        package var applied = 0
+        /// Apple cannot move them, usually for having revoked.
+        package var refused = 0
+        /// The new sub or address has an account of its own already; a person must decide.
+        package var conflict = 0
+    }
+
+    /// What a run did, and why it ended.
+    package struct Run: Codable, Sendable, Hashable {
+        /// Done.
+        package var done = 0
+        /// Recorded as refused and skipped.
+        package var refused = 0
+        /// Recorded as conflicts and skipped.
+        package var conflicts = 0
+        /// What stopped the run before its end; nil when there is nothing left to do.
+        package var stoppedBy: String?
+    }
+
+    /// A line of the file that goes from the sending team to the recipient.
+    ///
+    /// Old subs and addresses are not for the recipient.
+    package struct Line: Codable, Sendable, Hashable {
+        /// The account's id.
+        package let user: UUID
+        /// What Apple calls the user on the way.
+        package let transferIdentifier: String
+
+        /// A line.
+        package init(user: UUID, transferIdentifier: String) {
+            self.user = user
+            self.transferIdentifier = transferIdentifier
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case user = "user_id"
+            case transferIdentifier = "transfer_sub"
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import ArgumentParser
+import Sealing
+import Settings
+import SignInWithApple
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The static client secret that Supabase keeps for the web flow.
+struct AppleClientSecretCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "client-secret",
+        abstract: "Print and inspect the static client secret of Supabase's web sign-in.",
+        discussion: """
+            Supabase's web flow keeps one client secret, which ends after six months at the latest; nobody tells you, sign-in on
+            the web just stops. Native sign-in needs none.
+            """,
+        subcommands: [AppleClientSecretPrintCommand.self, AppleClientSecretInspectCommand.self]
+    )
+}
+
+/// Prints a new client secret.
+struct AppleClientSecretPrintCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "print",
+        abstract: "Print a new client secret, good for six months.",
+        discussion: """
+            For the field "Secret Key (for OAuth)" of the provider Apple in Supabase's settings. The output is a secret.
+
+            EXAMPLES
+              accountctl apple client-secret print com.example.web
+            """
+    )
+
+    @Argument(help: "The client id: the Services ID of the web sign-in.")
+    var clientID: String
+
+    @Option(name: .long, help: ArgumentHelp("How many days it lives, at most 182.", valueName: "days"))
+    var days = 180
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    mutating func validate() throws {
+        if !(1...182).contains(days) {
+            throw ValidationError("--days must be from 1 to 182: Apple takes no longer life")
+        }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let identities = try context.appleIdentities(context.settingsForApple().apple)
+        guard let identity = identities.first(where: { $0.clientID == clientID }) else {
+            throw CommandError(
+                .notFound,
+                "\(clientID) is not among apple.client_ids",
+                hint: "Configured: \(identities.map(\.clientID).joined(separator: ", "))"
+            )
+        }
+        let now = Date()
+        let secret = try ClientSecret.mint(for: identity, now: now, lifetime: .seconds(days * 86_400))
+        try context.output.document(secret.reveal() + "\n")
+        return .ok
+    }
+}
+
+/// Inspects a client secret.
+struct AppleClientSecretInspectCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect",
+        abstract: "Say whose a client secret is, what Apple would not take about it, and when it ends.",
+        discussion: """
+            Reads a file, or standard input for -; never an argument, which others could read.
+
+            EXIT CODES
+              0 good for 30 days and more; 1 ends within 30 days; 5 Apple would not take it; 2 it is no client secret
+
+            EXAMPLES
+              accountctl apple client-secret inspect secret.txt
+              pbpaste | accountctl apple client-secret inspect -
+            """
+    )
+
+    static let jsonFields = ["client_id", "team_id", "key_id", "issued_at", "expires_at", "days_left", "problems"]
+
+    @Argument(help: ArgumentHelp("A file, or - for standard input.", valueName: "file"), completion: .file())
+    var file: String
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let text: Secret<String>?
+        do {
+            text = try SecretFile.read(file).text
+        } catch {
+            throw CommandError(.usage, "\(error)")
+        }
+        guard let text else { throw CommandError(.usage, "\(file) is not text") }
+        let now = Date()
+        switch StaticClientSecret.inspect(text, now: now) {
+        case .notASecret: throw CommandError(.usage, "this is no client secret, which is a JWT (eyJ...)")
+        case .privateKey:
+            throw CommandError(
+                .residue,
+                "this is the .p8 key itself, not a client secret",
+                hint: "If it was stored in a form field, revoke it at Apple and make a new one; then: "
+                    + "accountctl apple client-secret print"
+            )
+        case .clientSecret(let secret): return try show(secret, now: now, in: context)
+        }
+    }
+
+    private func show(_ secret: StaticClientSecret, now: Date, in context: CommandContext) throws -> ExitStatus {
+        let daysLeft = secret.expiresAt.map { Int(($0.timeIntervalSince(now) / 86_400).rounded(.down)) }
+        let isEnding = daysLeft.map { $0 < 30 } ?? true
+        try context.output.show(
+            Sheet([
+                .init(
+                    .facts([
+                        .init("client_id", "Client id", .text(secret.clientID)),
+                        .init("team_id", "Team", .text(secret.teamID)),
+                        .init("key_id", "Key", .text(secret.keyID)),
+                        .init("issued_at", "Issued", .date(secret.issuedAt)),
+                        .init("expires_at", "Ends", .date(secret.expiresAt), isEnding ? .bad : .none),
+                        .init("days_left", "Days left", .integer(daysLeft), isEnding ? .bad : .none),
+                    ])
+                ),
+                .init("problems", title: "Apple would not take it", .notes(secret.problems.map(\.description), .bad)),
+            ])
+        )
+        if !secret.problems.isEmpty { return .residue }
+        return isEnding ? .failure : .ok
+    }
+}

@@ -1,0 +1,178 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What Apple, devices and our own checks told.
+struct AppleEventsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events",
+        abstract: "List, show and replay what Apple, devices and checks told about credentials.",
+        subcommands: [AppleEventsListCommand.self, AppleEventsShowCommand.self, AppleEventsReplayCommand.self],
+        aliases: ["event"]
+    )
+
+    static let fields: [Field<CredentialBooks.EventRecord>] = [
+        Field("id", "Id", alignment: .right) { .integer($0.id) },
+        Field("source", "From") { .text($0.source) },
+        Field("kind", "Event") { .text($0.kind) },
+        Field("outcome", "Outcome", emphasis: { $0.outcome == nil ? .caution : .none }) {
+            .text($0.outcome ?? "waiting")
+        },
+        Field("user_id", "User") { .uuid($0.user) },
+        Field("client_id", nil) { .text($0.clientID) },
+        Field("happened_at", "Happened") { .date($0.happenedAt) },
+        Field("received_at", nil) { .date($0.receivedAt) },
+        Field("handled_at", "Handled") { .date($0.handledAt) },
+    ]
+}
+
+/// Lists events.
+struct AppleEventsListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List events, the newest first.",
+        discussion: """
+            OUTCOMES
+              done, no_reaction, stale (the person came back since), echo (of our own erasure), unknown_account, unknown_type,
+              device_only, noted, not_confirmed, nothing_held, forwarding, not_tracked, waiting
+
+            EXAMPLES
+              accountctl apple events list --outcome waiting
+              accountctl apple events list --kind account-deleted --json id,user_id,outcome
+            """
+    )
+
+    static let jsonFields = AppleEventsCommand.fields.map(\.name)
+
+    @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
+    var user: String?
+
+    @Option(name: .long, help: ArgumentHelp("Of this kind only.", valueName: "kind"))
+    var kind: String?
+
+    @Option(name: .long, help: ArgumentHelp("With this outcome only.", valueName: "outcome"))
+    var outcome: String?
+
+    @Option(name: .long, help: "The most events shown.")
+    var limit = 100
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    mutating func validate() throws {
+        if !(1...10_000).contains(limit) { throw ValidationError("--limit must be from 1 to 10000") }
+        if let user, UUID(uuidString: user) == nil { throw ValidationError("--user must be a user id") }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        var filter = CredentialBooks.EventFilter()
+        filter.user = user.flatMap { UUID(uuidString: $0) }
+        filter.kind = kind
+        filter.outcome = outcome
+        filter.limit = limit
+        let rows = try await context.withConnection { [filter] connection in
+            try CredentialBooks.events(filter, on: connection)
+        }
+        try context.output.list(rows, AppleEventsCommand.fields, whenEmpty: "There is no such event.")
+        return .ok
+    }
+}
+
+/// Shows one event.
+struct AppleEventsShowCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one event.",
+        discussion: """
+            EXIT CODES
+              0 shown; 3 there is no such event
+
+            EXAMPLES
+              accountctl apple events show 42
+            """
+    )
+
+    static let jsonFields = AppleEventsCommand.fields.map(\.name)
+
+    @Argument(help: "The id that list shows.")
+    var id: Int64
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let found = try await context.withConnection { [id] connection in
+            try CredentialBooks.event(id, on: connection)
+        }
+        guard let found else { throw CommandError(.notFound, "there is no event \(id)") }
+        let labels = ["client_id": "Client id", "received_at": "Received"]
+        let facts = AppleEventsCommand.fields.map { field in
+            Sheet.Fact(
+                field.name,
+                field.heading ?? labels[field.name] ?? field.name,
+                field.value(found),
+                field.emphasis(found)
+            )
+        }
+        try context.output.show(Sheet([.init(.facts(facts))]))
+        return .ok
+    }
+}
+
+/// Has an event handled again.
+struct AppleEventsReplayCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Have an event handled again, under the rules and the policy as they are now.",
+        discussion: """
+            A stale event stays stale: nobody who came back is signed out by a replay.
+
+            EXIT CODES
+              0 enqueued; 3 there is no such event; 6 it cannot be replayed
+
+            EXAMPLES
+              accountctl apple events replay 42
+            """
+    )
+
+    @Argument(help: "The id that list shows.")
+    var id: Int64
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        if write.dryRun {
+            let found = try await context.withConnection { [id] connection in
+                try CredentialBooks.event(id, on: connection)
+            }
+            guard let found else { throw CommandError(.notFound, "there is no event \(id)") }
+            context.messages.note(
+                "Would have event \(id) (\(found.kind), now \(found.outcome ?? "waiting")) handled again."
+            )
+            return .ok
+        }
+        let replay = try await context.withConnection { [id] connection in
+            try await CredentialBooks.replay(id, on: connection)
+        }
+        switch replay {
+        case .enqueued:
+            context.messages.note("Event \(id) is handled again by the next free worker.")
+            return .ok
+        case .unknown: throw CommandError(.notFound, "there is no event \(id)")
+        case .unknownAccount: throw CommandError(.blocked, "event \(id) is about no account of this database")
+        case .notKept:
+            throw CommandError(.blocked, "event \(id) is about an address, which is not kept with the event")
+        }
+    }
+}

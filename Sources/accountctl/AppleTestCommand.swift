@@ -1,0 +1,65 @@
+import ArgumentParser
+import SignInWithApple
+import Terminal
+
+/// Tests what we are to Apple.
+struct AppleTestCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Test client ids, team and key with Apple, using nothing up.",
+        discussion: """
+            Asks Apple to exchange a code that cannot exist. Good credentials are told that the code is wrong; others, that the
+            client is.
+
+            EXIT CODES
+              0 all are good; 4 Apple rejects one; 75 Apple cannot be asked now
+
+            EXAMPLES
+              accountctl apple test
+              accountctl apple test --json client_id,result
+            """
+    )
+
+    private struct Row {
+        let clientID: String
+        let result: String
+        let detail: String?
+        let emphasis: Emphasis
+        let status: ExitStatus
+    }
+
+    private static let fields: [Field<Row>] = [
+        Field("client_id", "Client id") { .text($0.clientID) },
+        Field("result", "Result", emphasis: { $0.emphasis }) { .text($0.result) },
+        Field("detail", "Detail") { .text($0.detail) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let rows = try await context.withApple { clients in
+            var rows: [Row] = []
+            for clientID in clients.clientIDs {
+                guard let client = clients[clientID] else { continue }
+                rows.append(Self.row(clientID, try await client.selfTest()))
+            }
+            return rows
+        }
+        try context.output.list(rows, Self.fields)
+        return rows.map(\.status).max { $0.rawValue < $1.rawValue } ?? .ok
+    }
+
+    private static func row(_ clientID: String, _ outcome: SelfTestOutcome) -> Row {
+        switch outcome {
+        case .good:
+            Row(clientID: clientID, result: "good", detail: nil, emphasis: .good, status: .ok)
+        case .misconfigured(let reason):
+            Row(clientID: clientID, result: "rejected", detail: "\(reason)", emphasis: .bad, status: .notAuthorised)
+        case .later(let delay):
+            Row(clientID: clientID, result: "unknown", detail: "\(delay)", emphasis: .caution, status: .temporary)
+        }
+    }
+}

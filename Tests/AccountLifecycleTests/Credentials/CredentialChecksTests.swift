@@ -1,0 +1,200 @@
+import Foundation
+import Postgres
+import Sandbox
+import Sealing
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite(.timeLimit(.minutes(3))) struct CredentialChecksTests {
+    private func makeAllDue(_ stage: CredentialStage) async throws {
+        try await stage.sql("update accountctl.apple_credentials set check_after = now() - interval '1 minute'")
+    }
+
+    @Test func eachIsCheckedOnceADay() async throws {
+        try await CredentialStage.with { stage in
+            _ = try await stage.signUp()
+            _ = try await stage.signUp()
+            let checks = CredentialChecks(stage.services())
+            var expected = CredentialChecks.Tally()
+            expected.live = 2
+            #expect(try await checks.sweep() == expected)
+            #expect(try await checks.sweep() == .init())
+            let spread = try await stage.value(
+                """
+                select bool_and(check_after between now() + interval '23 hours' and now() + interval '27 hours')
+                from accountctl.apple_credentials
+                """,
+                as: Bool.self
+            )
+            #expect(spread)
+        }
+    }
+
+    @Test func aLostNotificationIsMadeUpFor() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            _ = try await CredentialChecks(services).sweep()
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            try await makeAllDue(stage)
+            let tally = try await CredentialChecks(services).sweep()
+            #expect(tally.gone == 1)
+            #expect(tally.live == 1)
+            #expect(try await CredentialEvents(services).handleWaiting() == 1)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "consent_revoked")
+            )
+            #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
+    /// When every credential of a client id is refused, the client id is the suspect.
+    @Test func refusalsOfAllProveNothing() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            for person in people {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.inconclusive == 2)
+            for person in people { #expect(try await stage.traces(of: person) == .init()) }
+            #expect(try await stage.outcomes() == [])
+        }
+    }
+
+    @Test func theOnlyCredentialIsJudgedBySelfTest() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            #expect(try await CredentialChecks(stage.services()).sweep().gone == 1)
+        }
+    }
+
+    @Test func whenAppleRejectsUsNobodyIsTouchedAndTheRestWaits() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
+            _ = stage.sandbox.faults.set(.appleError("invalid_client"), for: .appleToken)
+            let before = stage.sandbox.journal.entries.count
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.postponed == 3)
+            #expect(stage.sandbox.journal.entries.count == before + 1)
+            for person in people { #expect(try await stage.traces(of: person) == .init()) }
+            let soon = try await stage.value(
+                "select bool_and(check_after < now() + interval '2 hours') from accountctl.apple_credentials",
+                as: Bool.self
+            )
+            #expect(soon)
+        }
+    }
+
+    @Test func aDeviceIsConfirmedByApple() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let eve = try await stage.signUp(credential: false)
+            let services = stage.services()
+            _ = try await CredentialChecks(services).sweep()
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            for person in [anna, ben, eve] {
+                try await stage.sql(
+                    """
+                    insert into accountctl.credential_events (source, kind, client_id, user_id)
+                    values ('device', 'state_revoked', null, \(person.id)), ('device', 'state_not_found', null, \(person.id))
+                    """
+                )
+            }
+            #expect(try await CredentialEvents(services).handleWaiting() == 6)
+            #expect(
+                try await stage.outcomes() == [
+                    "state_revoked done", "state_not_found device_only", "state_revoked not_confirmed",
+                    "state_not_found device_only", "state_revoked nothing_held", "state_not_found device_only",
+                ]
+            )
+            #expect(try await stage.traces(of: anna).sessions == 0)
+            #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
+    @Test func whileAppleIsDownTheDevicesReportWaits() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(anna.id))"
+            )
+            _ = stage.sandbox.faults.set(.html(), for: .appleToken)
+            let events = CredentialEvents(stage.services())
+            #expect(try await events.handleWaiting() == 0)
+            #expect(try await stage.outcomes() == ["state_revoked waiting"])
+            stage.sandbox.faults.clearAll()
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.outcomes() == ["state_revoked not_confirmed"])
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct CredentialVaultTests {
+    @Test func rotationMovesEverythingWhileItStaysUsable() async throws {
+        try await CredentialStage.with { stage in
+            for _ in 0..<3 { _ = try await stage.signUp() }
+            let binding = UUID()
+            let pending = stage.keys.seal(
+                Secret("pending"),
+                for: PendingRevocation.context(binding: binding, clientID: CredentialStage.clientID)
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.pending_revocations
+                    (client_id, sealed_token, sealing_key_id, binding, give_up_at)
+                values (\(CredentialStage.clientID), \(pending.text), 'k1', \(binding), now() + interval '1 day')
+                """
+            )
+            let both = try KeyRing([stage.key, CredentialStage.key("k2")])
+            let vault = CredentialVault(pool: stage.pool, keys: both)
+            #expect(
+                try await vault.status().map { "\($0.key) \($0.credentials) \($0.pendingRevocations)" } == [
+                    "k1 3 1", "k2 0 0",
+                ]
+            )
+
+            var told = 0
+            let rotation = try await vault.rotate { _ in told += 1 }
+            #expect(rotation == .init(moved: 4, failed: 0))
+            #expect(told == 2)
+            #expect(try await vault.rotate() == .init())
+            #expect(
+                try await vault.status().map { "\($0.key) \($0.credentials) \($0.pendingRevocations)" } == [
+                    "k1 0 0", "k2 3 1",
+                ]
+            )
+            #expect(try await CredentialChecks(stage.services(keys: both)).sweep().live == 3)
+        }
+    }
+
+    @Test func aMissingKeyIsNamedAndNothingIsLost() async throws {
+        try await CredentialStage.with { stage in
+            _ = try await stage.signUp()
+            let other = try KeyRing([CredentialStage.key("k2")])
+            let vault = CredentialVault(pool: stage.pool, keys: other)
+            let status = try await vault.status()
+            #expect(status.map(\.key) == ["k1", "k2"])
+            #expect(status.map(\.isPresent) == [false, true])
+            #expect(try await vault.rotate() == .init(moved: 0, failed: 1))
+            #expect(try await CredentialChecks(stage.services(keys: other)).sweep().postponed == 1)
+            #expect(try await stage.value("select count(*) from accountctl.apple_credentials", as: Int.self) == 1)
+        }
+    }
+
+    @Test func anotherKeyOfTheSameNameIsNoticedBeforeItSeals() async throws {
+        try await CredentialStage.with { stage in
+            #expect(try await CredentialVault(pool: stage.pool, keys: stage.keys).differentKeys() == [])
+            let imposter = try KeyRing([CredentialStage.key("k1"), CredentialStage.key("k9")])
+            let vault = CredentialVault(pool: stage.pool, keys: imposter)
+            #expect(try await vault.differentKeys().map(\.text) == ["k1"])
+            // Nothing was learned from a ring that is wrong.
+            #expect(try await stage.value("select count(*) from accountctl.sealing_canaries", as: Int.self) == 1)
+            #expect(try await vault.status().filter(\.isAnother).map(\.key) == ["k1"])
+        }
+    }
+}

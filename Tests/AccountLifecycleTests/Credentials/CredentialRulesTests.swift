@@ -1,0 +1,110 @@
+import Foundation
+import SignInWithApple
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite struct CredentialRulesTests {
+    let moment = Date(timeIntervalSince1970: 1_750_000_000)
+    let policy = CredentialPolicy()
+
+    private func event(_ kind: CredentialEvent.Kind, user: UUID? = UUID()) -> CredentialEvent {
+        CredentialEvent(
+            id: 1,
+            source: .apple,
+            kind: kind,
+            clientID: "com.example.app",
+            user: user,
+            happenedAt: moment
+        )
+    }
+
+    private func decide(
+        _ kind: CredentialEvent.Kind,
+        signIn: Double? = -100,
+        credential: Double? = -90,
+        proof: Double? = nil,
+        erased: Bool = false
+    ) -> CredentialRules.Decision {
+        CredentialRules.decide(
+            event(kind),
+            CredentialRules.Facts(
+                newestSignIn: signIn.map { moment + $0 },
+                newestCredential: credential.map { moment + $0 },
+                newestProofOfLife: (proof ?? credential).map { moment + $0 },
+                isBeingErased: erased
+            ),
+            policy: policy
+        )
+    }
+
+    @Test func thePolicyIsFollowed() {
+        #expect(
+            decide(.consentRevoked) == .react([.signOut, .forgetCredential, .markIdentity], mark: .consentRevoked)
+        )
+        #expect(
+            decide(.accountDeleted)
+                == .react([.signOut, .forgetCredential, .markIdentity, .requestDeletion], mark: .accountDeleted)
+        )
+        #expect(decide(.grantGone) == .react([.signOut, .forgetCredential, .markIdentity], mark: .consentRevoked))
+    }
+
+    /// Whoever came back must not be hurt by what happened before.
+    @Test(arguments: [CredentialEvent.Kind.consentRevoked, .accountDeleted, .grantGone, .stateRevoked])
+    func anythingOlderThanTheReturnIsStale(kind: CredentialEvent.Kind) {
+        #expect(decide(kind, signIn: 1) == .nothing(.stale))
+        #expect(decide(kind, signIn: 0) == .nothing(.stale))
+        #expect(decide(kind, signIn: nil, credential: 1) == .nothing(.stale))
+    }
+
+    @Test(arguments: [CredentialEvent.Kind.consentRevoked, .accountDeleted, .grantGone, .stateRevoked])
+    func ourOwnRevocationComesBackAsAnEcho(kind: CredentialEvent.Kind) {
+        #expect(decide(kind, erased: true) == .nothing(.echo))
+    }
+
+    /// An old token may be dead although the person came back since with a grant that we hold no code of.
+    @Test func aDeadTokenOfBeforeTheLastSignInIsOnlyForgotten() {
+        #expect(decide(.grantGone, signIn: -10, credential: -90) == .react([.forgetCredential], mark: .consentRevoked))
+        #expect(
+            decide(.grantGone, signIn: -10, credential: -90, proof: -5)
+                == .react([.signOut, .forgetCredential, .markIdentity], mark: .consentRevoked)
+        )
+    }
+
+    @Test func devicesAreHeardButNotBelieved() {
+        #expect(decide(.stateRevoked) == .confirm)
+        #expect(decide(.stateNotFound) == .nothing(.deviceOnly))
+        #expect(decide(.stateAuthorized) == .nothing(.noted))
+        #expect(decide(.stateTransferred) == .noteTransfer)
+    }
+
+    @Test func nobodysEventsChangeNothing() {
+        let decision = CredentialRules.decide(event(.accountDeleted, user: nil), .init(), policy: policy)
+        #expect(decision == .nothing(.unknownAccount))
+        #expect(decide(.other("other.new-thing")) == .nothing(.unknownType))
+    }
+
+    @Test func aPolicyMaySayNothing() {
+        var policy = CredentialPolicy()
+        policy.consentRevoked = []
+        #expect(CredentialRules.decide(event(.consentRevoked), .init(), policy: policy) == .nothing(.noReaction))
+    }
+
+    @Test func reactionsAreReadFromSettings() {
+        #expect(CredentialPolicy.reactions("sign-out, forget") == [.signOut, .forgetCredential])
+        #expect(CredentialPolicy.reactions("request-deletion mark") == [.requestDeletion, .markIdentity])
+        #expect(CredentialPolicy.reactions("none") == [])
+        #expect(CredentialPolicy.reactions("erase") == nil)
+        #expect(CredentialPolicy.reactions("") == nil)
+    }
+
+    @Test func kindsFitTheTable() {
+        for text in ["New Type!", "ümlaut", String(repeating: "x", count: 500), "", "a\u{0}b"] {
+            let stored = CredentialEvent.Kind(AppleNotification.EventType(text)).text
+            #expect(stored.wholeMatch(of: /[a-z][a-z0-9_.\-]{0,63}/) != nil)
+        }
+        for kind in [CredentialEvent.Kind.consentRevoked, .accountDeleted, .grantGone, .stateNotFound, .emailEnabled] {
+            #expect(CredentialEvent.Kind(stored: kind.text) == kind)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import AccountLifecycle
+import Foundation
+import HTTPCalls
+import Logging
+import Postgres
+import Sandbox
+import Sealing
+import SignInWithApple
+import TestSupport
+
+/// A database with every migration, the pretended Apple, and what following credentials needs.
+struct CredentialStage: Sendable {
+    static let clientID = "com.example.app"
+
+    let sandbox: Sandbox
+    /// As the product connects.
+    let pool: Pool
+    /// As the superuser, for fixtures and for looking behind the scenes.
+    let admin: Pool
+    let apple: AppleClients
+    let key: SealingKey
+    let keys: KeyRing
+
+    static func with<Result: Sendable>(_ body: @Sendable (CredentialStage) async throws -> Result) async throws
+        -> Result
+    {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try await TestDatabase.with(.migrated) { database in
+            try await Sandbox.with(logger: logger) { sandbox in
+                try await HTTPCaller.withCaller(logger: logger) { caller in
+                    let developer = sandbox.apple.developerKey
+                    let apple = try AppleClients(
+                        [clientID, "com.example.web"].map { id in
+                            try AppleClientIdentity(
+                                clientID: id,
+                                teamID: developer.teamID,
+                                keyID: developer.keyID,
+                                key: ApplePrivateKey(parsing: Secret(developer.privateKey))
+                            )
+                        },
+                        address: ServiceAddress(sandbox.baseURL),
+                        caller: caller,
+                        deadline: .seconds(5),
+                        logger: logger
+                    )
+                    let first = try key("k1")
+                    let keys = try KeyRing([first])
+                    return try await withPool(database.conninfo, logger) { pool in
+                        try await withPool(database.adminConninfo, logger) { admin in
+                            try await body(
+                                CredentialStage(
+                                    sandbox: sandbox,
+                                    pool: pool,
+                                    admin: admin,
+                                    apple: apple,
+                                    key: first,
+                                    keys: keys
+                                )
+                            )
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func withPool<Result: Sendable>(
+        _ conninfo: String,
+        _ logger: Logger,
+        _ body: @Sendable (Pool) async throws -> Result
+    ) async throws -> Result {
+        var configuration = PoolConfiguration(connection: ConnectionConfiguration(conninfo: conninfo))
+        configuration.maximumConnections = 3
+        return try await Pool.withPool(configuration, logger: logger, body)
+    }
+
+    static func key(_ id: String) throws -> SealingKey {
+        guard let id = KeyID(id) else { throw CancellationError() }
+        return .random(id: id)
+    }
+
+    func services(
+        _ policy: CredentialPolicy = CredentialPolicy(),
+        keys: KeyRing? = nil,
+        forwarding: CredentialServices.Forwarding? = nil
+    ) -> CredentialServices {
+        CredentialServices(
+            pool: pool,
+            apple: apple,
+            keys: keys ?? self.keys,
+            policy: policy,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            forwarding: forwarding
+        )
+    }
+
+    // MARK: - Fixtures
+
+    /// A person with an account, a session and, unless told otherwise, a held credential; signed in an hour ago.
+    struct Person: Sendable {
+        let id: UUID
+        let sub: String
+        var text: String { id.uuidString.lowercased() }
+    }
+
+    func signUp(credential: Bool = true, clientID: String = Self.clientID) async throws -> Person {
+        let signIn = try sandbox.apple.signIn(clientID: clientID, hidesEmail: true)
+        let person = Person(id: UUID(), sub: signIn.sub)
+        try await admin.withTransaction { connection in
+            try connection.execute(
+                """
+                insert into auth.users (instance_id, id, aud, role, email, created_at, updated_at)
+                values (
+                    '00000000-0000-0000-0000-000000000000', \(person.id), 'authenticated', 'authenticated',
+                    \(signIn.email), now() - interval '2 hours', now()
+                )
+                """
+            )
+            try connection.execute(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at)
+                values (
+                    \(person.sub), \(person.id), jsonb_build_object('sub', \(person.sub)::text), 'apple', now(),
+                    now() - interval '1 hour'
+                )
+                """
+            )
+            let session = UUID()
+            try connection.execute("insert into auth.sessions (id, user_id) values (\(session), \(person.id))")
+            try connection.execute(
+                """
+                insert into auth.refresh_tokens (token, user_id, session_id)
+                values (\(UUID().uuidString), \(person.text), \(session))
+                """
+            )
+        }
+        if credential { try await hold(signIn.authorizationCode, of: person, clientID: clientID) }
+        return person
+    }
+
+    /// Exchanges a code and stores the credential, obtained half an hour ago and due for its check.
+    func hold(_ code: String, of person: Person, clientID: String = Self.clientID) async throws {
+        guard let client = apple[clientID],
+            case .granted(let grant) = try await client.exchange(code: Secret(code), redirectURI: nil)
+        else { throw CancellationError() }
+        let sealed = keys.seal(
+            grant.refreshToken,
+            for: SealingContext(purpose: "apple-refresh-token", ids: [person.text, clientID])
+        )
+        try await sql(
+            """
+            insert into accountctl.apple_credentials
+                (user_id, client_id, apple_sub, sealed_token, sealing_key_id, obtained_at, check_after)
+            values (
+                \(person.id), \(clientID), \(person.sub), \(sealed.text), \(sealed.keyID.text),
+                now() - interval '30 minutes', now() - interval '1 minute'
+            )
+            """
+        )
+    }
+
+    func sql(_ statement: Statement) async throws {
+        _ = try await admin.withConnection { try $0.execute(statement) }
+    }
+
+    func value<Value: PostgresDecodable>(_ statement: Statement, as type: Value.Type) async throws -> Value {
+        try await admin.withConnection { try $0.one(statement, as: type) }
+    }
+
+    // MARK: - What is left
+
+    /// What an event may have changed about a person.
+    struct Traces: Hashable, Sendable {
+        var sessions = 1
+        var refreshTokens = 1
+        var credentials = 1
+        var mark: String?
+        var deletions = 0
+    }
+
+    func traces(of person: Person) async throws -> Traces {
+        let (sessions, tokens, credentials, mark, deletions) = try await admin.withConnection { connection in
+            try connection.one(
+                """
+                select
+                    (select count(*) from auth.sessions where user_id = \(person.id)),
+                    (select count(*) from auth.refresh_tokens where user_id = \(person.text)),
+                    (select count(*) from accountctl.apple_credentials where user_id = \(person.id)),
+                    (select state from accountctl.apple_identity_marks where user_id = \(person.id)),
+                    (select count(*) from accountctl.deletion_requests where user_id = \(person.id))
+                """,
+                as: (Int, Int, Int, String?, Int).self
+            )
+        }
+        return Traces(
+            sessions: sessions,
+            refreshTokens: tokens,
+            credentials: credentials,
+            mark: mark,
+            deletions: deletions
+        )
+    }
+
+    func outcomes() async throws -> [String] {
+        try await admin.withConnection { connection in
+            try connection.query(
+                "select kind || ' ' || coalesce(outcome, 'waiting') from accountctl.credential_events order by id",
+                as: String.self
+            )
+        }
+    }
+}

@@ -1,0 +1,265 @@
+import Foundation
+import JobQueue
+import Logging
+import Postgres
+import Sandbox
+import SignInWithApple
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite(.timeLimit(.minutes(3))) struct NotificationIntakeTests {
+    private func body(_ token: String) -> [UInt8] { Array(#"{"payload":"\#(token)"}"#.utf8) }
+
+    /// Runs what is enqueued, as a worker does.
+    private func work(_ stage: CredentialStage, _ services: CredentialServices) async throws {
+        var registry = JobRegistry()
+        try CredentialJobs.register(in: &registry, services: services)
+        let worker = try Worker(
+            queue: JobQueue(),
+            pool: stage.pool,
+            listener: nil,
+            registry: registry,
+            configuration: WorkerConfiguration(name: "test"),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        try await worker.runUntilIdle()
+    }
+
+    @Test func consentRevokedSignsOutAndForgets() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            let intake = NotificationIntake(services)
+            let token = try stage.sandbox.apple.sign(
+                .init(
+                    .consentRevoked,
+                    sub: anna.sub,
+                    audience: CredentialStage.clientID,
+                    eventTime: Date(),
+                    issuedAt: Date()
+                )
+            )
+            #expect(try await intake.take(body(token)) == .stored(events: 1))
+            #expect(try await stage.traces(of: anna) == .init())
+            try await work(stage, services)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "consent_revoked")
+            )
+            // A bystander keeps everything.
+            #expect(try await stage.traces(of: ben) == .init())
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+
+            // Delivered again: known, and nothing happens.
+            #expect(try await intake.take(body(token)) == .duplicate)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+        }
+    }
+
+    @Test func accountDeletedRequestsDeletionWithGrace() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            for event in ["account-delete", "account-deleted"] {
+                let token = try stage.sandbox.apple.sign(
+                    .init(
+                        .init(rawValue: event),
+                        sub: anna.sub,
+                        audience: CredentialStage.clientID,
+                        eventTime: Date(),
+                        issuedAt: Date()
+                    )
+                )
+                #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            }
+            try await work(stage, services)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 1)
+            )
+            let (origin, state) = try await stage.admin.withConnection { connection in
+                try connection.one("select origin, state from accountctl.deletion_requests", as: (String, String).self)
+            }
+            #expect(origin == "apple")
+            #expect(state == "grace")
+        }
+    }
+
+    @Test func whoeverCameBackIsNotHurt() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            // It happened two hours ago; the sign-in is one hour old.
+            for event in ["consent-revoked", "account-deleted"] {
+                let token = try stage.sandbox.apple.sign(
+                    .init(
+                        .init(rawValue: event),
+                        sub: anna.sub,
+                        audience: CredentialStage.clientID,
+                        eventTime: Date() - 7200,
+                        issuedAt: Date() - 7190
+                    )
+                )
+                #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            }
+            try await work(stage, services)
+            #expect(try await stage.traces(of: anna) == .init())
+            #expect(try await stage.outcomes() == ["consent-revoked stale", "account-deleted stale"])
+        }
+    }
+
+    @Test func nothingForgedIsStored() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let intake = NotificationIntake(stage.services())
+            for forgery in Forgery.allCases {
+                let token = try stage.sandbox.apple.sign(
+                    .init(
+                        .consentRevoked,
+                        sub: anna.sub,
+                        audience: CredentialStage.clientID,
+                        eventTime: Date(),
+                        issuedAt: Date()
+                    ),
+                    forgery: forgery
+                )
+                guard case .refused = try await intake.take(body(token)) else {
+                    Issue.record("\(forgery) was taken")
+                    continue
+                }
+            }
+            #expect(try await intake.take(Array(repeating: 0x20, count: 100_000)) == .refused(.tooLarge))
+            #expect(try await stage.outcomes() == [])
+            let jobs = try await stage.value("select count(*) from accountctl.jobs", as: Int.self)
+            #expect(jobs == 0)
+        }
+    }
+
+    @Test func strangersAndUnknownTypesAreKeptAndChangeNothing() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            let intake = NotificationIntake(services)
+            for (event, sub) in [("account-deleted", "001.stranger.9"), ("brand-new", anna.sub)] {
+                let token = try stage.sandbox.apple.sign(
+                    .init(
+                        .init(rawValue: event),
+                        sub: sub,
+                        audience: CredentialStage.clientID,
+                        eventTime: Date(),
+                        issuedAt: Date()
+                    )
+                )
+                #expect(try await intake.take(body(token)) == .stored(events: 1))
+            }
+            try await work(stage, services)
+            #expect(try await stage.traces(of: anna) == .init())
+            #expect(
+                try await stage.outcomes() == ["account-deleted unknown_account", "other.brand-new unknown_type"]
+            )
+            // The sub of a stranger stands nowhere.
+            let rows = try await stage.value(
+                "select count(*) from accountctl.credential_events as e where e::text like '%stranger%'",
+                as: Int.self
+            )
+            #expect(rows == 0)
+        }
+    }
+
+    @Test func anErasureHearsItsOwnEcho() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("select accountctl.open_deletion_request(\(anna.id), 'app', null, '0')")
+            try await stage.sql(
+                "update accountctl.deletion_requests set state = 'running', locked_out_at = now()"
+            )
+            let services = stage.services()
+            let token = try stage.sandbox.apple.sign(
+                .init(
+                    .consentRevoked,
+                    sub: anna.sub,
+                    audience: CredentialStage.clientID,
+                    eventTime: Date(),
+                    issuedAt: Date()
+                )
+            )
+            _ = try await NotificationIntake(services).take(body(token))
+            try await work(stage, services)
+            #expect(try await stage.outcomes() == ["consent-revoked echo"])
+            #expect(try await stage.traces(of: anna).credentials == 1)
+        }
+    }
+
+    @Test func forwardingIsSwitchedWithTheEvent() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let switched = Mutex<[String]>([])
+            let services = stage.services { user, address, isOn, _, _ in
+                switched.withLock { $0.append("\(user == anna.id) \(address) \(isOn)") }
+                return true
+            }
+            let token = try stage.sandbox.apple.sign(
+                .init(
+                    .emailDisabled,
+                    sub: anna.sub,
+                    audience: CredentialStage.clientID,
+                    eventTime: Date(),
+                    email: "x@privaterelay.appleid.com",
+                    isPrivateEmail: true,
+                    issuedAt: Date()
+                )
+            )
+            _ = try await NotificationIntake(services).take(body(token))
+            #expect(switched.withLock { $0 } == ["true x@privaterelay.appleid.com false"])
+            #expect(try await stage.outcomes() == ["email-disabled forwarding"])
+            let rows = try await stage.value(
+                "select count(*) from accountctl.credential_events as e where e::text like '%privaterelay%'",
+                as: Int.self
+            )
+            #expect(rows == 0)
+        }
+    }
+
+    @Test func theInboxIsVerifiedByTheWorker() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            let token = try stage.sandbox.apple.sign(
+                .init(
+                    .consentRevoked,
+                    sub: anna.sub,
+                    audience: CredentialStage.clientID,
+                    eventTime: Date(),
+                    issuedAt: Date()
+                )
+            )
+            let good = String(decoding: body(token), as: UTF8.self)
+            let first = try await stage.value("select accountctl.receive_apple_notification(\(good))", as: Bool.self)
+            let again = try await stage.value("select accountctl.receive_apple_notification(\(good))", as: Bool.self)
+            #expect(first)
+            #expect(!again)
+            _ = try await stage.value("select accountctl.receive_apple_notification('forged')", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 2)
+            try await work(stage, services)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+            #expect(try await stage.value("select count(*) from accountctl.apple_inbox", as: Int.self) == 0)
+        }
+    }
+
+    @Test func theInboxIsBounded() async throws {
+        try await CredentialStage.with { stage in
+            await #expect(throws: PostgresError.self) {
+                try await stage.sql("select accountctl.receive_apple_notification(repeat('x', 32769))")
+            }
+            try await stage.sql(
+                "select accountctl.receive_apple_notification('n' || n) from generate_series(1, 1000) as n"
+            )
+            await #expect(throws: PostgresError.self) {
+                try await stage.sql("select accountctl.receive_apple_notification('one more')")
+            }
+        }
+    }
+}

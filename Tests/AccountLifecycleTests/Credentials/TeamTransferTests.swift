@@ -1,0 +1,166 @@
+import Foundation
+import HTTPCalls
+import Logging
+import Postgres
+import Sandbox
+import Sealing
+import SignInWithApple
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite(.timeLimit(.minutes(3))) struct TeamTransferTests {
+    static let recipient = "RECIPIENT1"
+    let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: Self.recipient)
+
+    private func sender(_ stage: CredentialStage) throws -> TransferRuns {
+        TransferRuns(
+            pool: stage.pool,
+            client: try #require(stage.apple[CredentialStage.clientID]),
+            transfer: transfer,
+            callsPerSecond: 1000
+        )
+    }
+
+    /// The same client id with the recipient's team and key.
+    private func withReceiver<Result: Sendable>(
+        _ stage: CredentialStage,
+        _ body: @Sendable (TransferRuns) async throws -> Result
+    ) async throws -> Result {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let key = stage.sandbox.apple.makeKey(teamID: Self.recipient)
+        let transfer = transfer
+        return try await HTTPCaller.withCaller(logger: logger) { caller in
+            let clients = try AppleClients(
+                [
+                    AppleClientIdentity(
+                        clientID: CredentialStage.clientID,
+                        teamID: key.teamID,
+                        keyID: key.keyID,
+                        key: ApplePrivateKey(parsing: Secret(key.privateKey))
+                    )
+                ],
+                address: ServiceAddress(stage.sandbox.baseURL),
+                caller: caller,
+                logger: logger
+            )
+            guard let client = clients[CredentialStage.clientID] else { throw CancellationError() }
+            return try await body(
+                TransferRuns(pool: stage.pool, client: client, transfer: transfer, callsPerSecond: 1000)
+            )
+        }
+    }
+
+    private func identity(_ person: CredentialStage.Person, _ stage: CredentialStage) async throws -> (
+        String, String?, String?
+    ) {
+        try await stage.admin.withConnection { connection in
+            try connection.one(
+                """
+                select i.provider_id, i.identity_data ->> 'sub', u.email
+                from auth.identities as i
+                join auth.users as u on u.id = i.user_id
+                where u.id = \(person.id)
+                """,
+                as: (String, String?, String?).self
+            )
+        }
+    }
+
+    @Test func everybodyMovesAndTheRunMayStopAnywhere() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
+            // One revoked before: Apple does not move them.
+            stage.sandbox.apple.stopUsing(sub: people[2].sub, clientID: CredentialStage.clientID)
+            // What the token endpoint shows as the address is the identity's.
+            try await stage.sql(
+                """
+                update auth.identities as i
+                set identity_data = identity_data || jsonb_build_object('email', u.email)
+                from auth.users as u
+                where u.id = i.user_id
+                """
+            )
+            let before = try await identity(people[0], stage)
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: Self.recipient)
+            let books = TransferBooks(pool: stage.pool, transfer: transfer)
+            #expect(try await books.status().waiting == 3)
+
+            // Apple has a bad time after the first user: the run ends and says why.
+            _ = stage.sandbox.faults.set(.appleError("invalid_client").times(1, after: 1), for: .appleMigration)
+            let first = try await sender(stage).generate()
+            #expect(first.done + first.refused == 1)
+            #expect(first.stoppedBy?.contains("invalid_client") == true)
+            _ = try await stage.apple[CredentialStage.clientID]?.selfTest()
+            let second = try await sender(stage).generate()
+            #expect(second.stoppedBy == nil)
+            #expect(first.done + second.done == 2)
+            #expect(first.refused + second.refused == 1)
+            #expect(try await sender(stage).generate() == .init())
+
+            stage.sandbox.apple.acceptTransfer(of: CredentialStage.clientID)
+            let exchanged = try await withReceiver(stage) { try await $0.exchange() }
+            #expect(exchanged.done == 2)
+            #expect(try await books.apply().done == 2)
+            var expected = TeamTransfer.Status()
+            expected.applied = 2
+            expected.refused = 1
+            #expect(try await books.status() == expected)
+
+            let after = try await identity(people[0], stage)
+            #expect(after.0 != before.0)
+            #expect(after.1 == after.0)
+            #expect(after.2 != before.2)
+            #expect(try await identity(people[2], stage).0 == people[2].sub)
+            let credentialSub = try await stage.value(
+                "select apple_sub from accountctl.apple_credentials where user_id = \(people[0].id)",
+                as: String.self
+            )
+            #expect(credentialSub == after.0)
+            #expect(try await books.apply() == .init())
+        }
+    }
+
+    @Test func aSecondAccountOfThePersonIsAConflictForPeople() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, other) = (try await stage.signUp(), try await stage.signUp())
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                values (\(anna.id), \(transfer.clientID), \(transfer.targetTeam), 't', \(other.sub), 'exchanged')
+                """
+            )
+            let run = try await TransferBooks(pool: stage.pool, transfer: transfer).apply()
+            #expect(run.conflicts == 1)
+            #expect(run.done == 0)
+            #expect(try await identity(anna, stage).0 == anna.sub)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: transfer).status().conflict == 1)
+        }
+    }
+
+    @Test func aFileGoesFromOneTeamToTheOther() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let books = TransferBooks(pool: stage.pool, transfer: transfer)
+            let lines = [
+                TeamTransfer.Line(user: anna.id, transferIdentifier: "t-1"),
+                TeamTransfer.Line(user: UUID(), transferIdentifier: "t-2"),
+            ]
+            let taken = try await books.importLines(lines)
+            #expect(taken.new == 1)
+            #expect(taken.unknown == 1)
+            #expect(try await books.importLines(lines).new == 0)
+            let (stream, collected) = AsyncStream.makeStream(of: TeamTransfer.Line.self)
+            try await books.export { collected.yield($0) }
+            collected.finish()
+            var exported: [TeamTransfer.Line] = []
+            for await line in stream { exported.append(line) }
+            #expect(exported == [lines[0]])
+            let text = String(decoding: try JSONEncoder().encode(lines[0]), as: UTF8.self)
+            #expect(text.contains("transfer_sub"))
+            #expect(!text.contains(anna.sub))
+        }
+    }
+}

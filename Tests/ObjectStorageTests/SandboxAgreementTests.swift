@@ -1,0 +1,133 @@
+import Foundation
+import HTTPCalls
+import Logging
+import ObjectStorage
+import Sandbox
+import Sealing
+import TestSupport
+import Testing
+
+/// The client against the stand-in for Supabase Storage, over a real `storage.objects` and real files.
+@Suite(.timeLimit(.minutes(3))) struct SandboxAgreementTests {
+    private func with<Result: Sendable>(
+        _ body: @Sendable (Sandbox, StorageClient, HTTPCaller) async throws -> Result
+    ) async throws -> Result {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try await TestDatabase.with(.platform) { database in
+            let folder = NSTemporaryDirectory() + "/storage-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try await database.psql(
+                "insert into storage.buckets (id, name, public) values ('avatars', 'avatars', true), ('b 2', 'b 2', false)"
+            )
+            var configuration = SandboxConfiguration()
+            configuration.storage = .init(conninfo: database.adminConninfo, folder: folder)
+            return try await Sandbox.with(configuration, logger: logger) { sandbox in
+                try await HTTPCaller.withCaller(logger: logger) { caller in
+                    let client = StorageClient(
+                        address: try ServiceAddress(sandbox.storage.url),
+                        key: try StorageKey(Secret(sandbox.storage.keys.secretKey)),
+                        caller: caller,
+                        deadline: .seconds(10)
+                    )
+                    return try await body(sandbox, client, caller)
+                }
+            }
+        }
+    }
+
+    private func upload(_ key: String, to bucket: String, _ sandbox: Sandbox, _ caller: HTTPCaller) async throws {
+        let path = "/object/\(PercentEncoding.component(bucket))/\(PercentEncoding.path(key))"
+        let outcome = try await caller.perform(
+            HTTPCall(
+                label: "test.upload",
+                method: .post,
+                address: ServiceAddress(sandbox.storage.url),
+                path: path,
+                headers: [.init("apikey", sandbox.storage.keys.secretKey), .init("Content-Type", "text/plain")],
+                body: Secret(Array("x".utf8)),
+                repetition: .always
+            )
+        )
+        guard case .reply(let reply) = outcome, reply.status == 200 else {
+            Issue.record("\(key) was not uploaded: \(outcome)")
+            return
+        }
+    }
+
+    @Test func listsAndDeletesWhatIsThere() async throws {
+        try await with { sandbox, client, caller in
+            let keys = ["u/a.png", "u/deep/b ü.png", "U/a.png", "root.png"]
+            for key in keys { try await upload(key, to: "avatars", sandbox, caller) }
+
+            var found: [String] = []
+            var cursor: StorageListing.Cursor?
+            repeat {
+                let outcome = try await client.list(bucket: "avatars", folder: "u", from: cursor, limit: 1)
+                guard case .done(let page) = outcome else {
+                    Issue.record("not listed: \(outcome)")
+                    return
+                }
+                found += page.keys
+                cursor = page.next
+            } while cursor != nil
+            // Keys are case-sensitive: the other folder is somebody else's.
+            #expect(found.sorted() == ["u/a.png", "u/deep/b ü.png"])
+
+            guard case .done(let deletion) = try await client.delete(found + ["u/missing"], in: "avatars") else {
+                Issue.record("not deleted")
+                return
+            }
+            #expect(deletion.deleted.sorted() == found.sorted())
+            #expect(deletion.notNamed == ["u/missing"])
+            #expect(deletion.unrequested == [])
+            guard case .done = try await client.exists(key: "U/a.png", in: "avatars"),
+                case .gone = try await client.exists(key: "u/a.png", in: "avatars"),
+                case .done = try await client.delete(key: "root.png", in: "avatars"),
+                case .gone = try await client.delete(key: "root.png", in: "avatars")
+            else {
+                Issue.record("not what the listing said")
+                return
+            }
+        }
+    }
+
+    @Test func whatDoesNotExistIsToldApart() async throws {
+        try await with { _, client, _ in
+            guard case .done(let deletion) = try await client.delete(["a"], in: "no-such-bucket") else {
+                Issue.record("delete-many says 200 for a bucket that does not exist")
+                return
+            }
+            #expect(deletion.notNamed == ["a"])
+            guard case .done(let buckets) = try await client.buckets() else {
+                Issue.record("buckets not listed")
+                return
+            }
+            #expect(buckets.map(\.id).sorted() == ["avatars", "b 2"])
+        }
+    }
+
+    @Test func aBusyServiceIsTriedAgainLater() async throws {
+        try await with { sandbox, client, _ in
+            _ = sandbox.faults.set(.storageBusy, for: .storageDeleteMany)
+            guard case .later = try await client.delete(["a"], in: "avatars") else {
+                Issue.record("busy was taken for something else")
+                return
+            }
+        }
+    }
+
+    @Test func aWrongKeyIsOurFault() async throws {
+        try await with { sandbox, _, caller in
+            let client = StorageClient(
+                address: try ServiceAddress(sandbox.storage.url),
+                key: try StorageKey(Secret("sb_secret_wrong")),
+                caller: caller,
+                deadline: .seconds(5)
+            )
+            guard case .misconfigured = try await client.buckets() else {
+                Issue.record("a wrong key was not told")
+                return
+            }
+        }
+    }
+}
