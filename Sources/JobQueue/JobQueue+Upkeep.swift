@@ -129,6 +129,37 @@ extension JobQueue {
         )
     }
 
+    /// Moves jobs that have waited for long up by one priority, a hundred of each lane and priority at a time.
+    ///
+    /// Returns how many.
+    func age(_ lanes: [Lane], after wait: Duration, on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            with old as materialized (
+                select picked.id
+                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind),
+                generate_series(2, 9) as level(priority),
+                lateral (
+                    select j.id
+                    from \(tables.jobs) j
+                    where j.state = 'available'
+                    and j.crashes = 0
+                    and j.queue = lane.queue
+                    and j.kind = lane.kind
+                    and j.priority = level.priority
+                    and j.run_at < statement_timestamp() - \(wait.seconds)::double precision * interval '1 second'
+                    order by j.run_at
+                    limit 100
+                    for update skip locked
+                ) picked
+            )
+            update \(tables.jobs)
+            set priority = priority - 1, run_at = clock_timestamp()
+            where id = any(array(select id from old))
+            """
+        )
+    }
+
     /// Whether a job of these lanes waits that must run alone.
     func hasSuspects(_ lanes: [Lane], on connection: isolated Connection) throws -> Bool {
         try connection.one(

@@ -57,8 +57,8 @@ struct SuspectTurn: Sendable {
         }
     }
 
-    /// A claim found no suspect.
-    mutating func noneLeft() {
-        phase = .ordinary(until: nil)
+    /// A claim found no suspect: none is left, or those that are may not begin now.
+    mutating func noneLeft(now: Instant) {
+        phase = .ordinary(until: now.advanced(by: turn))
     }
 }

@@ -117,6 +117,8 @@ extension Worker {
             outcome = .failure(error)
         }
         let (written, claimed, plainCount) = progress.result
+        // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
+        let isFull = claimed.count >= limit || (claimed.count - plainCount) * 2 >= limit
         if let written { settled(batch, written) } else { core.withLock { $0.putBack(batch) } }
         if let number {
             await began(
@@ -124,7 +126,7 @@ extension Worker {
                 number: number,
                 generation: generation,
                 request: request,
-                isFull: plainCount >= limit,
+                isFull: isFull,
                 sentAt: sentAt
             )
         }
@@ -146,7 +148,18 @@ extension Worker {
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) async throws {
-        if configuration.fusesClaims, let request, !batch.isEmpty, !plain.isEmpty {
+        var request = request
+        if let wanted = request, !limited.isEmpty {
+            // First and for half of the slots: behind a full queue without limits the others would never have their turn. A job of
+            // theirs that ends makes the worker look again.
+            var share = wanted
+            share.limit = (wanted.limit + 1) / 2
+            share.bounds = nil
+            let claimed = try await queue.claimLimited(limited, share, on: connection)
+            progress.claimed(claimed, isPlain: false)
+            request?.limit -= claimed.count
+        }
+        if configuration.fusesClaims, let request, request.limit > 0, !batch.isEmpty, !plain.isEmpty {
             if let fused = try fused(batch, request, plain, on: connection) {
                 progress.wrote(fused.written)
                 progress.claimed(fused.claimed, isPlain: true)
@@ -155,15 +168,8 @@ extension Worker {
         if !progress.hasWritten {
             progress.wrote(batch.isEmpty ? Settlement.Written() : try settlement.write(batch, on: connection))
         }
-        guard var request else { return }
-        if !progress.hasClaimed, !plain.isEmpty {
-            progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
-        }
-        request.limit -= progress.result.claimed.count
-        request.bounds = nil
-        if request.limit > 0, !limited.isEmpty {
-            progress.claimed(try await queue.claimLimited(limited, request, on: connection), isPlain: false)
-        }
+        guard let request, request.limit > 0, !progress.hasClaimed, !plain.isEmpty else { return }
+        progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
     }
 
     private func settled(_ batch: [FinishedJob], _ written: Settlement.Written) {
@@ -211,13 +217,11 @@ extension Worker {
         let mayRun = core.withLock { core in
             let wasBounded = request?.bounds != nil
             if request?.suspects == true {
-                if claimed.isEmpty { core.suspects.noneLeft() }
+                if claimed.isEmpty { core.suspects.noneLeft(now: sentAt) }
             } else {
                 core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: sentAt)
                 // A bounded claim that came back short has not looked at everything.
-                if isFull || (wasBounded && !claimed.isEmpty) || (wasBounded && claimed.isEmpty) {
-                    core.plan.isHungry = true
-                }
+                if isFull || wasBounded { core.plan.isHungry = true }
             }
             let mayRun = core.book.claimReturned(
                 number,

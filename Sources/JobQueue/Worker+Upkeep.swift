@@ -13,6 +13,7 @@ extension Worker {
         var nextRescue = clock.now
         var nextHistory = clock.now
         var nextGauges = clock.now
+        var nextAgeing = clock.now
         var nextVacuum = clock.now.advanced(by: configuration.vacuumInterval ?? .zero)
         while !Task.isCancelled {
             let now = clock.now
@@ -44,6 +45,16 @@ extension Worker {
                 let queue = self.queue
                 await attempt("vacuum") {
                     try await self.pool.withConnection { connection in try queue.vacuum(on: connection) }
+                }
+            }
+            if let ageing = configuration.ageing, nextAgeing <= now {
+                nextAgeing = now.advanced(by: min(ageing / 4, .seconds(60)))
+                let queue = self.queue
+                let all = lanes
+                await attempt("ageing") {
+                    try await self.pool.withConnection { connection in
+                        try queue.age(all, after: ageing, on: connection)
+                    }
                 }
             }
             if nextGauges <= now {

@@ -9,6 +9,7 @@
 /// | leaseLifetime | 45 s | 1 s to 1 h |
 /// | shutdownGrace | 20 s | 0 to 1 h |
 /// | overdueGrace | 30 s | 0 to 1 h |
+/// | ageing | 10 min | 1 s to 30 days |
 /// | retention | 14 days | 0 to 10 years |
 package struct WorkerConfiguration: Sendable {
     /// The worker's name for people, such as host and process id.
@@ -43,6 +44,10 @@ package struct WorkerConfiguration: Sendable {
     /// How long past its deadline a handler that does not stop keeps its job.
     package var overdueGrace: Duration = .seconds(30)
 
+    /// How long a job waits before it moves up one priority, though never to 0, so that a full queue does not starve the less
+    /// urgent; nil for strict priorities.
+    package var ageing: Duration? = .seconds(600)
+
     /// How long finished jobs are kept, in whole days.
     package var retention: Duration = .seconds(14 * 86_400)
 
@@ -74,6 +79,9 @@ package struct WorkerConfiguration: Sendable {
         try JobField.checkRange(shutdownGrace, .zero...(.seconds(3600)), field: "shutdownGrace")
         try JobField.checkRange(overdueGrace, .zero...(.seconds(3600)), field: "overdueGrace")
         try JobField.checkRange(retention, .zero...(.seconds(3650 * 86_400)), field: "retention")
+        if let ageing {
+            try JobField.checkRange(ageing, .seconds(1)...(.seconds(30 * 86_400)), field: "ageing")
+        }
         if let vacuumInterval {
             try JobField.checkRange(vacuumInterval, .seconds(1)...(.seconds(86_400)), field: "vacuumInterval")
         }

@@ -11,7 +11,7 @@ final class WorkerProcess: Sendable {
         let process: Process
     }
 
-    init(_ harness: JobHarness, lease: Int = 1000, slots: Int = 4) throws {
+    init(_ harness: JobHarness, lease: Int = 1500, slots: Int = 4) throws {
         let process = Process()
         process.executableURL = try Self.executable()
         process.arguments = [harness.database.conninfo, "\(lease)", "\(slots)"]

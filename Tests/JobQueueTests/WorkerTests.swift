@@ -185,7 +185,7 @@ import Testing
                     try harness.queue.cancel(id, reason: "test", on: connection)
                 }
             }
-            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(1) }) {
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(8) }) {
                 try await harness.until { try await harness.effects() == 1 }
                 #expect(try await cancel(waiting) == .cancelled)
                 #expect(try await cancel(running) == .requested)

@@ -1,0 +1,126 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Nothing waits for ever: not behind more urgent work, not behind kinds without limits, not for a notification.
+@Suite(.timeLimit(.minutes(1))) struct FairnessTests {
+    static let plain = JobKind<Note>("test.plain")
+    static let limited = JobKind<Note>("test.limited", limits: .init(running: 1))
+
+    /// A limited kind begins although there is always more of another kind than there are slots.
+    @Test func limitedKindsHaveTheirTurn() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.plain) { note, context in
+                // Each makes its own successor: the backlog never ends.
+                try await harness.enqueue([Self.plain.job(note)])
+                return .completed()
+            }
+            try registry.register(Self.limited) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try await harness.enqueue(try (0..<40).map { _ in try Self.plain.job(Note()) })
+            try await harness.enqueue(try (0..<5).map { _ in try Self.limited.job(Note()) })
+            try await harness.withWorker(registry, { $0.slots = 4 }) {
+                try await harness.until { try await harness.effects() == 5 }
+            }
+        }
+    }
+
+    @Test func oldJobsMoveUp() async throws {
+        let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+        try await JobHarness.with { harness in
+            try await harness.enqueue([
+                Self.plain.job(Note(), priority: 9), Self.plain.job(Note(), priority: 1), Self.plain.job(Note()),
+            ])
+            try await harness.execute(
+                "update accountctl.jobs set run_at = now() - interval '1 hour' where priority <> 5"
+            )
+            let age = { @Sendable in
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.age(lanes, after: .seconds(600), on: connection)
+                }
+            }
+            #expect(try await age() == 1)
+            #expect(try await age() == 0)
+            #expect(try await harness.count("select sum(priority)::int from accountctl.jobs") == 8 + 1 + 5)
+        }
+    }
+
+    /// With polling as good as off, a job begins by notification alone; one without a notification by polling alone.
+    @Test(arguments: [true, false]) func jobsAreFoundByNotificationOrByPolling(byNotification: Bool) async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.plain) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            let worker = try harness.worker(registry, listener: byNotification ? listener : nil) {
+                $0.pollInterval = byNotification ? .seconds(3600) : .milliseconds(50)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                for number in 1...5 {
+                    // An idle worker each time: what it is woken by is this job's.
+                    if byNotification {
+                        try await harness.database.waitUntilListening("accountctl_jobs")
+                        try await harness.enqueue([Self.plain.job(Note())])
+                    } else {
+                        try await harness.execute(
+                            "select accountctl.enqueue_job('test.plain', '{\"text\":\"\"}', wake => false)"
+                        )
+                    }
+                    try await harness.until { try await harness.finished("completed") == number }
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// The one that notifies for many: nothing is lost when signals come faster than they are sent.
+    @Test func aWakerCoalescesAndSendsTheLast() async throws {
+        try await JobHarness.with { harness in
+            let waker = JobWaker()
+            #expect(waker.signal(["default"]) == false)
+            let queue = JobQueue(waker: waker)
+            var registry = JobRegistry()
+            try registry.register(Self.plain) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            let worker = try harness.worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                group.addTask { await waker.run(in: harness.pool, queue: queue, logger: harness.logger) }
+                try await harness.database.waitUntilListening("accountctl_jobs")
+                for _ in 0..<100 { try await queue.enqueue([Self.plain.job(Note())], in: harness.pool) }
+                try await harness.until { try await harness.effects() == 100 }
+                group.cancelAll()
+            }
+        }
+    }
+}
+
+extension TestDatabase {
+    /// Waits until some session of this database has run LISTEN for a channel.
+    fileprivate func waitUntilListening(_ channel: String) async throws {
+        try await withConnection(asAdministrator: true) { connection in
+            while try connection.one(
+                """
+                select count(*)
+                from pg_stat_activity
+                where datname = current_database() and state = 'idle' and query ilike \("listen%" + channel + "%")
+                """,
+                as: Int.self
+            ) == 0 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+}
