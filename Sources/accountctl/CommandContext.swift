@@ -1,3 +1,4 @@
+import Settings
 import Terminal
 
 /// What a command works with: where its results go, how it asks, which settings and database it uses.
@@ -18,7 +19,8 @@ struct CommandContext: Sendable {
     ///
     /// - Throws: ``PromptRefusal``.
     func confirm(_ question: String, _ options: WriteOptions) throws {
-        try prompter(assumesYes: options.yes).confirm(question)
+        let place = Settings.check(try settingsInputs()).settings.environmentName.map { "[\($0)] " } ?? ""
+        try prompter(assumesYes: options.yes).confirm(place + question)
     }
 
     /// Asks for the id before something that cannot be undone.
@@ -29,7 +31,12 @@ struct CommandContext: Sendable {
     ///   - options: what the command line already answered.
     /// - Throws: ``PromptRefusal``, also when the environment is production and `--production` was not given.
     func confirmIrreversible(_ question: String, id: String, _ options: ConfirmOptions) throws {
-        try prompter(assumesYes: false).typed(id, given: options.confirm, question: question)
+        let settings = Settings.check(try settingsInputs()).settings
+        if settings.environment.isProduction, !options.production {
+            throw PromptRefusal(code: .nobodyToAsk, flag: "--production (this environment is marked as production)")
+        }
+        let place = settings.environmentName.map { "[\($0)] " } ?? ""
+        try prompter(assumesYes: false).typed(id, given: options.confirm, question: place + question)
     }
 
     /// A progress line on standard error.

@@ -7,6 +7,10 @@ struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
         abstract: "Make keys for sealing and for keyed hashes.",
+        discussion: """
+            EXAMPLES
+              (umask 077; accountctl keys new 2026-11 > sealing.keys)
+            """,
         subcommands: [KeysNewCommand.self]
     )
 }
