@@ -19,6 +19,7 @@ package enum EmbeddedSQL {
         File(name: "0004_apple_credentials.sql") { PackageResources._004_apple_credentials_sql },
         File(name: "0005_rpc.sql") { PackageResources._005_rpc_sql },
         File(name: "0006_mail.sql") { PackageResources._006_mail_sql },
+        File(name: "0008_credential_life.sql") { PackageResources._008_credential_life_sql },
         File(name: "0010_profiles.sql") { PackageResources._010_profiles_sql },
         File(name: "0011_avatars.sql") { PackageResources._011_avatars_sql },
         File(name: "0012_profiles_username.sql") { PackageResources._012_profiles_username_sql },
