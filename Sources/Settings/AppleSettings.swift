@@ -1,3 +1,4 @@
+package import AccountLifecycle
 package import Sealing
 
 /// Sign in with Apple.
@@ -9,6 +10,8 @@ package struct AppleSettings: Sendable {
     package let host: String
     package let giveUp: Duration
     package let timeout: Duration
+    package let policy: CredentialPolicy
+    package let webClientSecret: Secret<String>?
 
     /// Whether enough is set to call Apple.
     package var isConfigured: Bool { teamID != nil && keyID != nil && privateKey != nil && !clientIDs.isEmpty }
@@ -41,6 +44,11 @@ package struct AppleSettings: Sendable {
             default: .seconds(10),
             "How long one call to Apple may take."
         )
+        policy = Self.policy(&reader)
+        webClientSecret = reader.secret(
+            "apple.web_client_secret",
+            "A copy of the client secret in Supabase's settings, to be warned before it ends."
+        )
         let parts: [(String, Bool)] = [
             ("apple.team_id", teamID != nil), ("apple.key_id", keyID != nil),
             ("apple.private_key_file", privateKey != nil), ("apple.client_ids", !clientIDs.isEmpty),
@@ -49,5 +57,31 @@ package struct AppleSettings: Sendable {
         for (key, isThere) in parts where !isThere && !reader.isSet(key) {
             reader.report(key, "missing: Apple needs the team id, the key id, the key and at least one client id")
         }
+    }
+
+    /// What is done about credentials that died.
+    private static func policy(_ reader: inout SettingsReader) -> CredentialPolicy {
+        var policy = CredentialPolicy()
+        func reactions(_ key: String, _ standard: Set<CredentialReaction>, _ help: String) -> Set<CredentialReaction> {
+            // In the order of the cases, so that the default is always shown in the same words.
+            let ordered = CredentialReaction.allCases.filter(standard.contains)
+            return Set(reader.read(key, .list(of: .choice), default: ordered, help))
+        }
+        policy.consentRevoked = reactions(
+            "apple.on_consent_revoked",
+            policy.consentRevoked,
+            "What is done when a person stops using the app with Apple; [] for nothing."
+        )
+        policy.accountDeleted = reactions(
+            "apple.on_account_deleted",
+            policy.accountDeleted,
+            "What is done when a person deletes the Apple Account; [] for nothing."
+        )
+        policy.grantGone = reactions(
+            "apple.on_grant_gone",
+            policy.grantGone,
+            "What is done when the daily check finds a credential dead, perhaps for a changed password; [] for nothing."
+        )
+        return policy
     }
 }

@@ -11,8 +11,7 @@ struct AppleVaultCommand: ParsableCommand {
         abstract: "Show the sealing keys in use, and move credentials to the newest one.",
         discussion: """
             TO CHANGE THE KEY
-              1. Append a line to the file of keys.sealing_file: a new id, a colon, 32 random bytes in base64
-                 (openssl rand -base64 32). The last line seals.
+              1. Append a line to the file of keys.sealing_file: accountctl keys new ID >> FILE. The last line seals.
               2. Restart the workers: they seal with the new key and open with both.
               3. accountctl apple vault rotate
               4. When vault status shows 0 for the old key in every column, its line may go.
@@ -110,7 +109,6 @@ struct AppleVaultRotateCommand: AccountctlCommand {
 }
 
 extension CredentialVault.KeyUse {
-    fileprivate var isNeeded: Bool { credentials + pendingRevocations + deletionRequests > 0 }
     fileprivate var isBroken: Bool { isAnother || (!isPresent && isNeeded) }
 
     fileprivate var state: String {

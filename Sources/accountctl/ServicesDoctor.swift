@@ -7,7 +7,7 @@ struct ServicesDoctor {
     let parts: WorkerServices
 
     func findings() async throws -> [Finding] {
-        try await apple() + storage()
+        try await apple() + webSecret() + storage()
     }
 
     private func apple() async throws -> [Finding] {

@@ -7,6 +7,7 @@ import Metrics
 import Postgres
 import ServiceLifecycle
 import Settings
+import SignInWithApple
 import Telemetry
 
 #if canImport(FoundationEssentials)
@@ -69,6 +70,10 @@ struct WorkerProcess {
                         )
                     )
                 }
+                publishWebSecretEnd()
+                if role != .untilIdle, let listener = try publicListener(pool, caller, logger) {
+                    services.append(.init(service: listener))
+                }
                 logger.notice("started", metadata: ["version": "\(Version.number)", "role": "\(role)"])
                 let status = try await Supervision(services: services, health: health, logger: logger).run()
                 logger.notice("stopped")
@@ -91,6 +96,40 @@ struct WorkerProcess {
         }
     }
 
+    /// When the web flow's client secret ends, for an alarm: an instant, so that once is enough.
+    private func publishWebSecretEnd() {
+        guard let text = settings.apple.webClientSecret,
+            case .clientSecret(let secret) = StaticClientSecret.inspect(text, now: Date()), let end = secret.expiresAt
+        else { return }
+        Gauge(label: "apple_web_client_secret_expiry_timestamp_seconds").record(end.timeIntervalSince1970)
+    }
+
+    /// Takes Apple's notifications, where an address for them is set.
+    private func publicListener(_ pool: Pool, _ caller: HTTPCaller, _ logger: Logger) throws -> PublicListener? {
+        guard let address = settings.listeners.publicAddress else { return nil }
+        let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+        guard let credentials = try parts.credentialServices(pool: pool) else {
+            throw CommandError(
+                .usage,
+                "listen.public is set, and Sign in with Apple is not configured",
+                hint: "Settings of the section [apple]: notifications are verified for the configured client ids."
+            )
+        }
+        let intake = NotificationIntake(credentials)
+        return PublicListener(
+            address: ListenerAddress(host: address.host, port: address.port),
+            logger: logger,
+            notification: { body in
+                switch try await intake.take(body) {
+                case .stored, .duplicate: .accepted
+                case .refused: .refused
+                case .notNow: .later
+                }
+            },
+            started: { port in logger.notice("public listener started", metadata: ["port": "\(port)"]) }
+        )
+    }
+
     private func makeWorker(
         _ pool: Pool,
         _ caller: HTTPCaller,
@@ -103,6 +142,10 @@ struct WorkerProcess {
         try await publish(parts.policy, pool)
         var registry = JobRegistry()
         try AccountLifecycle.registerJobs(in: &registry, services: services)
+        try await parts.checkKeys(pool: pool)
+        if let credentials = try parts.credentialServices(pool: pool) {
+            try CredentialJobs.register(in: &registry, services: credentials)
+        }
         var configuration = WorkerConfiguration(name: Self.name)
         configuration.version = Version.number
         configuration.slots = settings.worker.concurrency

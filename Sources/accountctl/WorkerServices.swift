@@ -27,6 +27,54 @@ struct WorkerServices {
         )
     }
 
+    /// What credentials are followed with; nil where Apple is not configured.
+    ///
+    /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
+    func credentialServices(pool: Pool) throws -> CredentialServices? {
+        guard let apple = try appleClients() else { return nil }
+        return CredentialServices(
+            pool: pool,
+            apple: apple,
+            keys: try Self.sealingKeys(settings),
+            policy: settings.apple.policy,
+            logger: logger,
+            forwarding: { user, address, isOn, moment, connection in
+                try RelayDirectory.note(
+                    userID: user,
+                    address: address,
+                    forwards: isOn,
+                    happenedAt: moment,
+                    appleClaim: true,
+                    on: connection
+                )
+                return true
+            }
+        )
+    }
+
+    /// Refuses to start with keys that cannot be right: a key that open rows need is missing, or another key bears its name.
+    ///
+    /// - Throws: ``CommandError`` naming the keys.
+    func checkKeys(pool: Pool) async throws {
+        let uses = try await CredentialVault(pool: pool, keys: try Self.sealingKeys(settings)).status()
+        let others = uses.filter(\.isAnother).map { "\"\($0.key)\"" }
+        if !others.isEmpty {
+            throw CommandError(
+                .residue,
+                "keys.sealing_file: \(others.joined(separator: ", ")) is not the key that sealed here under that name",
+                hint: "Give the right file; what is sealed cannot be opened with this one."
+            )
+        }
+        let missing = uses.filter { !$0.isPresent && $0.isNeeded }.map { "\"\($0.key)\"" }
+        if !missing.isEmpty {
+            throw CommandError(
+                .residue,
+                "keys.sealing_file: the key \(missing.joined(separator: ", ")) is missing, and rows of this database need it",
+                hint: "Add its line to the file: accountctl apple vault status shows what it seals."
+            )
+        }
+    }
+
     /// The operator's decisions on deletions.
     var policy: DeletionPolicy {
         var policy = DeletionPolicy()

@@ -25,6 +25,9 @@ package struct CredentialVault: Sendable {
         package var isNewest = false
         /// Whether the ring's key of this name is another than the one that sealed here.
         package var isAnother = false
+
+        /// Whether something is sealed with it.
+        package var isNeeded: Bool { credentials + pendingRevocations + deletionRequests > 0 }
     }
 
     /// What a rotation did.

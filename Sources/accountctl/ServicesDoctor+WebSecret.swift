@@ -1,0 +1,69 @@
+import Sealing
+import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension ServicesDoctor {
+    /// The days before its end from which the web flow's client secret is a finding.
+    private static let warningDays = 30
+
+    /// Looks at the copy of the client secret that Supabase keeps, where there is one.
+    func webSecret() -> [Finding] {
+        guard let text = parts.settings.apple.webClientSecret else { return [] }
+        let renew =
+            "Print a new one (accountctl apple client-secret print) and put it into Supabase's settings and the copy."
+        switch StaticClientSecret.inspect(text, now: Date()) {
+        case .privateKey:
+            return [
+                Finding(
+                    .error,
+                    "apple.web_secret",
+                    "apple.web_client_secret is the .p8 key itself",
+                    why:
+                        "If it was pasted into Supabase's settings too, web sign-in fails and the key is where it should not be.",
+                    todo: "Revoke the key at Apple, make a new one. " + renew
+                )
+            ]
+        case .notASecret:
+            return [
+                Finding(
+                    .error,
+                    "apple.web_secret",
+                    "apple.web_client_secret is no client secret, which is a JWT (eyJ...)",
+                    why: "Sign-in with Apple on the web fails with it.",
+                    todo: renew
+                )
+            ]
+        case .clientSecret(let secret):
+            return [finding(about: secret, renew)]
+        }
+    }
+
+    private func finding(about secret: StaticClientSecret, _ renew: String) -> Finding {
+        let whose = secret.clientID ?? "an unnamed client"
+        guard secret.problems.isEmpty, let end = secret.expiresAt else {
+            return Finding(
+                .error,
+                "apple.web_secret",
+                "the web client secret of \(whose): \(secret.problems.map(\.description).joined(separator: "; "))",
+                why: "Apple refuses it: sign-in on the web fails.",
+                todo: renew
+            )
+        }
+        let days = Int((end.timeIntervalSince(Date()) / 86_400).rounded(.down))
+        guard days < Self.warningDays else {
+            return .ok("apple.web_secret", "the web client secret of \(whose) is good for \(days) days")
+        }
+        return Finding(
+            .warning,
+            "apple.web_secret",
+            "the web client secret of \(whose) ends in \(days) days",
+            why: "Then sign-in with Apple on the web stops, without a word from anybody.",
+            todo: renew
+        )
+    }
+}
