@@ -1,4 +1,5 @@
 import Sealing
+import Settings
 import SignInWithApple
 
 #if canImport(FoundationEssentials)
