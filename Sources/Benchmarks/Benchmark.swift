@@ -23,5 +23,8 @@ struct Benchmark: Sendable {
         .queueClaimPinned,
         .queueClaimCrowded,
         .queueMemory,
+        .relayCheck,
+        .relayParallel,
+        .relaySPF,
     ]
 }

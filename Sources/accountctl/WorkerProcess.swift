@@ -3,6 +3,7 @@ import HTTPCalls
 import HTTPService
 import JobQueue
 import Logging
+import MailRelay
 import Metrics
 import Postgres
 import ServiceLifecycle
@@ -146,6 +147,11 @@ struct WorkerProcess {
         if let credentials = try parts.credentialServices(pool: pool) {
             try CredentialJobs.register(in: &registry, services: credentials)
         }
+        try MailCheckJob(
+            ResolverConfiguration(servers: settings.mail.resolvers.compactMap { NameServer($0) }),
+            relayDomains: settings.mail.relayDomains
+        )
+        .register(in: &registry)
         var configuration = WorkerConfiguration(name: Self.name)
         configuration.version = Version.number
         configuration.slots = settings.worker.concurrency

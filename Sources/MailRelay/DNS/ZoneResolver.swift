@@ -47,3 +47,17 @@ package struct ZoneResolver: Resolver {
         return names.contains(name) ? .noData(absence) : .nxDomain(absence)
     }
 }
+
+extension ZoneResolver {
+    /// What SPF says of many senders by this table.
+    ///
+    /// Not generic, so that the evaluator is specialised for tables here and not called through witness tables elsewhere.
+    package func evaluateSPF(_ queries: [SPFQuery]) async -> [SPFEvaluation] {
+        let evaluator = SPFEvaluator(self)
+        let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+        var evaluations: [SPFEvaluation] = []
+        evaluations.reserveCapacity(queries.count)
+        for query in queries { evaluations.append(await evaluator.evaluate(query, by: deadline)) }
+        return evaluations
+    }
+}

@@ -21,7 +21,7 @@ actor CaresExchange {
     private let configuration: ResolverConfiguration
     private var channel: ares_channel?
     private var active: [CaresQuery] = []
-    private var waiting: [CaresQuery] = []
+    private var waiting = CaresQueue()
 
     init(_ configuration: ResolverConfiguration, on thread: EventThread) {
         self.configuration = configuration
@@ -65,9 +65,9 @@ actor CaresExchange {
         thread.watch(nil)
         if let channel { ares_destroy(channel) }
         channel = nil
-        for query in active + waiting { query.finish(.noReply) }
+        for query in active { query.finish(.noReply) }
         active = []
-        waiting = []
+        waiting.finishAll()
     }
 
     // MARK: Queries
@@ -85,18 +85,15 @@ actor CaresExchange {
     private func step() {
         guard let channel else { return }
         let now = ContinuousClock.now
-        repeat {
-            // A query past its deadline stops waiting here; its place is free only when the channel lets go of it.
-            for query in active + waiting where query.deadline <= now { query.finish(.noReply) }
-            active.removeAll { $0.isReleased }
-            waiting.removeAll { $0.isFinished }
-            let room = min(configuration.maximumInFlight - active.count, waiting.count)
-            let next = waiting.prefix(max(0, room))
-            waiting.removeFirst(next.count)
-            for query in next { start(query, channel) }
-            // A query that fails at once has left its place already.
-        } while !waiting.isEmpty && active.contains { $0.isReleased }
+        // A query past its deadline stops waiting here; its place is free only when the channel lets go of it.
+        for query in active where query.deadline <= now { query.finish(.noReply) }
+        waiting.finishExpired(at: now)
         active.removeAll { $0.isReleased }
+        while active.count < configuration.maximumInFlight, let next = waiting.popFirst() {
+            start(next, channel)
+            // One that fails at once has left its place already.
+            if next.isReleased { active.removeLast() }
+        }
         watch(channel)
     }
 
@@ -112,7 +109,8 @@ actor CaresExchange {
     }
 
     private func watch(_ channel: ares_channel) {
-        guard !active.isEmpty || !waiting.isEmpty else {
+        // Nothing waits while nothing is on its way.
+        guard !active.isEmpty else {
             thread.watch(nil)
             return
         }
@@ -125,7 +123,8 @@ actor CaresExchange {
             if bits & (1 << UInt32(index + sockets.count)) != 0 { events.insert(.write) }
             if !events.isEmpty { interests.append(Interest(socket, events)) }
         }
-        var deadline = (active + waiting).filter { !$0.isFinished }.map(\.deadline).min()
+        var deadline = active.lazy.filter { !$0.isFinished }.map(\.deadline).min()
+        if let next = waiting.earliestDeadline { deadline = min(deadline ?? next, next) }
         var left = timeval()
         if ares_timeout(channel, nil, &left) != nil {
             let next = ContinuousClock.now.advanced(by: .seconds(left.tv_sec) + .microseconds(left.tv_usec))
