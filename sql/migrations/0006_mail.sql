@@ -181,11 +181,13 @@ create function accountctl.note_relay_address(
     happened_at timestamptz,
     apple_claim boolean default null
 )
-returns void
-language sql
+returns boolean
+language plpgsql
 volatile
 set search_path = ''
-begin atomic
+as $$
+#variable_conflict use_column
+begin
     insert into accountctl.relay_addresses as known (user_id, address, apple_claim, forwarding, forwarding_changed_at)
     values (
         note_relay_address.user_id,
@@ -201,11 +203,13 @@ begin atomic
         forwarding_changed_at = coalesce(excluded.forwarding_changed_at, known.forwarding_changed_at)
     -- Events come late and twice: an older one changes nothing.
     where known.forwarding_changed_at is null
-       or excluded.forwarding_changed_at >= known.forwarding_changed_at;
-end;
+       or note_relay_address.happened_at >= known.forwarding_changed_at;
+    return found;
+end
+$$;
 
 comment on function accountctl.note_relay_address is
-    'Takes in what an event of Apple tells of an account''s relay address; an event older than the newest one changes nothing.';
+    'Takes in what an event of Apple tells of an account''s relay address; an event older than the newest one changes nothing and gives false.';
 
 create function accountctl.can_send(
     stream text,

@@ -109,7 +109,9 @@ package enum RelayDirectory {
     ///   - happenedAt: when it happened, by Apple's clock.
     ///   - appleClaim: Apple's own word whether the address is a private one.
     ///   - connection: the caller's transaction.
+    /// - Returns: false when the event is older than what is known about the address.
     /// - Throws: `PostgresError`.
+    @discardableResult
     package static func note(
         userID: UUID,
         address: String,
@@ -117,13 +119,21 @@ package enum RelayDirectory {
         happenedAt: Date,
         appleClaim: Bool?,
         on connection: isolated Connection
-    ) throws {
-        try connection.execute(
+    ) throws -> Bool {
+        try connection.one(
             """
             select accountctl.note_relay_address(
                 \(userID), \(address), \(forwards)::boolean, \(happenedAt), \(appleClaim)::boolean
             )
-            """
+            """,
+            as: Bool.self
         )
+    }
+
+    /// What ``CredentialServices`` calls when Apple tells that forwarding was switched.
+    ///
+    /// Apple sends such events for relay addresses only, so they carry the claim.
+    package static let switchForwarding: CredentialServices.Forwarding = { user, address, isOn, at, connection in
+        try note(userID: user, address: address, forwards: isOn, happenedAt: at, appleClaim: true, on: connection)
     }
 }

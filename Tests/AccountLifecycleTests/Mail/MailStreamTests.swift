@@ -207,7 +207,7 @@ struct MailStreamTests {
             }
             #expect(try await ask(relay) == "yes: the relay takes mail of this stream: SPF ok, DKIM broken")
             #expect(try await ask(claimed).hasPrefix("yes: the relay takes"))
-            @Sendable func note(_ forwards: Bool, _ age: Double) async throws {
+            @Sendable func note(_ forwards: Bool, _ age: Double) async throws -> Bool {
                 try await pool.withConnection { connection in
                     try RelayDirectory.note(
                         userID: relay,
@@ -219,12 +219,12 @@ struct MailStreamTests {
                     )
                 }
             }
-            try await note(false, 100)
+            #expect(try await note(false, 100))
             #expect(try await ask(relay) == "no: the person has switched forwarding off")
             // An older event that comes late changes nothing.
-            try await note(true, 200)
+            #expect(try await !note(true, 200))
             #expect(try await ask(relay).hasPrefix("no: the person"))
-            try await note(true, 50)
+            #expect(try await note(true, 50))
             #expect(try await ask(relay).hasPrefix("yes:"))
             try await database.psql("update accountctl.mail_streams set confirmed_at = now() - interval '8 days'")
             #expect(try await ask(relay) == "unknown: the last check that could tell is older than a week")
