@@ -44,7 +44,8 @@ enum AccountObjects {
               and o.name is not null
               and (o.owner = any(\(users)) or lower(o.owner_id) = any(\(users.map(text))))
             """,
-            as: (String, String, String, String).self
+            as: (String, String, String, String).self,
+            deadline: .seconds(1800)
         )
         let ids = Dictionary(users.map { (text($0), $0) }) { first, _ in first }
         for (bucket, key, owner, ownerID) in owned {

@@ -31,7 +31,9 @@ package enum DeletionJobs {
         "account.delete",
         queue: "deletions",
         retry: .withoutLastAttempt(attempts: 50, base: .seconds(30)),
-        timeout: .seconds(1800)
+        timeout: .seconds(1800),
+        // Steps are repeatable: a few deploys gone wrong are no reason to wait a day.
+        crashLimit: 20
     )
 
     /// Exchanges one code.

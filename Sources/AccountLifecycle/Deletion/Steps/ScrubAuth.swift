@@ -102,7 +102,9 @@ enum AuthScrub {
             select unnest(array[actor, subject])
             from scrubbed
             """,
-            as: (String?).self
+            as: (String?).self,
+            // The whole log is read; the usual deadline is for statements with an index.
+            deadline: .seconds(1800)
         )
     }
 }
