@@ -1,0 +1,82 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// All that is recorded about one deletion request.
+package struct DeletionDetails: Sendable {
+    /// A step as recorded.
+    package struct Step: Sendable, Hashable {
+        package let step: DeletionStep
+        package let runs: Int
+        package let startedAt: Date?
+        package let finishedAt: Date?
+        package let outcome: String?
+        package let facts: StepFacts?
+    }
+
+    /// The job that drives the request.
+    package struct Job: Sendable, Hashable {
+        package let id: Int64
+        package let state: String
+        package let runAt: Date
+        package let attempt: Int
+    }
+
+    package let summary: DeletionSummary
+    package let steps: [Step]
+    /// nil when the request has ended, or until the upkeep gives it one again.
+    package let job: Job?
+    /// The number of its receipt.
+    package let receipt: Int64?
+    /// Whether everything is paused.
+    package let isEverythingPaused: Bool
+
+    /// Reads a request; nil when there is none.
+    package static func read(_ request: UUID, on connection: isolated Connection) throws -> DeletionDetails? {
+        guard let summary = try DeletionSummary.find(request, on: connection) else { return nil }
+        let steps = try connection.query(
+            """
+            select step, runs, started_at, finished_at, outcome, facts
+            from accountctl.deletion_steps
+            where request_id = \(request)
+            """,
+            as: (String, Int32, Date?, Date?, String?, JSON<StepFacts>?).self
+        ).compactMap { name, runs, startedAt, finishedAt, outcome, facts in
+            DeletionStep(rawValue: name).map {
+                Step(
+                    step: $0,
+                    runs: Int(runs),
+                    startedAt: startedAt,
+                    finishedAt: finishedAt,
+                    outcome: outcome,
+                    facts: facts?.value
+                )
+            }
+        }
+        let job = try connection.first(
+            """
+            select id, state::text, run_at, attempt
+            from accountctl.jobs
+            where unique_key = \(DeletionJobs.key(of: request))
+            """,
+            as: (Int64, String, Date, Int16).self
+        )
+        return DeletionDetails(
+            summary: summary,
+            steps: steps.sorted { $0.step < $1.step },
+            job: job.map { Job(id: $0.0, state: $0.1, runAt: $0.2, attempt: Int($0.3)) },
+            receipt: try connection.first(
+                "select number from accountctl.deletion_receipts where request_id = \(request)",
+                as: Int64.self
+            ),
+            isEverythingPaused: try connection.one(
+                "select paused_at is not null from accountctl.deletion_brakes",
+                as: Bool.self
+            )
+        )
+    }
+}

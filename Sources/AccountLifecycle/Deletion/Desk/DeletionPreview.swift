@@ -1,0 +1,88 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What a deletion of one account would do, and what would stop it; nothing is changed to find out.
+package struct DeletionPreview: Sendable {
+    /// A table that would lose rows.
+    package struct Table: Sendable, Hashable {
+        package let table: TableName
+        /// Counted up to ``BlockerSearch/countLimit``.
+        package let rows: Int
+        /// The keys by which they are reached.
+        package let reachedBy: [String]
+    }
+
+    package let user: UUID
+    package let tables: [Table]
+    package let blockers: [Blocker]
+    package let unindexed: [ForeignKey]
+    package let triggers: [DeletionCatalog.Trigger]
+    /// Objects of the account, by bucket.
+    package let objects: [String: Int]
+    /// The Apple client ids of which a credential is held.
+    package let clientIDs: [String]
+    package let hasAppleIdentity: Bool
+    /// How many identifiers of each kind would be searched for.
+    package let identifiers: [Identifier.Kind: Int]
+    package let isHeld: Bool
+
+    /// Looks at everything; nil when there is no such account.
+    ///
+    /// Where `asksTriggers`, triggers on the way are asked by a delete that is rolled back.
+    package static func read(
+        _ user: UUID,
+        policy: DeletionPolicy,
+        asksTriggers: Bool,
+        on connection: isolated Connection
+    ) async throws -> DeletionPreview? {
+        guard let identifiers = try IdentifierCollection.read(of: user, on: connection) else { return nil }
+        let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
+        let blockers = try await BlockerSearch(plan, user: user)
+            .run(maximumRows: policy.maximumRows, tries: asksTriggers, on: connection)
+        let tables = try plan.parts.map { part in
+            Table(
+                table: part.table,
+                rows: try connection.one(
+                    """
+                    select count(*)
+                    from (
+                        select
+                        from \(identifier: part.table.schema).\(identifier: part.table.name)
+                        where \(plan.condition(for: part.table, user: user))
+                        limit \(BlockerSearch.countLimit)
+                    ) as found
+                    """,
+                    as: Int.self
+                ),
+                reachedBy: part.reachedBy.map(\.name)
+            )
+        }
+        let objects = try AccountObjects.find(of: [user], profiles: plan.profiles, on: connection)[user] ?? []
+        return DeletionPreview(
+            user: user,
+            tables: tables.filter { $0.rows > 0 },
+            blockers: blockers,
+            unindexed: plan.unindexed,
+            triggers: plan.triggers,
+            objects: Dictionary(objects.map { ($0.bucket, 1) }, uniquingKeysWith: +),
+            clientIDs: try connection.query(
+                "select client_id from accountctl.apple_credentials where user_id = \(user) order by client_id",
+                as: String.self
+            ),
+            hasAppleIdentity: try connection.one(
+                "select exists (select from auth.identities where user_id = \(user) and provider = 'apple')",
+                as: Bool.self
+            ),
+            identifiers: Dictionary(([.userID] + identifiers.map(\.kind)).map { ($0, 1) }, uniquingKeysWith: +),
+            isHeld: try connection.one(
+                "select exists (select from accountctl.holds where user_id = \(user))",
+                as: Bool.self
+            )
+        )
+    }
+}

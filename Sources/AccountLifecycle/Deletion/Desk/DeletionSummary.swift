@@ -1,0 +1,133 @@
+package import Postgres
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A deletion request in a list.
+package struct DeletionSummary: Sendable, Hashable {
+    package let id: UUID
+    package let state: DeletionState
+    package let situation: Situation?
+    /// Since when the situation lasts.
+    package let situationSince: Date?
+    /// The last step that was begun.
+    package let step: DeletionStep?
+    package let origin: String
+    package let requestedAt: Date
+    package let runAfter: Date
+    package let lockedOutAt: Date?
+    package let settleAfter: Date?
+    package let legalDeadline: Date
+    package let finishedAt: Date?
+    package let failures: Int
+    /// Apple's outcome, once there is one.
+    package let apple: String?
+    package let isPaused: Bool
+
+    /// What ends the state the request is in, in words for an operator; nil when it has ended.
+    package var endedBy: String? {
+        if let situation { return situation.endedBy }
+        return switch state {
+        case .requested: "a worker"
+        case .grace: "the end of grace; before it the person can cancel, and so can deletion cancel"
+        case .running: "the steps that are left"
+        case .settling: "the last access token's end, and a last search"
+        case .held, .blocked, .waitingForApple, .residue: "deletion retry"
+        case .verified, .cancelled: nil
+        }
+    }
+
+    /// The requests in some states, the nearest legal deadline first.
+    package static func list(
+        _ states: Set<DeletionState>,
+        limit: Int,
+        on connection: isolated Connection
+    ) throws -> [DeletionSummary] {
+        try read(
+            """
+            where r.state = any(\(states.map(\.rawValue).sorted()))
+            order by (r.finished_at is not null), r.legal_deadline, r.id
+            limit \(limit)
+            """,
+            on: connection
+        )
+    }
+
+    /// One request.
+    package static func find(_ request: UUID, on connection: isolated Connection) throws -> DeletionSummary? {
+        try read("where r.id = \(request)", on: connection).first
+    }
+
+    /// The request that a text names: by its own id, by the user id of its account, or by a receipt's number.
+    ///
+    /// Of several requests of one account the open one counts, then the newest.
+    package static func resolve(
+        _ text: String,
+        hashKey: HashKey?,
+        on connection: isolated Connection
+    ) throws -> UUID? {
+        if let number = Int64(text) {
+            return try connection.first(
+                "select request_id from accountctl.deletion_receipts where number = \(number)",
+                as: UUID.self
+            )
+        }
+        guard let id = LookupTerm(text, as: .userID)?.userID else { return nil }
+        let hash = hashKey.map { SubjectHash(id, key: $0).bytes }
+        return try connection.first(
+            """
+            select id
+            from accountctl.deletion_requests
+            where id = \(id) or user_id = \(id) or subject_hash = \(hash)
+            order by (id = \(id)) desc, (finished_at is null) desc, requested_at desc
+            limit 1
+            """,
+            as: UUID.self
+        )
+    }
+
+    private static func read(_ filter: Statement, on connection: isolated Connection) throws -> [DeletionSummary] {
+        try connection.query(
+            """
+            select
+                r.id, r.state, r.situation, r.situation_since, (
+                    select s.step
+                    from accountctl.deletion_steps as s
+                    where s.request_id = r.id
+                    order by s.started_at desc nulls last, s.step
+                    limit 1
+                ), r.origin, r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline,
+                r.finished_at, r.failures, r.apple_outcome, r.paused_at is not null
+            from accountctl.deletion_requests as r
+            \(filter)
+            """,
+            as: (
+                UUID, String, JSON<Situation>?, Date?, String?, String, Date, Date, Date?, Date?, Date, Date?, Int32,
+                String?, Bool
+            ).self
+        ).compactMap { row in
+            guard let state = DeletionState(rawValue: row.1) else { return nil }
+            return DeletionSummary(
+                id: row.0,
+                state: state,
+                situation: row.2?.value,
+                situationSince: row.3,
+                step: row.4.flatMap(DeletionStep.init(rawValue:)),
+                origin: row.5,
+                requestedAt: row.6,
+                runAfter: row.7,
+                lockedOutAt: row.8,
+                settleAfter: row.9,
+                legalDeadline: row.10,
+                finishedAt: row.11,
+                failures: Int(row.12),
+                apple: row.13,
+                isPaused: row.14
+            )
+        }
+    }
+}

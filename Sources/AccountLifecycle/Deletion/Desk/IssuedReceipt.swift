@@ -1,0 +1,37 @@
+package import Postgres
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A receipt as stored.
+package struct IssuedReceipt: Sendable {
+    /// Whether the document is as it was written.
+    package enum Verdict: String, Sendable, Hashable {
+        case intact
+        case changed
+        /// The key that sealed it is not the one at hand.
+        case unchecked
+    }
+
+    package let number: Int64
+    package let document: ReceiptDocument
+    private let seal: [UInt8]
+
+    /// The receipt of a request.
+    package static func find(of request: UUID, on connection: isolated Connection) throws -> IssuedReceipt? {
+        try connection.first(
+            "select number, document, seal from accountctl.deletion_receipts where request_id = \(request)",
+            as: (Int64, JSON<ReceiptDocument>, [UInt8]).self
+        ).map { IssuedReceipt(number: $0, document: $1.value, seal: $2) }
+    }
+
+    /// Checks the seal.
+    package func check(with key: HashKey?) throws -> Verdict {
+        guard let key, key.id.text == document.subjectKey else { return .unchecked }
+        return try document.seal(with: key) == seal ? .intact : .changed
+    }
+}

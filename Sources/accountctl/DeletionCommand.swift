@@ -1,0 +1,28 @@
+import ArgumentParser
+
+/// Deletions of accounts.
+struct DeletionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deletion",
+        abstract: "Delete accounts, follow their deletion, and prove it.",
+        discussion: """
+            A request is named by its own id, by the user id of its account, or by its receipt's number.
+
+            EXAMPLES
+              accountctl deletion plan anna@example.com     what would go, and what would stop it
+              accountctl deletion request anna@example.com --reason "asked by mail"
+              accountctl deletion list                      the nearest legal deadline first
+              accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+              accountctl deletion pause --all               stop before each irreversible step
+              accountctl deletion receipt 42
+            """,
+        subcommands: [
+            DeletionRequestCommand.self, DeletionPlanCommand.self, DeletionListCommand.self, DeletionShowCommand.self,
+            DeletionCancelCommand.self, DeletionRetryCommand.self, DeletionPauseCommand.self,
+            DeletionResumeCommand.self, DeletionProceedCommand.self, DeletionAcceptCommand.self,
+            DeletionHoldCommand.self, DeletionReleaseCommand.self, DeletionRehearseCommand.self,
+            DeletionReceiptCommand.self,
+        ],
+        aliases: ["deletions"]
+    )
+}

@@ -1,0 +1,79 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Lists deletion requests.
+struct DeletionListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List deletion requests, the nearest legal deadline first.",
+        discussion: """
+            EXAMPLES
+              accountctl deletion list
+              accountctl deletion list --state blocked --state residue
+              accountctl deletion list --json id,state,situation,legal_deadline
+            """
+    )
+
+    private static let fields: [Field<DeletionSummary>] = [
+        Field("id", "Id") { .uuid($0.id) },
+        Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
+        Field("situation", "Why") { .text($0.situation?.code.rawValue) },
+        Field("step", "Step") { .text($0.step?.rawValue) },
+        Field("requested_at", "Requested") { .date($0.requestedAt) },
+        Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
+        Field("ended_by", "Ends by") { .text($0.endedBy) },
+        Field("run_after", nil) { .date($0.runAfter) },
+        Field("finished_at", nil) { .date($0.finishedAt) },
+        Field("origin", nil) { .text($0.origin) },
+        Field("apple", nil) { .text($0.apple) },
+        Field("failures", nil) { .integer($0.failures) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
+    var state: [DeletionState] = []
+
+    @Flag(name: .long, help: "Ended requests as well.")
+    var all = false
+
+    @Option(name: .long, help: "The most requests shown.")
+    var limit = 200
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func validate() throws {
+        if !(1...100_000).contains(limit) { throw ValidationError("--limit must lie between 1 and 100000") }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let open = DeletionState.allCases.filter { all || !$0.isFinal }
+        let states = Set(state.isEmpty ? open : state)
+        let limit = limit
+        let requests = try await context.withConnection { try DeletionSummary.list(states, limit: limit, on: $0) }
+        try context.output.list(requests, Self.fields, whenEmpty: "No deletion requests.")
+        return .ok
+    }
+}
+
+extension DeletionState: ExpressibleByArgument {}
+
+extension DeletionState {
+    var emphasis: Emphasis {
+        switch self {
+        case .verified: .good
+        case .blocked, .residue: .bad
+        case .held, .waitingForApple: .caution
+        case .requested, .grace, .running, .settling, .cancelled: .none
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Sealing
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Who acts and why, for the operators' log.
+struct ActingOptions: ParsableArguments {
+    @Option(name: .long, help: "Why, for the operators' log; without personal data.")
+    var reason: String?
+
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(
+            "Who acts, for the operators' log. Default: ACCOUNTCTL_OPERATOR, then the name of the account on this machine.",
+            valueName: "name"
+        )
+    )
+    var operatorName: String?
+}
+
+extension CommandContext {
+    /// The desk at which an operator acts.
+    ///
+    /// - Throws: ``CommandError`` without a hash key: the log names accounts by it.
+    func desk(_ options: ActingOptions) throws -> DeletionDesk {
+        let known = [
+            options.operatorName, environment["ACCOUNTCTL_OPERATOR"], environment["SUDO_USER"], environment["USER"],
+        ]
+        let name = known.compactMap(\.self).first { !$0.isEmpty } ?? "unknown"
+        return DeletionDesk(operatorName: name, hashKey: try neededHashKey())
+    }
+
+    /// The key of keyed hashes, which acts on accounts cannot do without.
+    func neededHashKey() throws -> HashKey {
+        guard let key = try hashKey() else {
+            throw CommandError(
+                .usage,
+                "the setting keys.hash_file is missing: the operators' log names accounts by a keyed hash",
+                hint: "Make a key: accountctl keys new"
+            )
+        }
+        return key
+    }
+
+    /// Finds the request that a text names.
+    func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
+        guard let request = try DeletionSummary.resolve(text, hashKey: hashKey, on: connection) else {
+            throw CommandError(
+                .notFound,
+                "there is no deletion request \"\(SafeText.line(text))\"",
+                hint: "A request is named by its id, its account's user id or its receipt's number."
+            )
+        }
+        return request
+    }
+
+    /// Says what came of an act on a request.
+    func report(_ act: DeletionDesk.Act, _ request: UUID, done: String) throws -> ExitStatus {
+        let id = request.uuidString.lowercased()
+        switch act {
+        case .done:
+            messages.note(done)
+            try output.show(Sheet([.init(.facts([.init("request", "Request", .text(id))]))]))
+            return .ok
+        case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(id)")
+        case .ended(let state): throw CommandError(.blocked, "request \(id) has ended: \(state.rawValue)")
+        case .refused(let why): throw CommandError(.blocked, why)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Settings
+import Terminal
+
+/// Shows what a deletion would do.
+struct DeletionPlanCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan",
+        abstract: "Show what the deletion of an account would take along, and what would stop it.",
+        discussion: """
+            Reads the catalog's foreign keys and counts; changes nothing. With --ask-triggers the delete is done and rolled back,
+            since only a trigger itself knows whether it refuses.
+
+            EXIT CODES
+              0 nothing stands in the way; 3 no such account; 6 something does
+
+            EXAMPLES
+              accountctl deletion plan anna@example.com
+              accountctl deletion plan anna@example.com --ask-triggers --json blockers
+            """
+    )
+
+    static let jsonFields = [
+        "user_id", "apple", "held", "tables", "blockers", "objects", "identifiers", "unindexed", "triggers",
+    ]
+
+    @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
+    var user: String
+
+    @Flag(name: .long, help: "Ask triggers on the way, by a delete that is rolled back.")
+    var askTriggers = false
+
+    @OptionGroup
+    var lookup: LookupOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let term = try lookup.term(user)
+        let directory = AccountDirectory(hashKey: try context.hashKey())
+        let asksTriggers = askTriggers
+        let preview = try await context.withConnection { connection in
+            let account = try context.oneAccount(term, in: directory, on: connection)
+            return try await DeletionPreview.read(
+                account.id,
+                policy: DeletionPolicy(),
+                asksTriggers: asksTriggers,
+                on: connection
+            )
+        }
+        guard let preview else { throw CommandError(.notFound, "the account has just gone") }
+        try context.output.show(Self.sheet(preview))
+        return preview.blockers.isEmpty && !preview.isHeld ? .ok : .blocked
+    }
+
+    private static func sheet(_ preview: DeletionPreview) -> Sheet {
+        let apple =
+            preview.clientIDs.isEmpty
+            ? (preview.hasAppleIdentity ? "no credential is held: nothing can be revoked" : "not used")
+            : "revoke for \(preview.clientIDs.joined(separator: ", "))"
+        return Sheet([
+            .init(
+                .facts([
+                    .init("user_id", "User id", .uuid(preview.user)), .init("apple", "Apple", .text(apple)),
+                    .init("held", "Legal hold", .bool(preview.isHeld), preview.isHeld ? .bad : .none),
+                ])
+            ),
+            .init(
+                "blockers",
+                title: "In the way",
+                .table(
+                    [
+                        TableColumn("Table"), TableColumn("What"), TableColumn("Name"),
+                        TableColumn("Rows", alignment: .right), TableColumn("More"),
+                    ],
+                    rows: preview.blockers.map {
+                        [.text($0.table), .text($0.code.rawValue), .text($0.name), .integer($0.rows), .text($0.detail)]
+                    },
+                    names: ["table", "code", "name", "rows", "detail"],
+                    whenEmpty: "nothing"
+                )
+            ),
+            .init(
+                "tables",
+                title: "Rows that go (counted up to \(BlockerSearch.countLimit))",
+                .table(
+                    [TableColumn("Table"), TableColumn("Rows", alignment: .right), TableColumn("By")],
+                    rows: preview.tables.map {
+                        [.text($0.table.description), .integer($0.rows), .list($0.reachedBy.map { .text($0) })]
+                    },
+                    names: ["table", "rows", "reached_by"]
+                )
+            ),
+            .init(
+                "objects",
+                title: "Objects",
+                .table(
+                    [TableColumn("Bucket"), TableColumn("Objects", alignment: .right)],
+                    rows: preview.objects.sorted { $0.key < $1.key }.map { [.text($0.key), .integer($0.value)] },
+                    names: ["bucket", "objects"],
+                    whenEmpty: "none"
+                )
+            ),
+            .init(
+                "identifiers",
+                title: "Searched for afterwards",
+                .table(
+                    [TableColumn("Identifier"), TableColumn("Number", alignment: .right)],
+                    rows: preview.identifiers.sorted { $0.key < $1.key }
+                        .map { [.text($0.key.rawValue), .integer($0.value)] },
+                    names: ["identifier", "number"]
+                )
+            ),
+            .init(
+                "triggers",
+                title: "Triggers on the way",
+                .table(
+                    [TableColumn("Table"), TableColumn("Trigger")],
+                    rows: preview.triggers.map { [.text($0.table.description), .text($0.name)] },
+                    names: ["table", "trigger"]
+                )
+            ),
+            .init(
+                "unindexed",
+                title: "Keys without an index: each deletion reads the whole table",
+                .notes(preview.unindexed.map { "\($0.table) (\($0.columns.joined(separator: ", ")))" }, .caution)
+            ),
+        ])
+    }
+}

@@ -1,0 +1,92 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Shows the evidence of an erasure.
+struct DeletionReceiptCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receipt",
+        abstract: "Show the evidence of an erasure, and whether anybody rewrote it.",
+        discussion: """
+            Named by its number, the request's id or the user id. An erased account is never found by e-mail. Whether the receipt is
+            as it was written is checked with the key that sealed it.
+
+            EXIT CODES
+              0 shown and as it was written; 3 no such receipt; 5 it was changed
+
+            EXAMPLES
+              accountctl deletion receipt 42
+              accountctl deletion receipt 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --json
+            """
+    )
+
+    static let jsonFields = [
+        "number", "seal", "request", "subject", "subject_key", "origin", "requested_at", "locked_out_at", "finished_at",
+        "legal_deadline", "apple", "steps", "out_of_scope",
+    ]
+
+    @Argument(help: "A receipt's number, a request id, or the user id of its account.")
+    var receipt: String
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let hashKey = try context.hashKey()
+        let name = receipt
+        let found = try await context.withConnection { connection in
+            let id = try context.request(name, hashKey: hashKey, on: connection)
+            return try IssuedReceipt.find(of: id, on: connection)
+        }
+        guard let found else {
+            throw CommandError(
+                .notFound,
+                "there is no receipt yet",
+                hint: "Where it stands: accountctl deletion show \(name)"
+            )
+        }
+        let verdict = try found.check(with: hashKey)
+        try context.output.show(Self.sheet(found, verdict))
+        return verdict == .changed ? .residue : .ok
+    }
+
+    private static func sheet(_ receipt: IssuedReceipt, _ verdict: IssuedReceipt.Verdict) -> Sheet {
+        let document = receipt.document
+        return Sheet([
+            .init(
+                .facts([
+                    .init("number", "Receipt", .integer(receipt.number)),
+                    .init("seal", "Seal", .text(verdict.rawValue), verdict == .changed ? .bad : .none),
+                    .init("request", "Request", .uuid(document.request)),
+                    .init("subject", "Subject", .text(document.subject)),
+                    .init("subject_key", "Key", .text(document.subjectKey)),
+                    .init("origin", "Asked by", .text(document.origin)),
+                    .init("requested_at", "Requested", .date(document.requestedAt)),
+                    .init("locked_out_at", "Locked out", .date(document.lockedOutAt)),
+                    .init("finished_at", "Erased", .date(document.finishedAt)),
+                    .init("legal_deadline", "Legal deadline", .date(document.legalDeadline)),
+                    .init("apple", "Apple", .text(document.apple)),
+                ])
+            ),
+            .init(
+                "steps",
+                title: "Steps",
+                .table(
+                    [
+                        TableColumn("Step"), TableColumn("Outcome"), TableColumn("Finished"),
+                        TableColumn("Runs", alignment: .right), TableColumn("Counts"),
+                    ],
+                    rows: document.steps.map { step in
+                        [
+                            .text(step.step), .text(step.outcome), .date(step.finishedAt), .integer(step.runs),
+                            .object((step.facts.counts ?? [:]).mapValues { .integer($0) }),
+                        ]
+                    },
+                    names: ["step", "outcome", "finished_at", "runs", "counts"]
+                )
+            ),
+            .init("out_of_scope", title: "Not reached by it", .notes(document.outOfScope)),
+        ])
+    }
+}

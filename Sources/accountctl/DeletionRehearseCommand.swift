@@ -1,0 +1,121 @@
+import AccountLifecycle
+import ArgumentParser
+import HTTPCalls
+import Postgres
+import Settings
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Erases one test account step by step, and says what to look at.
+struct DeletionRehearseCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rehearse",
+        abstract: "Erase one test account step by step, and say what to look at on the device.",
+        discussion: """
+            A real deletion of a real account, without grace: take one that you made for it. After each step it says what should be
+            seen now and waits for Enter; with --no-input it goes on by itself. What is left when it ends, such as the last
+            search, is carried out by the worker. The user id has to be typed, or given with --confirm.
+
+            EXIT CODES
+              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked
+
+            EXAMPLES
+              accountctl deletion rehearse test@example.com
+            """
+    )
+
+    static let jsonFields = DeletionShowCommand.jsonFields
+
+    @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
+    var user: String
+
+    @OptionGroup
+    var lookup: LookupOptions
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var confirmation: ConfirmOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let settings = try context.settings()
+        let desk = try context.desk(acting)
+        let term = try lookup.term(user)
+        let directory = AccountDirectory(hashKey: desk.hashKey)
+        let account = try await context.withConnection { try context.oneAccount(term, in: directory, on: $0) }
+        let id = account.id.uuidString.lowercased()
+        try context.confirmIrreversible("Erase the account \(id) now, for good?", id: id, confirmation)
+        let reason = acting.reason ?? "rehearsal"
+        let logger = context.logger(settings)
+        let details = try await HTTPCaller.withCaller(logger: logger) { caller in
+            try await context.withDatabase { pool in
+                let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+                let services = DeletionServices(
+                    pool: pool,
+                    policy: parts.policy,
+                    vault: try parts.vault(),
+                    apple: AppleDoor(try parts.appleClients()),
+                    storage: StorageDoor(try parts.storageClient()),
+                    logger: logger,
+                    probe: { point in
+                        if case .after(let step) = point { try Self.tell(step, in: context) }
+                    }
+                )
+                let opening = try await pool.withConnection { connection in
+                    try await desk.request(account.id, reason: reason, grace: .zero, on: connection)
+                }
+                let request: UUID
+                switch opening {
+                case .opened(let new): request = new
+                case .found(let open): request = open
+                case .unknownUser: throw CommandError(.notFound, "the account has just gone")
+                }
+                _ = try await DeletionDriver(services).drive(request)
+                return try await pool.withConnection { try DeletionDetails.read(request, on: $0) }
+            }
+        }
+        guard let details else { throw CommandError(.notFound, "the request has just gone") }
+        try context.output.show(DeletionSheet(details: details).sheet)
+        return switch details.summary.state {
+        case .residue: .residue
+        case .blocked, .held: .blocked
+        default: .ok
+        }
+    }
+
+    /// Says what should be seen after a step, and waits until somebody has looked.
+    private static func tell(_ step: DeletionStep, in context: CommandContext) throws {
+        context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
+        guard context.isInteractive else { return }
+        context.messages.note("Enter goes on, Ctrl-C stops here; a worker carries on then.")
+        _ = readLine()
+    }
+}
+
+extension DeletionStep {
+    /// What somebody with the device in hand should see now.
+    fileprivate var whatToLookAt: String {
+        switch self {
+        case .preflight: "nothing was touched; the app works as before"
+        case .lockOut: "the app can no longer save anything, and is signed out when it refreshes its session"
+        case .revokeApple:
+            "the app is gone from Settings, Apple Account, Sign in with Apple, where a credential was held; Apple may send a mail"
+        case .deleteAvatars: "the picture no longer loads"
+        case .deleteRows: "the profile is gone for other people; signing in with e-mail fails"
+        case .scrubAuth: "nothing to be seen"
+        case .verify: "everything readable was searched for what is left"
+        case .settle: "no old access token can write any more; searched once more"
+        case .receipt:
+            "the status token says verified; signing in with Apple makes a new account and asks for the name again"
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Shows one deletion request.
+struct DeletionShowCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one deletion request: where it stands, why, and what ends that.",
+        discussion: """
+            EXIT CODES
+              0 shown; 3 no such request; 5 residue; 6 blocked or held
+
+            EXAMPLES
+              accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+            """
+    )
+
+    static let jsonFields = [
+        "id", "state", "situation", "detail", "since", "ended_by", "origin", "requested_at", "run_after",
+        "locked_out_at",
+        "settle_after", "legal_deadline", "finished_at", "apple", "failures", "paused", "receipt", "job", "blockers",
+        "findings", "steps",
+    ]
+
+    @Argument(help: "A request id, the user id of its account, or a receipt's number.")
+    var request: String
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let hashKey = try context.hashKey()
+        let name = request
+        let details = try await context.withConnection { connection in
+            let id = try context.request(name, hashKey: hashKey, on: connection)
+            return try DeletionDetails.read(id, on: connection)
+        }
+        guard let details else { throw CommandError(.notFound, "the request has just gone") }
+        try context.output.show(DeletionSheet(details: details).sheet)
+        return switch details.summary.state {
+        case .residue: .residue
+        case .blocked, .held: .blocked
+        default: .ok
+        }
+    }
+}
+
+/// A deletion request as one screen.
+struct DeletionSheet {
+    let details: DeletionDetails
+
+    var sheet: Sheet {
+        let request = details.summary
+        return Sheet([
+            .init(
+                .facts([
+                    .init("id", "Request", .uuid(request.id)),
+                    .init("state", "State", .text(request.state.rawValue), request.state.emphasis),
+                    .init("situation", "Why", .text(request.situation?.code.rawValue)),
+                    .init("subject", "About", .text(request.situation?.subject)),
+                    .init("detail", "More", .text(request.situation?.detail)),
+                    .init("since", "Since", .date(request.situationSince)),
+                    .init("ended_by", "Ends by", .text(request.endedBy)),
+                    .init(
+                        "paused",
+                        "Paused",
+                        request.isPaused || details.isEverythingPaused ? true : nil,
+                        .caution,
+                        shown: details.isEverythingPaused ? "everything is" : nil
+                    ),
+                    .init("origin", "Asked by", .text(request.origin)),
+                    .init("requested_at", "Requested", .date(request.requestedAt)),
+                    .init("run_after", "End of grace", .date(request.runAfter)),
+                    .init("locked_out_at", "Locked out", .date(request.lockedOutAt)),
+                    .init("settle_after", "Last search after", .date(request.settleAfter)),
+                    .init("legal_deadline", "Legal deadline", .date(request.legalDeadline)),
+                    .init("finished_at", "Ended", .date(request.finishedAt)),
+                    .init("apple", "Apple", .text(request.apple)),
+                    .init("failures", "Failures in a row", request.failures > 0 ? .integer(request.failures) : .null),
+                    .init("receipt", "Receipt", details.receipt.map { .integer($0) } ?? .null),
+                ])
+            ),
+            .init(
+                "blockers",
+                title: "In the way",
+                .table(
+                    [
+                        TableColumn("Table"), TableColumn("What"), TableColumn("Name"),
+                        TableColumn("Rows", alignment: .right), TableColumn("More"),
+                    ],
+                    rows: (request.situation?.blockers ?? []).map {
+                        [.text($0.table), .text($0.code.rawValue), .text($0.name), .integer($0.rows), .text($0.detail)]
+                    },
+                    names: ["table", "code", "name", "rows", "detail"]
+                )
+            ),
+            .init(
+                "findings",
+                title: "Left behind",
+                .table(
+                    [TableColumn("Column"), TableColumn("Identifiers"), TableColumn("Values", alignment: .right)],
+                    rows: (request.situation?.findings ?? []).map {
+                        [.text($0.column), .list($0.identifiers.map { .text($0.rawValue) }), .integer($0.count)]
+                    },
+                    names: ["column", "identifiers", "count"]
+                )
+            ),
+            .init(
+                "steps",
+                title: "Steps",
+                .table(
+                    [
+                        TableColumn("Step"), TableColumn("Outcome"), TableColumn("Finished"),
+                        TableColumn("Runs", alignment: .right), TableColumn("Facts"),
+                    ],
+                    rows: details.steps.map { step in
+                        [
+                            .text(step.step.rawValue), .text(step.outcome ?? (step.runs > 0 ? "begun" : nil)),
+                            .date(step.finishedAt), .integer(step.runs), .object(Self.facts(step.facts)),
+                        ]
+                    },
+                    names: ["step", "outcome", "finished_at", "runs", "facts"]
+                )
+            ),
+            .init(
+                "job",
+                title: "Job",
+                .facts(
+                    details.job.map { job in
+                        [
+                            .init("job_id", "Id", .integer(job.id)), .init("job_state", "State", .text(job.state)),
+                            .init("job_run_at", "Runs at", .date(job.runAt)),
+                            .init("job_attempt", "Attempt", .integer(job.attempt)),
+                        ]
+                    } ?? []
+                )
+            ),
+        ])
+    }
+
+    private static func facts(_ facts: StepFacts?) -> [String: OutputValue] {
+        var members = (facts?.counts ?? [:]).mapValues { OutputValue.integer($0) }
+        if let unreadable = facts?.unreadable { members["unreadable"] = .list(unreadable.map { .text($0.name) }) }
+        if let accepted = facts?.accepted { members["accepted"] = .list(accepted.map { .text($0.column) }) }
+        return members
+    }
+}
