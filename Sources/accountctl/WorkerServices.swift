@@ -38,17 +38,7 @@ struct WorkerServices {
             keys: try Self.sealingKeys(settings),
             policy: settings.apple.policy,
             logger: logger,
-            forwarding: { user, address, isOn, moment, connection in
-                try RelayDirectory.note(
-                    userID: user,
-                    address: address,
-                    forwards: isOn,
-                    happenedAt: moment,
-                    appleClaim: true,
-                    on: connection
-                )
-                return true
-            }
+            forwarding: RelayDirectory.switchForwarding
         )
     }
 
