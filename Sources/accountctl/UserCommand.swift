@@ -11,7 +11,7 @@ struct UserCommand: ParsableCommand {
               accountctl user find 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
               accountctl user show anna@example.com
             """,
-        subcommands: [UserFindCommand.self, UserShowCommand.self],
+        subcommands: [UserFindCommand.self, UserShowCommand.self, UserListCommand.self],
         aliases: ["users"]
     )
 }

@@ -1,0 +1,126 @@
+package import Postgres
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What operators do with accounts, each act with its line in the operators' log, in one transaction.
+///
+/// Every act may be repeated. None touches an account that is being erased: its lock-out belongs to the deletion.
+package struct AccountDesk: Sendable {
+    /// What came of an act.
+    package enum Outcome: Sendable, Equatable {
+        /// Done; so many sessions were ended.
+        case done(sessions: Int)
+        /// It was so already.
+        case unchanged
+        case unknownUser
+        /// A deletion is under way in this state.
+        case beingErased(state: String)
+    }
+
+    /// Who acts, as the log will say.
+    package let operatorName: String
+    private let hashKey: HashKey
+
+    package init(operatorName: String, hashKey: HashKey) {
+        self.operatorName = operatorName
+        self.hashKey = hashKey
+    }
+
+    /// Ends every session; access tokens that were given out live on until they expire, at most an hour by default.
+    package func signOut(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
+        try await connection.transaction { connection in
+            if let refusal = try refusal(user, on: connection) { return refusal }
+            let ended = try endSessions(of: user, on: connection)
+            try log("user.sign_out", user, reason, ["sessions": ended], on: connection)
+            return .done(sessions: ended)
+        }
+    }
+
+    /// Forbids signing in until then, and ends every session.
+    package func suspend(
+        _ user: UUID,
+        until: Date,
+        reason: String,
+        on connection: isolated Connection
+    ) async throws -> Outcome {
+        try await connection.transaction { connection in
+            if let refusal = try refusal(user, on: connection) { return refusal }
+            // A finite date: GoTrue cannot read an infinite one and would fail every request of this account.
+            try connection.execute(
+                "update auth.users set banned_until = \(until), updated_at = now() where id = \(user)"
+            )
+            let ended = try endSessions(of: user, on: connection)
+            try log("user.suspend", user, reason, ["sessions": ended], on: connection)
+            return .done(sessions: ended)
+        }
+    }
+
+    /// Lets the account sign in again.
+    package func restore(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
+        try await connection.transaction { connection in
+            if let refusal = try refusal(user, on: connection) { return refusal }
+            let changed = try connection.execute(
+                """
+                update auth.users set banned_until = null, updated_at = now()
+                where id = \(user) and banned_until is not null
+                """
+            )
+            guard changed > 0 else { return .unchanged }
+            try log("user.restore", user, reason, [:], on: connection)
+            return .done(sessions: 0)
+        }
+    }
+
+    /// Records that an account's personal data was shown unmasked.
+    package func recordReveal(_ user: UUID, reason: String?, on connection: isolated Connection) throws {
+        try log("user.reveal", user, reason, [:], on: connection)
+    }
+
+    /// Locks the account, so that a deletion cannot lock it out in between.
+    private func refusal(_ user: UUID, on connection: isolated Connection) throws -> Outcome? {
+        guard try connection.first("select true from auth.users where id = \(user) for update", as: Bool.self) != nil
+        else {
+            return .unknownUser
+        }
+        let state = try connection.first(
+            """
+            select state from accountctl.deletion_requests
+            where user_id = \(user) and finished_at is null and locked_out_at is not null
+            """,
+            as: String.self
+        )
+        return state.map { .beingErased(state: $0) }
+    }
+
+    /// Refresh tokens go with their sessions; very old ones have none and are deleted by themselves.
+    private func endSessions(of user: UUID, on connection: isolated Connection) throws -> Int {
+        let ended = try connection.execute("delete from auth.sessions where user_id = \(user)")
+        try connection.execute(
+            "delete from auth.refresh_tokens where user_id = \(user.uuidString.lowercased()) and session_id is null"
+        )
+        return ended
+    }
+
+    private func log(
+        _ action: String,
+        _ user: UUID,
+        _ reason: String?,
+        _ facts: [String: Int],
+        on connection: isolated Connection
+    ) throws {
+        let subject = SubjectHash(user, key: hashKey)
+        _ = try connection.one(
+            """
+            select accountctl.log_operation(
+                \(operatorName), \(action), \(subject.keyID), \(subject.bytes), \(reason), \(JSON(facts))
+            )
+            """,
+            as: Int64.self
+        )
+    }
+}

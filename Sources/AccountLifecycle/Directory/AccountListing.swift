@@ -1,0 +1,170 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Accounts one after the other, newest last, a page at a time by key: a million of them need the memory of one page.
+package struct AccountListing: Sendable {
+    /// Which accounts are wanted.
+    package struct Filter: Sendable {
+        package var createdAfter: Date?
+        package var createdBefore: Date?
+        /// Not signed in since then; accounts that never signed in count.
+        package var idleSince: Date?
+        package var provider: String?
+        package var isBanned: Bool?
+        package var isAnonymous: Bool?
+        package var isSoftDeleted: Bool?
+        /// Whether the address is one of Apple's relay.
+        package var isRelay: Bool?
+        /// Whether a deletion request is open.
+        package var isBeingDeleted: Bool?
+
+        package init() {}
+    }
+
+    /// A listed account.
+    package struct Account: Sendable, Equatable {
+        package let id: UUID
+        package let email: String?
+        package let createdAt: Date?
+        package let lastSignInAt: Date?
+        package let bannedUntil: Date?
+        package let deletedAt: Date?
+        package let isAnonymous: Bool
+        package let providers: [String]
+        package let deletionState: String?
+
+        /// The state as a stable word, as a lookup tells it.
+        package var state: String {
+            if let deletionState { return "deletion_" + deletionState }
+            if deletedAt != nil { return "soft_deleted" }
+            return bannedUntil == nil ? "active" : "banned"
+        }
+    }
+
+    private static let page = 2000
+    private let filter: Filter
+
+    package init(_ filter: Filter) {
+        self.filter = filter
+    }
+
+    /// Counts what would be listed; reads the table.
+    ///
+    /// - Throws: `PostgresError`.
+    package func count(on connection: isolated Connection) throws -> Int {
+        try connection.one("select count(*) from auth.users as u where " + condition, as: Int.self)
+    }
+
+    /// Gives each account to `body`, by ascending id, until it returns false or the limit is reached.
+    ///
+    /// The order is that of the primary key: no other is served by an index that every project has.
+    ///
+    /// - Parameters:
+    ///   - limit: the most accounts; nil for all.
+    ///   - after: the last id of an earlier listing, to go on behind it.
+    ///   - connection: a role that row-level security does not bind.
+    ///   - body: takes an account.
+    /// - Throws: `PostgresError`, and what `body` throws.
+    package func forEach(
+        limit: Int? = nil,
+        after: UUID? = nil,
+        on connection: isolated Connection,
+        _ body: (Account) throws -> Void
+    ) throws {
+        var last = after
+        var left = limit ?? Int.max
+        while left > 0 {
+            let rows = try rows(after: last, limit: min(Self.page, left), on: connection)
+            for account in rows { try body(account) }
+            guard rows.count == min(Self.page, left) else { return }
+            left -= rows.count
+            last = rows.last?.id
+        }
+    }
+
+    private func rows(after: UUID?, limit: Int, on connection: isolated Connection) throws -> [Account] {
+        try connection.query(
+            """
+            select u.id, u.email::text, u.created_at, u.last_sign_in_at,
+                   case when u.banned_until > now() and u.banned_until < 'infinity' then u.banned_until end,
+                   u.deleted_at, u.is_anonymous,
+                   coalesce((select array_agg(distinct i.provider order by i.provider)
+                             from auth.identities as i where i.user_id = u.id), '{}'),
+                   (select r.state from accountctl.deletion_requests as r
+                    where r.user_id = u.id and r.finished_at is null)
+            from auth.users as u
+            where u.id > \(after ?? UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
+              and
+
+            """ + condition
+                + """
+
+                order by u.id
+                limit \(limit)
+                """,
+            as: (UUID, String?, Date?, Date?, Date?, Date?, Bool, [String], String?).self
+        )
+        .map { row in
+            Account(
+                id: row.0,
+                email: row.1,
+                createdAt: row.2,
+                lastSignInAt: row.3,
+                bannedUntil: row.4,
+                deletedAt: row.5,
+                isAnonymous: row.6,
+                providers: row.7,
+                deletionState: row.8
+            )
+        }
+    }
+
+    private var condition: Statement {
+        var parts: [Statement] = ["true"]
+        if let date = filter.createdAfter { parts.append("u.created_at >= \(date)") }
+        if let date = filter.createdBefore { parts.append("u.created_at < \(date)") }
+        if let date = filter.idleSince { parts.append("(u.last_sign_in_at is null or u.last_sign_in_at < \(date))") }
+        if let provider = filter.provider {
+            parts.append(
+                "exists (select from auth.identities as i where i.user_id = u.id and i.provider = \(provider))"
+            )
+        }
+        if let flag = filter.isBanned { parts.append("coalesce(u.banned_until > now(), false) = \(flag)") }
+        if let flag = filter.isAnonymous { parts.append("u.is_anonymous = \(flag)") }
+        if let flag = filter.isSoftDeleted { parts.append("(u.deleted_at is not null) = \(flag)") }
+        if let flag = filter.isRelay {
+            parts.append(
+                """
+                exists (
+                    select from auth.identities as i
+                    where i.user_id = u.id
+                      and i.provider = 'apple'
+                      and coalesce(
+                          lower(coalesce(
+                              i.identity_data -> 'custom_claims' ->> 'is_private_email',
+                              i.identity_data ->> 'is_private_email'
+                          )) = 'true',
+                          i.email like '%@privaterelay.appleid.com'
+                      )
+                ) = \(flag)
+                """
+            )
+        }
+        if let flag = filter.isBeingDeleted {
+            parts.append(
+                """
+                exists (
+                    select from accountctl.deletion_requests as r
+                    where r.user_id = u.id and r.finished_at is null
+                ) = \(flag)
+                """
+            )
+        }
+        return parts.dropFirst().reduce(parts[0]) { $0 + " and " + $1 }
+    }
+}

@@ -1,0 +1,120 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Lists accounts.
+struct UserListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List accounts, by id; a million rows stream in constant memory.",
+        discussion: """
+            Times are a date (2026-11-20), a moment (2026-11-20T12:00:00Z) or a time ago (30d). To go on where an earlier list ended,
+            give its last id with --after.
+
+            EXAMPLES
+              accountctl user list --provider apple --relay --limit 20
+              accountctl user list --idle-since 365d --count
+              accountctl user list --format csv > accounts.csv
+              accountctl user list --format ndjson --json id,state
+            """
+    )
+
+    private static let fields: [Field<AccountListing.Account>] = [
+        Field("id", "Id") { .uuid($0.id) },
+        Field("email", "E-mail") { .personal($0.email, .email) },
+        Field("state", "State", emphasis: { $0.state == "active" ? .none : .caution }) { .text($0.state) },
+        Field("providers", "Providers") { .list($0.providers.map { .text($0) }) },
+        Field("created_at", "Created") { .date($0.createdAt) },
+        Field("last_sign_in_at", "Last sign-in") { .date($0.lastSignInAt) },
+        Field("is_anonymous", nil) { .bool($0.isAnonymous) },
+        Field("banned_until", nil) { .date($0.bannedUntil) },
+        Field("deleted_at", nil) { .date($0.deletedAt) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @Option(name: .long, help: ArgumentHelp("Created then or later.", valueName: "time"))
+    var createdAfter: String?
+
+    @Option(name: .long, help: ArgumentHelp("Created before then.", valueName: "time"))
+    var createdBefore: String?
+
+    @Option(name: .long, help: ArgumentHelp("Not signed in since then.", valueName: "time"))
+    var idleSince: String?
+
+    @Option(name: .long, help: ArgumentHelp("With an identity there, such as apple.", valueName: "name"))
+    var provider: String?
+
+    @Flag(name: .long, inversion: .prefixedNo, help: "Whose address is one of Apple's relay.")
+    var relay: Bool?
+
+    @Flag(name: .long, inversion: .prefixedNo, help: "That may not sign in.")
+    var banned: Bool?
+
+    @Flag(name: .long, inversion: .prefixedNo, help: "That signed in anonymously.")
+    var anonymous: Bool?
+
+    @Flag(name: .long, inversion: .prefixedNo, help: "That GoTrue deleted softly.")
+    var softDeleted: Bool?
+
+    @Flag(name: .long, inversion: .prefixedNo, help: "With an open deletion request.")
+    var deletion: Bool?
+
+    @Option(name: .long, help: "The most accounts listed.")
+    var limit: Int?
+
+    @Option(name: .long, help: ArgumentHelp("Go on behind this id.", valueName: "id"))
+    var after: String?
+
+    @Flag(name: .long, help: "Count instead of listing; reads the whole table.")
+    var count = false
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let listing = AccountListing(try filter())
+        let after = try after.map { text in
+            guard let id = LookupTerm(text, as: .userID)?.userID else {
+                throw CommandError(.usage, "\"\(text)\" is no user id")
+            }
+            return id
+        }
+        if count {
+            let number = try await context.withConnection { connection in try listing.count(on: connection) }
+            try context.output.format.isForPrograms
+                ? context.output.show(Sheet([.init(.facts([.init("count", "Accounts", .integer(number))]))]))
+                : context.output.document(String(number))
+            return .ok
+        }
+        let limit = limit
+        let output = context.output
+        try await context.withConnection { connection in
+            var rows = try output.startList(Self.fields)
+            try listing.forEach(limit: limit, after: after, on: connection) { try rows.append($0) }
+            try rows.finish(whenEmpty: "No account.")
+        }
+        return .ok
+    }
+
+    private func filter() throws -> AccountListing.Filter {
+        var filter = AccountListing.Filter()
+        filter.createdAfter = try createdAfter.map { try DurationArgument.moment($0) }
+        filter.createdBefore = try createdBefore.map { try DurationArgument.moment($0) }
+        filter.idleSince = try idleSince.map { try DurationArgument.moment($0) }
+        filter.provider = provider
+        filter.isRelay = relay
+        filter.isBanned = banned
+        filter.isAnonymous = anonymous
+        filter.isSoftDeleted = softDeleted
+        filter.isBeingDeleted = deletion
+        return filter
+    }
+}
