@@ -17,6 +17,7 @@ enum CommandList {
 
     static let accounts: [any ParsableCommand.Type] = [
         UserCommand.self,
+        AuditCommand.self,
         DeletionCommand.self,
         RelayCommand.self,
     ]

@@ -22,6 +22,7 @@ struct UserShowCommand: AccountctlCommand {
 
             EXAMPLES
               accountctl user show anna@example.com
+              accountctl user show anna@example.com --reveal --reason "ticket 4711"
               accountctl user show 001234.0123456789abcdef0123456789abcdef.0123 --json id,state,warnings
             """
     )
@@ -34,22 +35,37 @@ struct UserShowCommand: AccountctlCommand {
     @Argument(help: "A user id, e-mail address, phone number, Apple sub, username, request or receipt.")
     var term: String
 
+    @Flag(name: .long, help: "Show personal data as it is; that somebody looked is written to the operators' log.")
+    var reveal = false
+
     @OptionGroup
     var lookup: LookupOptions
+
+    @OptionGroup
+    var acting: ActingOptions
 
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let term = try lookup.term(term)
-        let hashKey = try context.hashKey()
+        let hashKey = try reveal ? context.neededHashKey() : context.hashKey()
+        let operatorName = try reveal ? context.desk(acting).operatorName : ""
         let directory = AccountDirectory(hashKey: hashKey)
+        let (reveals, reason) = (reveal, acting.reason)
         let report = try await context.withConnection { connection in
             let match = try context.oneAccount(term, in: directory, on: connection)
-            return try await AccountReport.read(match, hashKey: hashKey, on: connection)
+            let report = try await AccountReport.read(match, hashKey: hashKey, on: connection)
+            if reveals, let hashKey {
+                // Before anything is shown: what cannot be recorded is not shown.
+                try AccountDesk(operatorName: operatorName, hashKey: hashKey)
+                    .recordReveal(match.id, reason: reason, on: connection)
+            }
+            return report
         }
         guard let report else { throw CommandError(.notFound, "the account has just gone") }
-        try context.output.show(AccountSheet(report: report, now: Date()).sheet)
+        let output = reveal ? context.output.revealing() : context.output
+        try output.show(AccountSheet(report: report, now: Date()).sheet)
         return .ok
     }
 }

@@ -1,0 +1,97 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// What operators did.
+struct AuditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Read the operators' log.",
+        discussion: """
+            The log only grows; accounts stand in it as keyed hashes, so that it outlives an erasure.
+
+            EXAMPLES
+              accountctl audit list --since 7d
+              accountctl audit list --user anna@example.com
+            """,
+        subcommands: [AuditListCommand.self]
+    )
+}
+
+/// Lists lines of the operators' log.
+struct AuditListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List what operators did, newest first.",
+        discussion: """
+            An erased account is named by its user id: its lines are found by the keyed hash (keys.hash_file).
+
+            EXAMPLES
+              accountctl audit list --since 24h
+              accountctl audit list --action deletion. --json logged_at,operator,action,reason
+              accountctl audit list --user 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+            """
+    )
+
+    private static let fields: [Field<OperatorLog.Entry>] = [
+        Field("id", "Number", alignment: .right) { .integer($0.id) },
+        Field("logged_at", "When") { .date($0.loggedAt) },
+        Field("operator", "Who") { .text($0.operatorName) },
+        Field("database_role", "Role") { .text($0.databaseRole) },
+        Field("action", "What") { .text($0.action) },
+        Field("reason", "Why") { .text($0.reason) },
+        Field("facts", nil) { .text($0.facts) },
+        Field("has_subject", nil) { .bool($0.hasSubject) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @Option(name: .long, help: ArgumentHelp("About this account: any term that user find takes.", valueName: "term"))
+    var user: String?
+
+    @Option(name: .long, help: ArgumentHelp("By this operator.", valueName: "name"))
+    var by: String?
+
+    @Option(name: .long, help: ArgumentHelp("Actions that start so, such as deletion.", valueName: "name"))
+    var action: String?
+
+    @Option(name: .long, help: ArgumentHelp("Since then: a date, a moment or a time ago (7d).", valueName: "time"))
+    var since: String?
+
+    @Option(name: .long, help: "The most lines listed.")
+    var limit = 100
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        var filter = OperatorLog.Filter()
+        filter.operatorName = by
+        filter.action = action
+        filter.since = try since.map { try DurationArgument.moment($0) }
+        filter.limit = max(1, min(limit, 100_000))
+        let term = try user.map { text in
+            guard let term = LookupTerm(text) else { throw CommandError(.usage, "\"\(text)\" is nothing to look for") }
+            return term
+        }
+        let hashKey = try term == nil ? nil : context.neededHashKey()
+        let entries = try await context.withConnection { [filter] connection in
+            var filter = filter
+            if let term, let hashKey {
+                let found = try AccountDirectory(hashKey: hashKey).find(term, on: connection)
+                // The account may be gone: then its id is what was given.
+                guard let id = found.matches.first?.id ?? term.userID, found.matches.count <= 1 else {
+                    throw CommandError(
+                        .notFound,
+                        found.matches.isEmpty ? found.absence : "\"\(term.text)\" names several accounts"
+                    )
+                }
+                filter.subject = SubjectHash(id, key: hashKey)
+            }
+            return try OperatorLog.entries(filter, on: connection)
+        }
+        try context.output.list(entries, Self.fields, whenEmpty: "Nothing was done.")
+        return .ok
+    }
+}
