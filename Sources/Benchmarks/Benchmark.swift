@@ -14,6 +14,8 @@ struct Benchmark: Sendable {
     /// Each has a file of its own.
     static let all: [Benchmark] = [
         .driverRoundtrip,
+        .verifySingle,
+        .verifyBatch,
         .queueDrain,
         .queueEnqueueBulk,
         .queueEnqueueSingle,
