@@ -25,8 +25,8 @@ package struct StoredObject: Sendable, Hashable, Comparable {
 /// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
 ///
 /// The rule: an object is an account's when `owner` or `owner_id` is this account; or when both are empty and either the first
-/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns is
-/// never an account's, whatever its profile says.
+/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns, or
+/// what lies in a folder named by another user id, is never an account's, whatever its profile says.
 enum AccountObjects {
     /// The objects of each account, in every bucket.
     static func find(
@@ -110,6 +110,11 @@ enum AccountObjects {
             join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
             where o.owner is null
               and coalesce(o.owner_id, '') = ''
+              -- A profile can be made to name anything: the folder of somebody else is stronger.
+              and (
+                  split_part(o.name, '/', 1) !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+                  or lower(split_part(o.name, '/', 1)) = n.account::text
+              )
               and not exists (
                   select
                   from \(table) as other
