@@ -20,7 +20,7 @@ struct DeletionCommand: ParsableCommand {
             DeletionRequestCommand.self, DeletionPlanCommand.self, DeletionListCommand.self, DeletionShowCommand.self,
             DeletionCancelCommand.self, DeletionRetryCommand.self, DeletionPauseCommand.self,
             DeletionResumeCommand.self, DeletionProceedCommand.self, DeletionAcceptCommand.self,
-            DeletionHoldCommand.self, DeletionReleaseCommand.self, DeletionRehearseCommand.self,
+            DeletionRehearseCommand.self,
             DeletionReceiptCommand.self,
         ],
         aliases: ["deletions"]
