@@ -10,14 +10,17 @@ struct RowReader<each Column: PostgresDecodable> {
 
     /// Whether every column can be read in binary: the server takes one format for all.
     var readsBinary: Bool {
+        // Packs are expanded into calls, here and below: the optimiser of 6.3 counts a loop over a pack of types wrongly.
         var allRead = true
-        for type in repeat (each Column).self { allRead = allRead && type.readsBinary }
+        func look<Value: PostgresDecodable>(_ type: Value.Type) { allRead = allRead && type.readsBinary }
+        _ = (repeat look((each Column).self))
         return allRead
     }
 
     private var columnCount: Int {
         var count = 0
-        for _ in repeat (each Column).self { count += 1 }
+        func add<Value: PostgresDecodable>(_ type: Value.Type) { count += 1 }
+        _ = (repeat add((each Column).self))
         return count
     }
 
