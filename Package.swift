@@ -225,7 +225,10 @@ let package = Package(
             ],
             path: "Tests/JobQueueTestWorker"
         ),
-        .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "JobQueueTestWorker", "TestSupport"]),
+        .testTarget(
+            name: "JobQueueTests",
+            dependencies: ["JobQueue", "JobQueueTestWorker", "Telemetry", "TestSupport"]
+        ),
         .testTarget(
             name: "HTTPCallsTests",
             dependencies: ["HTTPCalls", "Sealing", "TestSupport", .product(name: "Logging", package: "swift-log")]
@@ -257,7 +260,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings", "Sealing", "TestSupport"]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "Sealing", "SignInWithApple", "TestSupport"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", "TestSupport"]),
@@ -276,8 +279,11 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "accountctl", "accountctl-sandbox", "Sandbox", "AccountLifecycle", "JobQueue", "Migrations", "Postgres",
-                "TestSupport",
+                "accountctl", "accountctl-sandbox", "Benchmarks", "Sandbox", "AccountLifecycle", "JobQueue",
+                "Migrations", "Postgres", "Settings", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
     ],
@@ -296,4 +302,10 @@ for target in package.targets where target.type != .system {
             .enableUpcomingFeature("ImmutableWeakCaptures"),
             .treatAllWarnings(as: .error),
         ]
+}
+
+// The driver is optimised in debug builds too: its tests then run the code that users run. A fault that only optimised
+// code showed has been met there.
+for target in package.targets where ["EventThread", "LibPQ", "Postgres"].contains(target.name) {
+    target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
 }

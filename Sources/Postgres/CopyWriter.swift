@@ -17,11 +17,8 @@ package struct CopyWriter {
     package mutating func append<each Value: PostgresEncodable>(_ values: repeat each Value) throws {
         var isFirst = true
         do throws(EncodingFault) {
-            for value in repeat each values {
-                if !isFirst { buffer.append(UInt8(ascii: "\t")) }
-                isFirst = false
-                try write(value)
-            }
+            // Calls, no `for value in repeat`: optimised, this compiler goes wrong on loops over packs (see RowReader).
+            repeat try writeField(each values, isFirst: &isFirst)
         } catch {
             throw PostgresError(.encoding, reason: error.reason)
         }
@@ -39,6 +36,15 @@ package struct CopyWriter {
         guard !buffer.isEmpty else { return }
         try send(buffer)
         buffer.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func writeField(
+        _ value: some PostgresEncodable,
+        isFirst: inout Bool
+    ) throws(EncodingFault) {
+        if !isFirst { buffer.append(UInt8(ascii: "\t")) }
+        isFirst = false
+        try write(value)
     }
 
     private mutating func write(_ value: some PostgresEncodable) throws(EncodingFault) {
