@@ -26,5 +26,8 @@ package enum EmbeddedSQL {
         File(name: "0013_profiles_user_key.sql") { PackageResources._013_profiles_user_key_sql },
         File(name: "0014_profiles_validate.sql") { PackageResources._014_profiles_validate_sql },
         File(name: "0015_profiles_names.sql") { PackageResources._015_profiles_names_sql },
+        File(name: "0016_job_limits_by_hand.sql") { PackageResources._016_job_limits_by_hand_sql },
+        File(name: "0017_job_history_time.sql") { PackageResources._017_job_history_time_sql },
+        File(name: "0018_apple_rejections.sql") { PackageResources._018_apple_rejections_sql },
     ]
 }

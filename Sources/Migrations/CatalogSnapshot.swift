@@ -136,7 +136,8 @@ package enum CatalogSnapshot {
                       n.nspname = 'public'
                       and p.proname in (
                           'request_account_deletion', 'cancel_account_deletion', 'account_deletion_status',
-                          'submit_apple_authorization_code', 'report_apple_credential_state'
+                          'submit_apple_authorization_code', 'report_apple_credential_state',
+                          'receive_apple_notification'
                       )
                   )
               )

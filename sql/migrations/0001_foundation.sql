@@ -69,6 +69,8 @@ create table accountctl.operator_log (
     operator text not null
         constraint operator_log_operator_length check (length(operator) between 1 and 200),
     database_role name not null default session_user,
+    machine_user text
+        constraint operator_log_machine_user_length check (length(machine_user) between 1 and 200),
     action text not null
         constraint operator_log_action_form check (action ~ '^[a-z][a-z_]*(\.[a-z][a-z_]*)*$' and length(action) <= 100),
     subject_key text
@@ -77,6 +79,8 @@ create table accountctl.operator_log (
         constraint operator_log_subject_hash_length check (length(subject_hash) = 32),
     reason text
         constraint operator_log_reason_length check (length(reason) <= 2000),
+    ticket text
+        constraint operator_log_ticket_length check (length(ticket) between 1 and 200),
     facts jsonb not null default '{}'
         constraint operator_log_facts_form check (jsonb_typeof(facts) = 'object' and length(facts::text) <= 10000),
     constraint operator_log_subject_whole check ((subject_key is null) = (subject_hash is null))
@@ -88,10 +92,12 @@ comment on table accountctl.operator_log is
     'What operators did, to whom, and why. Rows are added, never changed or removed. The account stands here as a keyed hash from the start, so that the log outlives an erasure.';
 comment on column accountctl.operator_log.operator is 'Who acted, as the program was told; free text of the operator''s organisation.';
 comment on column accountctl.operator_log.database_role is 'The role that was signed in to the database.';
+comment on column accountctl.operator_log.machine_user is 'The account on the machine that the program ran on, as that machine says.';
 comment on column accountctl.operator_log.action is 'What was done, e.g. deletion.request.';
 comment on column accountctl.operator_log.subject_key is 'The id of the key that subject_hash was made with.';
 comment on column accountctl.operator_log.subject_hash is 'HMAC-SHA256 of the user id, which no row here holds in the clear.';
 comment on column accountctl.operator_log.reason is 'Why, in the operator''s words. No personal data.';
+comment on column accountctl.operator_log.ticket is 'The number of the ticket that asked for it.';
 comment on column accountctl.operator_log.facts is 'Ids of our own rows and counts. No personal data.';
 
 create function accountctl.refuse_change()
@@ -116,7 +122,9 @@ create function accountctl.log_operation(
     subject_key text default null,
     subject_hash bytea default null,
     reason text default null,
-    facts jsonb default '{}'
+    facts jsonb default '{}',
+    ticket text default null,
+    machine_user text default null
 )
 returns bigint
 language sql
@@ -124,18 +132,22 @@ volatile
 security definer
 set search_path = ''
 as $$
-    insert into accountctl.operator_log (operator, action, subject_key, subject_hash, reason, facts)
+    insert into accountctl.operator_log (
+        operator, action, subject_key, subject_hash, reason, facts, ticket, machine_user
+    )
     values (
         log_operation.operator,
         log_operation.action,
         log_operation.subject_key,
         log_operation.subject_hash,
         log_operation.reason,
-        coalesce(log_operation.facts, '{}')
+        coalesce(log_operation.facts, '{}'),
+        log_operation.ticket,
+        log_operation.machine_user
     )
     returning id
 $$;
-comment on function accountctl.log_operation(text, text, text, bytea, text, jsonb) is
+comment on function accountctl.log_operation(text, text, text, bytea, text, jsonb, text, text) is
     'Adds a row to operator_log and returns its id: the only way in for accountctl_operator.';
 
 -- What was found and left alone ----------------------------------------------------------------------------------------
@@ -182,4 +194,4 @@ comment on function accountctl.account_open() is
 -- takes it from the functions it makes; a test holds that none is forgotten.
 revoke execute on all functions in schema accountctl from public;
 grant execute on function accountctl.account_open() to authenticated;
-grant execute on function accountctl.log_operation(text, text, text, bytea, text, jsonb) to accountctl_operator;
+grant execute on function accountctl.log_operation(text, text, text, bytea, text, jsonb, text, text) to accountctl_operator;

@@ -166,7 +166,7 @@ extension AdoptionFacts {
                     'cancel_account_deletion',
                     'account_deletion_status',
                     'submit_apple_authorization_code',
-                    'report_apple_credential_state'
+                    'report_apple_credential_state', 'receive_apple_notification'
                 )
             ),
             'profiles', (select facts from profiles),

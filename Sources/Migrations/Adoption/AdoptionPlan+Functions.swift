@@ -5,7 +5,7 @@ extension AdoptionPlan {
         "cancel_account_deletion",
         "account_deletion_status",
         "submit_apple_authorization_code",
-        "report_apple_credential_state",
+        "report_apple_credential_state", "receive_apple_notification",
     ]
 
     /// 0001 stops before anything is changed when one of the names is taken: a second function of the name would be an overload,

@@ -1,0 +1,141 @@
+-- The table of errors in the README: each SQLSTATE, from each function that may raise it, with a message that names the
+-- argument and never its value.
+begin;
+set local search_path = public, tap, tests;
+select * from no_plan();
+
+-- As probe, with the message and the hint.
+create function pg_temp.refusal(role_name text, claims jsonb, statement text)
+returns text
+language plpgsql
+as $$
+declare
+    hint text;
+begin
+    perform tests.act(role_name, claims, statement);
+    return 'accepted';
+exception when others then
+    get stacked diagnostics hint = pg_exception_hint;
+    return concat_ws('; ', sqlstate || ' ' || sqlerrm, nullif(hint, ''));
+end;
+$$;
+
+select sign_up('Anna');
+select sign_up('Bert');
+select sign_up('Gone');
+delete from auth.users where id = id('Gone');
+
+-- 22023: out of form -----------------------------------------------------------------------------------------------
+
+select is(
+    pg_temp.refusal('authenticated', token('Anna'), format('select public.%s', call)), '22023 ' || message, call
+)
+from (
+    values
+        ('submit_apple_authorization_code()', 'authorization_code is missing'),
+        ('submit_apple_authorization_code('''')', 'authorization_code must have 1 to 2048 bytes'),
+        ('submit_apple_authorization_code(repeat(''x'', 2049))', 'authorization_code must have 1 to 2048 bytes'),
+        ('submit_apple_authorization_code(''c'', ''a b'')', 'client_id must be a bundle id or Services ID'),
+        ('submit_apple_authorization_code(''c'', '''')', 'client_id must be a bundle id or Services ID'),
+        ('submit_apple_authorization_code(''c'', repeat(''a'', 256))', 'client_id must be a bundle id or Services ID'),
+        ('submit_apple_authorization_code(''c'', ''a'', '''')', 'redirect_uri must have 1 to 2048 bytes'),
+        ('request_account_deletion('''')', 'authorization_code must have 1 to 2048 bytes'),
+        ('request_account_deletion(''c'', ''-'')', 'client_id must be a bundle id or Services ID'),
+        ('request_account_deletion(reason => repeat(''x'', 1001))', 'reason must have at most 1000 characters'),
+        ('report_apple_credential_state()', 'state must be authorized, revoked, notFound or transferred'),
+        ('report_apple_credential_state(''Revoked'')', 'state must be authorized, revoked, notFound or transferred'),
+        ('report_apple_credential_state(''revoked'', ''a/b'')', 'client_id must be a bundle id or Services ID')
+) as wrong (call, message);
+select is(
+    pg_temp.refusal('anon', null, 'select public.account_deletion_status()'), '22023 status_token is missing',
+    'without an account the status needs its token'
+);
+select is((select count(*) from accountctl.deletion_requests), 0::bigint, 'what is out of form asks for nothing');
+select is((select count(*) from accountctl.authorization_codes), 0::bigint, 'and stores nothing');
+
+-- PT401, PT410, 42501: who ----------------------------------------------------------------------------------------
+
+select is(
+    pg_temp.refusal('authenticated', '{"role": "authenticated"}', format('select public.%s', call)),
+    'PT401 the access token names no account', call || ' without an account'
+)
+from unnest(array['request_account_deletion()', 'cancel_account_deletion()']) as call;
+select is(
+    pg_temp.refusal('authenticated', token('Gone'), format('select public.%s', call)),
+    'PT410 the account does not exist; Sign out on the device.', call || ' after the account is gone'
+)
+from unnest(
+    array[
+        'request_account_deletion()', 'cancel_account_deletion()', 'submit_apple_authorization_code(''c'')',
+        'report_apple_credential_state(''revoked'')'
+    ]
+) as call;
+select alike(
+    pg_temp.refusal('anon', null, format('select public.%s', call)), '42501 permission denied%', call || ' without signing in'
+)
+from unnest(
+    array[
+        'request_account_deletion()', 'cancel_account_deletion()', 'submit_apple_authorization_code(''c'')',
+        'report_apple_credential_state(''revoked'')'
+    ]
+) as call;
+
+-- PT404, PT409: the request ---------------------------------------------------------------------------------------
+
+select is(
+    pg_temp.refusal('authenticated', token('Anna'), 'select public.cancel_account_deletion()'),
+    'PT404 there is no deletion request', 'nothing to cancel'
+);
+select is(
+    pg_temp.refusal('anon', null, 'select public.account_deletion_status(''guessed'')'),
+    'PT404 there is no deletion request', 'a token that was never given'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Anna'), 'select public.request_account_deletion(reason => repeat(''x'', 1000))'),
+    'accepted', 'a reason as long as allowed'
+);
+update accountctl.deletion_requests set locked_out_at = now(), state = 'running';
+select is(
+    pg_temp.refusal('authenticated', token('Anna'), 'select public.cancel_account_deletion()'),
+    'PT409 the deletion has begun; It can no longer be cancelled.', 'too late'
+);
+
+-- PT429: ten codes an hour ----------------------------------------------------------------------------------------
+
+select is(
+    pg_temp.refusal(
+        'authenticated', token('Bert'), format('select public.submit_apple_authorization_code(%L, ''com.example.app'')', 'code ' || n)
+    ),
+    'accepted', 'code ' || n || ' of an hour'
+)
+from generate_series(1, 10) as n;
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), format('select public.%s', call)),
+    'PT429 too many authorization codes; Try again in an hour.', call || ' as the eleventh'
+)
+from unnest(array['submit_apple_authorization_code(''code 11'')', 'request_account_deletion(''code 11'')']) as call;
+select is(
+    (select count(*) from accountctl.deletion_requests where user_id = id('Bert')), 0::bigint,
+    'a request whose code is refused is refused with it'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()'), 'accepted',
+    'without a code it is not'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 3'')'), 'accepted',
+    'a call repeated because its answer was lost does not count'
+);
+select is((select count(*) from accountctl.authorization_codes), 10::bigint, 'nor store it again');
+select is(
+    pg_temp.refusal('authenticated', token('Anna'), 'select public.submit_apple_authorization_code(''code 1'')'), 'accepted',
+    'others are not concerned'
+);
+update accountctl.authorization_codes set received_at = received_at - interval '1 hour';
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 12'')'), 'accepted',
+    'an hour later there is room again'
+);
+
+select * from finish();
+rollback;
