@@ -1,6 +1,12 @@
 package import Logging
 package import Postgres
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// What a handler knows of the job it runs, and may do with it.
 ///
 /// A handler may be stopped at any await by cancellation. Writes to Postgres are safe against a lost lease when they begin with
@@ -9,6 +15,7 @@ package struct JobContext: Sendable {
     let running: RunningJob
     let queue: JobQueue
     let trust: @Sendable () -> ContinuousClock.Instant
+    let serverTime: @Sendable () -> Date
 
     /// The worker's connections.
     ///
@@ -31,6 +38,11 @@ package struct JobContext: Sendable {
 
     /// How often a process died while it ran this job.
     package var crashes: Int { Int(running.job.crashes) }
+
+    /// The server's time, for instants that are stored or handed to ``JobOutcome/snooze(until:)``.
+    ///
+    /// The clock of this machine may be off by hours.
+    package var now: Date { serverTime() }
 
     /// When the attempt is over.
     package var deadline: ContinuousClock.Instant { running.deadline }
@@ -59,8 +71,11 @@ package struct JobContext: Sendable {
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
     package func fence(on connection: isolated Connection) throws {
-        try queue.fence(id: id, lease: running.job.lease, on: connection)
+        try fence.hold(on: connection)
     }
+
+    /// What ``fence(on:)`` checks, for statements that check it themselves.
+    package var fence: JobFence { JobFence(queue: queue, job: id, lease: running.job.lease) }
 
     /// Ends the job as completed in the handler's own transaction: its effects and its end happen both or neither.
     ///

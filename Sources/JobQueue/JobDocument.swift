@@ -19,6 +19,22 @@ package struct JobDocument: Sendable, Hashable {
         self.json = json
     }
 
+    /// Takes text that somebody typed.
+    ///
+    /// - Throws: ``JobQueueError`` naming `field` when it is not one JSON object.
+    package init(object text: String, field: String = "arguments") throws(JobQueueError) {
+        struct Anything: Decodable {
+            init(from decoder: any Decoder) throws { _ = try decoder.container(keyedBy: NoKey.self) }
+        }
+        enum NoKey: CodingKey {}
+        do {
+            _ = try JSONDecoder().decode(Anything.self, from: Data(text.utf8))
+        } catch {
+            throw .invalid(field, "must be a JSON object")
+        }
+        json = text
+    }
+
     /// Encodes a value.
     ///
     /// - Throws: `EncodingError`, or ``JobQueueError`` naming `field` when the text is longer than `limit` bytes.

@@ -16,7 +16,7 @@ package struct JobFigures: Sendable, Hashable {
     package let exhausted: Int
     /// Jobs that ended in the last minute, by outcome.
     package let lastMinute: [String: Int]
-    /// Seconds since the oldest snapshot that any session holds was taken.
+    /// Seconds since the oldest snapshot that any session or prepared transaction holds was taken.
     package let oldestSnapshot: Double
     /// Dead rows of the hot table, as far as the server has counted.
     package let deadRows: Int
@@ -45,7 +45,7 @@ extension JobQueue {
             """
             select outcome::text, count(*)
             from \(tables.history)
-            where finished_at > clock_timestamp() - interval '1 minute'
+            where finished_at > statement_timestamp() - interval '1 minute'
             group by outcome
             """,
             as: (String, Int64).self
@@ -54,9 +54,12 @@ extension JobQueue {
             """
             select
                 coalesce((
-                    select extract(epoch from clock_timestamp() - min(xact_start))
-                    from pg_stat_activity
-                    where backend_xmin is not null
+                    select extract(epoch from clock_timestamp() - min(since))
+                    from (
+                        select xact_start from pg_stat_activity where backend_xmin is not null
+                        union all
+                        select prepared from pg_prepared_xacts
+                    ) as held(since)
                 ), 0)::double precision,
                 coalesce(pg_stat_get_dead_tuples(\("\(tables.schemaName).jobs")::regclass), 0),
                 (select count(*) from (select from \(tables.schema).job_history_default limit 100000) as stray)

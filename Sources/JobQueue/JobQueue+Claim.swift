@@ -21,7 +21,7 @@ extension JobQueue {
 
     /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under new leases.
     ///
-    /// Lanes of paused and of rate-limited queues are left out, whatever the caller thought of them.
+    /// Lanes of paused and rate-limited queues and of limited kinds are left out, whatever the caller thought of them.
     package func claim(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws
         -> [ClaimedJob]
     {
@@ -112,6 +112,12 @@ extension JobQueue {
             from \(tables.queues) q
             where q.name = lane.queue
             and (q.paused_at is not null or q.rate_limit is not null)
+        )
+        and not exists (
+            select
+            from \(tables.limits) l
+            where l.kind = lane.kind
+            and \(Self.isLimited)
         )
         """
     }

@@ -196,18 +196,4 @@ extension JobQueue {
             """
         ) == 1
     }
-
-    /// Takes the job's row for as long as the transaction lasts, if the lease still holds.
-    ///
-    /// Nobody can take the job away in between; a test without the lock would let a write land after the job was given
-    /// to somebody else.
-    func fence(id: Int64, lease: Int64, on connection: isolated Connection) throws {
-        let held = try connection.first(
-            "select true from \(tables.jobs) where id = \(id) and lease = \(lease) and state = 'running' for share",
-            as: Bool.self
-        )
-        guard held == true else {
-            throw JobQueueError(.leaseLost, "job \(id) is no longer held under lease \(lease)")
-        }
-    }
 }

@@ -19,8 +19,17 @@ extension JobQueue {
 
     /// Adds a worker and brings the limits of its kinds to what its code says.
     ///
-    /// Returns its id.
-    func register(_ worker: Registration, on connection: isolated Connection) throws -> Int64 {
+    /// Returns its id and the server's time, in microseconds since 1970.
+    func register(_ worker: Registration, on connection: isolated Connection) throws -> (id: Int64, serverTime: Int64) {
+        // What an older release limited and this one does not.
+        try connection.execute(
+            """
+            update \(tables.limits)
+            set max_running = null, max_running_per_key = null, updated_at = clock_timestamp()
+            where kind = any(\(Set(worker.lanes.map(\.kind)).subtracting(worker.limits.map(\.kind)).sorted())::text[])
+            and coalesce(max_running, max_running_per_key) is not null
+            """
+        )
         try connection.execute(
             """
             insert into \(tables.limits) as l (kind, max_running, max_running_per_key)
@@ -47,9 +56,9 @@ extension JobQueue {
                 \(Set(worker.lanes.map(\.queue)).sorted()), \(Set(worker.lanes.map(\.kind)).sorted()),
                 clock_timestamp() + \(worker.lifetime.seconds)::double precision * interval '1 second'
             )
-            returning id
+            returning id, (extract(epoch from clock_timestamp()) * 1000000)::bigint
             """,
-            as: Int64.self
+            as: (Int64, Int64).self
         )
     }
 
@@ -79,6 +88,8 @@ extension JobQueue {
         var serverTime: Int64
         /// Queues with a rate limit.
         var ratedQueues: Set<String>
+        /// Kinds with a limit of any kind, whoever set it.
+        var limitedKinds: Set<String>
     }
 
     /// Says that the worker lives, learns which of its leases hold, and lets go of jobs it does not know it has.
@@ -100,6 +111,7 @@ extension JobQueue {
             "select name from \(tables.queues) where rate_limit is not null",
             as: String.self
         )
+        let limited = try connection.query("select kind from \(tables.limits) where \(Self.isLimited)", as: String.self)
         guard let serverTime else {
             return BeatAnswer(
                 isKnown: false,
@@ -107,7 +119,8 @@ extension JobQueue {
                 cancelled: [],
                 released: 0,
                 serverTime: 0,
-                ratedQueues: Set(rated)
+                ratedQueues: Set(rated),
+                limitedKinds: Set(limited)
             )
         }
         let held = try connection.query(
@@ -148,7 +161,8 @@ extension JobQueue {
             cancelled: Set(held.lazy.filter(\.1).map(\.0)),
             released: released,
             serverTime: serverTime,
-            ratedQueues: Set(rated)
+            ratedQueues: Set(rated),
+            limitedKinds: Set(limited)
         )
     }
 

@@ -24,7 +24,7 @@ extension JobQueue {
         // By name, everywhere: two claims wait for, but never deadlock, each other.
         let limits = try connection.query(
             """
-            select kind, max_running, max_running_per_key
+            select kind, \(Self.running), \(Self.runningPerKey)
             from \(tables.limits)
             where kind = any(\(Set(lanes.map(\.kind)).sorted())::text[])
             order by kind

@@ -30,7 +30,7 @@ extension JobQueue {
             """
         )
         if asked == 1 {
-            try notify([JobTables.cancelNote], on: connection)
+            try notify([JobTables.beatNote], on: connection)
             return .requested
         }
         // Released between the two statements.
@@ -40,11 +40,13 @@ extension JobQueue {
 
     /// Gives up one job that does not run.
     ///
-    /// False when it runs, ended, or never was.
-    ///
-    /// - Throws: ``PostgresError``.
-    package func discard(_ id: Int64, reason: String, on connection: isolated Connection) throws -> Bool {
-        try end(id, .discarded, reason: reason, on: connection)
+    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or ended; ``PostgresError``.
+    package func discard(_ id: Int64, reason: String, on connection: isolated Connection) throws {
+        guard try !end(id, .discarded, reason: reason, on: connection) else { return }
+        guard let state = try show(id, on: connection)?.record.state else {
+            throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
+        }
+        throw JobQueueError(.wrongState, "job \(id) does not wait: it is \(state)")
     }
 
     /// Moves a job that does not run to the history.
@@ -77,7 +79,7 @@ extension JobQueue {
     /// Makes a job run again now: a waiting or parked one at once and with its attempts anew, a discarded or cancelled
     /// one by bringing it back from the history under its old id.
     ///
-    /// Call ``wake(_:in:)`` after the commit.
+    /// Returns its queue, for ``wake(_:in:)`` after the commit.
     ///
     /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or completed, `liveDuplicate` when its unique key is
     ///   taken by a newer job; ``PostgresError``.
@@ -130,6 +132,29 @@ extension JobQueue {
         }
     }
 
+    /// Has a job that waits wait on, for so long from now.
+    ///
+    /// - Throws: ``JobQueueError``: naming `for` when that is out of bounds, `notFound`, `wrongState` when it runs, ended or is set
+    ///   aside; ``PostgresError``.
+    package func snooze(_ id: Int64, for wait: Duration, on connection: isolated Connection) throws {
+        try JobField.checkRange(wait, .zero...(.seconds(3650 * 86_400)), field: "for")
+        let moved = try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'scheduled',
+                parked_for = null,
+                run_at = clock_timestamp() + \(wait.seconds)::double precision * interval '1 second'
+            where id = \(id)
+            and (state in ('available', 'scheduled') or parked_for = 'limit')
+            """
+        )
+        guard moved == 0 else { return }
+        guard let state = try show(id, on: connection)?.record.state else {
+            throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
+        }
+        throw JobQueueError(.wrongState, "job \(id) does not wait: it is \(state)")
+    }
+
     /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says.
     ///
     /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
@@ -180,7 +205,7 @@ extension JobQueue {
 
     /// Limits the claims of a queue to `limit` per `period` over all workers; nil lifts the limit.
     ///
-    /// Workers learn of a new limit with their next heartbeat; until then they leave the queue alone.
+    /// Workers hear of a new limit after the caller's commit; until they have, they leave the queue alone.
     ///
     /// - Throws: ``JobQueueError`` for a field out of form; ``PostgresError``.
     package func limitRate(
@@ -208,6 +233,33 @@ extension JobQueue {
                 rate_counted_at = clock_timestamp()
             """
         )
+        try notify([JobTables.beatNote], on: connection)
+    }
+
+    /// The days of history that ``prune(olderThan:on:)`` would drop, oldest first: the names of their partitions.
+    ///
+    /// Looks at catalogs only.
+    ///
+    /// - Throws: ``JobQueueError`` for an age out of bounds; ``PostgresError``.
+    package func prunable(olderThan age: Duration, on connection: isolated Connection) throws -> [String] {
+        try Self.checkAge(age)
+        return try connection.query(
+            """
+            select c.relname
+            from pg_catalog.pg_inherits i
+            join pg_catalog.pg_class c on c.oid = i.inhrelid
+            where i.inhparent = \("\(tables.schemaName).job_history")::regclass
+            and c.relname ~ '^job_history_[0-9]{8}$'
+            and (to_date(right(c.relname, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'UTC'
+                <= now() - \(age.seconds)::double precision * interval '1 second'
+            order by c.relname
+            """,
+            as: String.self
+        )
+    }
+
+    private static func checkAge(_ age: Duration) throws(JobQueueError) {
+        try JobField.checkRange(age, .zero...(.seconds(3650 * 86_400)), field: "age")
     }
 
     /// Drops days of history that ended more than `age` ago.
@@ -216,7 +268,7 @@ extension JobQueue {
     ///
     /// - Throws: ``JobQueueError`` for an age out of bounds; ``PostgresError``, such as when another session is in the way.
     package func prune(olderThan age: Duration, on connection: isolated Connection) async throws -> [String] {
-        try JobField.checkRange(age, .zero...(.seconds(3650 * 86_400)), field: "age")
+        try Self.checkAge(age)
         return try await connection.transaction { connection in
             try connection.execute("set local lock_timeout = '2s'")
             return try connection.one(

@@ -47,6 +47,13 @@ package struct JobQueue: Sendable {
         }
     }
 
+    /// Tells workers so with the commit of the caller's transaction.
+    ///
+    /// For those who enqueue rarely, such as operators: the notification's lock makes all such commits queue up.
+    package func wakeAtCommit(_ queues: Set<String>, on connection: isolated Connection) throws {
+        if !queues.isEmpty { try notify(queues, on: connection) }
+    }
+
     func notify(_ notes: Set<String>, on connection: isolated Connection) throws {
         try connection.execute(
             "select pg_notify(\(tables.channel), note) from unnest(\(notes.sorted())::text[]) as note"

@@ -6,7 +6,7 @@ package struct JobQueueError: Error, Sendable {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case invalidField, undecodableArguments, leaseLost, leaseTooShort, workerLost, duplicateKind, notFound
-            case liveDuplicate, wrongState
+            case liveDuplicate, wrongState, outcomesLost
         }
 
         private let value: Value
@@ -29,6 +29,9 @@ package struct JobQueueError: Error, Sendable {
         package static let liveDuplicate = Self(value: .liveDuplicate)
         /// The job is in a state in which this cannot be done.
         package static let wrongState = Self(value: .wrongState)
+
+        /// The worker ended without having written what became of its jobs: they run again when their leases end.
+        package static let outcomesLost = Self(value: .outcomesLost)
 
         package var description: String { value.rawValue }
     }

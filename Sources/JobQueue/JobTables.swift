@@ -12,11 +12,11 @@ struct JobTables: Sendable {
     let slots: Statement
     /// The next lease number.
     let nextLease: Statement
-    /// The channel on which a queue name says that work may have come, and ``cancelNote`` that a cancel was asked for.
+    /// The channel on which a queue name says that work may have come, and ``beatNote`` that a heartbeat would learn something.
     let channel: String
 
     /// Sent over ``channel`` in place of a queue; no queue can be called so.
-    static let cancelNote = "!cancel"
+    static let beatNote = "!beat"
 
     init(schema name: String) {
         func table(_ table: String) -> Statement { "\(identifier: name).\(identifier: table)" }

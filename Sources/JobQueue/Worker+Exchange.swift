@@ -14,7 +14,6 @@ extension Worker {
     func exchangeLoop() async {
         while !Task.isCancelled {
             let now = ContinuousClock.now
-            cutOffWhenDue(now: now)
             let (claimsSuspect, step) = core.withLock { core -> (Bool, ExchangePlan.Step) in
                 let claims =
                     !core.plan.isStopping && core.worker != nil && core.book.mayClaim(now: now)
@@ -31,9 +30,6 @@ extension Worker {
             case .wait(let until):
                 if let until {
                     await signal.wait(for: max(.zero, until - now))
-                } else if core.withLock({ $0.plan.isStopping }) {
-                    // The grace may end before anything else happens.
-                    await signal.wait(for: .milliseconds(50))
                 } else {
                     await signal.wait()
                 }
@@ -45,18 +41,6 @@ extension Worker {
                 return
             }
         }
-    }
-
-    /// After the grace the handlers are told to stop; a while later they are not waited for any more.
-    private func cutOffWhenDue(now: ContinuousClock.Instant) {
-        let stops = core.withLock { core -> [LeaseBook.Stop] in
-            guard let since = core.stoppingSince, !core.hasCutOff,
-                since.advanced(by: configuration.shutdownGrace) <= now
-            else { return [] }
-            core.hasCutOff = true
-            return core.book.stopAll()
-        }
-        carryOut(stops)
     }
 
     /// Whether, before an end for lack of work, nothing is due and nothing waits that must run alone.
@@ -263,7 +247,7 @@ extension Worker {
         guard let entry = registry.entries[job.kind] else {
             return done(running, .release, hasLimit: false)
         }
-        if let verdict = Self.verdictBeforeRun(job, entry, Self.facts(job, entry)) {
+        if let verdict = Self.verdictBeforeRun(job, entry, facts(job, entry)) {
             return done(running, verdict, hasLimit: entry.limit != nil)
         }
         var logger = self.logger
@@ -274,6 +258,7 @@ extension Worker {
             running: running,
             queue: queue,
             trust: { [self] in core.withLock { $0.book.trustedUntil } },
+            serverTime: { [self] in core.withLock { $0.serverTime(now: .now) } ?? .distantPast },
             pool: pool,
             logger: logger
         )
@@ -283,18 +268,20 @@ extension Worker {
         } catch {
             result = .failure(error)
         }
-        let verdict = Verdict.of(result, stop: running.stopReason, Self.facts(job, entry))
+        let verdict = Verdict.of(result, stop: running.stopReason, facts(job, entry))
         metrics.kinds[job.kind]?.run.record(duration: ContinuousClock.now - running.startedAt)
         done(running, verdict, hasLimit: entry.limit != nil)
     }
 
-    private static func facts(_ job: ClaimedJob, _ entry: JobRegistry.Entry) -> Verdict.Facts {
-        Verdict.Facts(
+    private func facts(_ job: ClaimedJob, _ entry: JobRegistry.Entry) -> Verdict.Facts {
+        // A job is claimed by a registered worker only, which knows the server's time.
+        let now = core.withLock { $0.serverTime(now: .now) } ?? .distantPast
+        return Verdict.Facts(
             attempt: job.attempt,
             maxAttempts: job.maxAttempts,
             retry: entry.retry,
             timeout: entry.timeout,
-            now: Date(),
+            now: now,
             random: Double.random(in: 0..<1)
         )
     }

@@ -34,12 +34,13 @@ extension Worker {
             lifetime: configuration.leaseLifetime
         )
         let queue = self.queue
-        let (sentAt, id) = try await pool.withTransaction { connection in
+        let (sentAt, (id, serverTime)) = try await pool.withTransaction { connection in
             let sentAt = ContinuousClock.now
             return (sentAt, try queue.register(registration, on: connection))
         }
         core.withLock { core in
             core.worker = id
+            core.serverClock = (serverTime, .now)
             core.book.registered(sentAt: sentAt)
             core.plan.isHungry = true
         }
@@ -82,6 +83,7 @@ extension Worker {
                     core.serverClock = (answer.serverTime, .now)
                     core.lastBeatServerTime = answer.serverTime
                     core.ratedQueues = answer.ratedQueues
+                    core.limitedKinds = answer.limitedKinds
                 } else {
                     core.worker = nil
                 }
@@ -154,18 +156,40 @@ extension Worker {
         await listener.run(for: queue) { event in
             switch event {
             case .connected: self.wake()
-            case .note(JobTables.cancelNote): self.beatSignal.set()
+            case .note(JobTables.beatNote): self.beatSignal.set()
             case .note: self.wake()
             }
         }
     }
 
+    /// Returns when a stop has taken all the time it may, whatever the database does.
+    ///
+    /// After the grace the handlers are told to stop; a while later neither they nor their outcomes are waited for any more.
+    func stopIsOverdue() async {
+        while !Task.isCancelled {
+            guard let since = core.withLock({ $0.stoppingSince }) else {
+                await stopSignal.wait()
+                continue
+            }
+            let end = since.advanced(by: configuration.shutdownGrace)
+            guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
+            carryOut(core.withLock { $0.book.stopAll() })
+            try? await Task.sleep(for: Self.patience, clock: .continuous)
+            return
+        }
+    }
+
+    /// How long a handler that was told to stop is waited for, and how long the last word to the table may take.
+    private static let patience = Duration.seconds(2)
+
     /// The end: waits for the last handlers as long as there is reason to, writes what they left, hands the rest back.
-    func farewell() async {
+    ///
+    /// Returns how many outcomes could not be written.
+    func farewell() async -> Int {
         carryOut(core.withLock { $0.book.stopAll() })
         // A handler that heeds its cancellation is done in moments; what does not is left behind under a lease that is void.
-        let patience = ContinuousClock.now.advanced(by: .seconds(2))
-        while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < patience {
+        let end = ContinuousClock.now.advanced(by: Self.patience)
+        while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < end {
             await signal.wait(for: .milliseconds(50))
         }
         let (finished, worker, left) = core.withLock { core in
@@ -175,13 +199,15 @@ extension Worker {
         if left > 0 {
             logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])
         }
-        guard let worker else { return }
-        let queue = self.queue
-        let settlement = self.settlement
+        // Taken for lost: others have the jobs, and nothing that it might still write would be taken.
+        guard let worker else { return 0 }
+        let progress = ExchangeProgress()
         do {
-            try await pool.withConnection { connection in
-                _ = try settlement.write(finished, on: connection)
-                try queue.deregister(worker: worker, on: connection)
+            try await within(Self.patience) {
+                try await self.pool.withConnection { connection in
+                    progress.wrote(try self.settlement.write(finished, on: connection))
+                    try self.queue.deregister(worker: worker, on: connection)
+                }
             }
             logger.info("worker stopped", metadata: ["worker": "\(worker)"])
         } catch {
@@ -190,5 +216,11 @@ extension Worker {
                 metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
             )
         }
+        guard !progress.hasWritten, !finished.isEmpty else { return 0 }
+        logger.error(
+            "outcomes could not be written; their jobs run again when the leases end",
+            metadata: ["jobs": "\(finished.count)", "worker": "\(worker)"]
+        )
+        return finished.count
     }
 }

@@ -3,6 +3,12 @@ import Metrics
 import Postgres
 import Synchronization
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension Worker {
     /// What is done at the pace of the polling, besides looking for jobs: what is due, lost or overdue, the periodic jobs, the
     /// history, the vacuum, the gauges.
@@ -99,9 +105,14 @@ extension Worker {
     private func rescueLost() async throws {
         let queue = self.queue
         let grace = configuration.overdueGrace
-        let (rescued, overdue) = try await pool.withConnection { connection in
-            (try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, on: connection))
+        let all = lanes
+        let (rescued, overdue, unparked) = try await pool.withConnection { connection in
+            (
+                try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, on: connection),
+                try queue.unparkUnlimited(all, on: connection)
+            )
         }
+        if unparked > 0 { wake() }
         if rescued.jobs > 0 || rescued.workers > 0 {
             metrics.rescued.increment(by: rescued.jobs)
             logger.warning(
@@ -128,7 +139,8 @@ extension Worker {
 
     /// Enqueues what the schedules name, by the server's clock.
     private func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
-        guard !registry.periodic.isEmpty, let now = core.withLock({ $0.serverSeconds(now: .now) }) else { return }
+        guard !registry.periodic.isEmpty, let time = core.withLock({ $0.serverTime(now: .now) }) else { return }
+        let now = Int(time.timeIntervalSince1970)
         for periodic in registry.periodic {
             guard let rules = zones[periodic.zone],
                 let instant = periodic.schedule.latest(through: now, in: rules),
@@ -143,14 +155,11 @@ extension Worker {
         }
     }
 
-    private func recordGauges() async throws {
+    /// Takes the numbers of the tables over into the metrics.
+    func recordGauges() async throws {
         let queue = self.queue
         let figures = try await pool.withConnection { connection in try queue.figures(on: connection) }
-        for depth in figures.depths { metrics.depth(queue: depth.queue, state: depth.state, depth.count) }
-        for (name, seconds) in figures.oldestReady { metrics.oldestReady(queue: name, seconds: seconds) }
-        metrics.oldestSnapshot.record(figures.oldestSnapshot)
-        metrics.deadRows.record(figures.deadRows)
-        metrics.defaultRows.record(figures.defaultRows)
+        metrics.record(figures)
         if figures.defaultRows > 0 {
             logger.error("job history lies in the default partition", metadata: ["rows": "\(figures.defaultRows)"])
         }

@@ -1,3 +1,4 @@
+package import CoreMetrics
 package import Logging
 package import Postgres
 import ServiceLifecycle
@@ -17,7 +18,9 @@ import Synchronization
 ///   back the rest without using up an attempt, says goodbye, and returns.
 /// - **Cancellation** (a second signal): it cancels all handlers, hands all jobs back and returns; a handler that does not stop is
 ///   left behind, unable to write.
-/// - **The database gone**: it goes on trying; when its leases cannot be trusted any longer its handlers are cancelled.
+/// - **The database gone**: it goes on trying; when its leases cannot be trusted any longer its handlers are cancelled. Told to stop
+///   meanwhile, it ends all the same a few seconds after the grace, and throws when outcomes could not be written: their jobs run
+///   again when the leases end.
 package final class Worker: Sendable, Service {
     let queue: JobQueue
     let pool: Pool
@@ -31,12 +34,13 @@ package final class Worker: Sendable, Service {
     let core: Mutex<WorkerCore>
     let signal = Signal()
     let beatSignal = Signal()
+    let stopSignal = Signal()
     /// The latest instant of each schedule that was dealt with, by whomever.
     let lastInstants = Mutex<[String: Int]>([:])
 
     /// Makes a worker; ``run()`` starts it.
     ///
-    /// Without a listener, as behind a transaction pooler, new jobs are found by polling.
+    /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to `metrics`.
     ///
     /// - Throws: ``JobQueueError`` naming the setting out of bounds.
     package init(
@@ -45,7 +49,8 @@ package final class Worker: Sendable, Service {
         listener: JobListener?,
         registry: JobRegistry,
         configuration: WorkerConfiguration,
-        logger: Logger
+        logger: Logger,
+        metrics factory: any MetricsFactory = MetricsSystem.factory
     ) throws(JobQueueError) {
         try configuration.check()
         self.queue = queue
@@ -55,14 +60,19 @@ package final class Worker: Sendable, Service {
         self.configuration = configuration
         self.logger = logger
         lanes = registry.lanes(queues: configuration.queues)
-        metrics = WorkerMetrics(kinds: registry.entries.keys.sorted())
+        metrics = WorkerMetrics(
+            kinds: registry.entries.keys.sorted(),
+            queues: Set(lanes.map(\.queue)),
+            factory: factory
+        )
         settlement = Settlement(queue: queue)
         core = Mutex(WorkerCore(configuration, now: .now))
     }
 
     /// Runs until the service is shut down or cancelled.
     ///
-    /// - Throws: ``PostgresError`` or ``JobQueueError`` when it cannot begin: no tables, no rights, an unknown time zone.
+    /// - Throws: ``PostgresError`` or ``JobQueueError`` when it cannot begin: no tables, no rights, an unknown time zone;
+    ///   ``JobQueueError`` `outcomesLost` when it ended without having written everything.
     package func run() async throws {
         try await work(endsWhenIdle: false)
     }
@@ -81,27 +91,49 @@ package final class Worker: Sendable, Service {
         }
         try await begin()
         await withGracefulShutdownHandler {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask(name: "heartbeat") { await self.heartbeats() }
-                group.addTask(name: "upkeep") { await self.upkeep() }
-                group.addTask(name: "deadlines") { await self.watchDeadlines() }
-                if let listener { group.addTask(name: "listener") { await self.listen(listener) } }
-                await exchangeLoop()
+            // Each tells whether its end is that of the worker.
+            await withTaskGroup(of: Bool.self) { group in
+                group.addTask(name: "heartbeat") {
+                    await self.heartbeats(); return false
+                }
+                group.addTask(name: "upkeep") {
+                    await self.upkeep(); return false
+                }
+                group.addTask(name: "deadlines") {
+                    await self.watchDeadlines(); return false
+                }
+                if let listener {
+                    group.addTask(name: "listener") {
+                        await self.listen(listener); return false
+                    }
+                }
+                group.addTask(name: "stop") {
+                    await self.stopIsOverdue(); return true
+                }
+                group.addTask(name: "exchange") {
+                    await self.exchangeLoop(); return true
+                }
+                for await endsWorker in group where endsWorker { break }
                 group.cancelAll()
             }
         } onGracefulShutdown: {
             self.beginStopping()
         }
-        await uncancelled { await self.farewell() }
+        let lost = await uncancelled { await self.farewell() }
+        guard lost == 0 else {
+            throw JobQueueError(.outcomesLost, "\(lost) outcomes could not be written; their jobs run again")
+        }
     }
 
     /// The lanes that a plain claim serves, and those that need the locks of their limits.
     func splitLanes() -> (plain: [Lane], limited: [Lane]) {
-        let rated = core.withLock { $0.ratedQueues }
+        let (rated, limitedKinds) = core.withLock { ($0.ratedQueues, $0.limitedKinds) }
         var plain: [Lane] = []
         var limited: [Lane] = []
         for lane in lanes {
-            if rated.contains(lane.queue) || registry.entries[lane.kind]?.limit != nil {
+            if rated.contains(lane.queue) || limitedKinds.contains(lane.kind)
+                || registry.entries[lane.kind]?.limit != nil
+            {
                 limited.append(lane)
             } else {
                 plain.append(lane)
@@ -123,5 +155,6 @@ package final class Worker: Sendable, Service {
         }
         signal.set()
         beatSignal.set()
+        stopSignal.set()
     }
 }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The state of a worker: what it holds, what waits to be written, when it talks to the table.
 ///
 /// A value under one lock.
@@ -12,12 +18,14 @@ struct WorkerCore: Sendable {
     var jobs: [Int64: RunningJob] = [:]
     var finished: [FinishedJob] = []
     var ratedQueues: Set<String> = []
+    /// As the last heartbeat learned, those of other workers' code and of operators included.
+    var limitedKinds: Set<String> = []
     var failures = 0
     /// Since when the worker ends.
     var stoppingSince: Instant?
-    /// Whether handlers were told to stop because the worker ends.
-    var hasCutOff = false
-    /// The server's clock less ours, in microseconds since 1970 and since ``clockBase``.
+    /// What the server's clock said, in microseconds since 1970, and when; nil before the worker is registered.
+    ///
+    /// The only wall clock that counts: that of this machine may be off by hours.
     var serverClock: (time: Int64, at: Instant)?
     /// The server time of the last answered heartbeat.
     var lastBeatServerTime: Int64?
@@ -27,9 +35,9 @@ struct WorkerCore: Sendable {
         plan = ExchangePlan(slots: configuration.slots, batch: configuration.batch, linger: configuration.linger)
     }
 
-    /// The server's time now, in seconds since 1970; nil before the first heartbeat.
-    func serverSeconds(now: Instant) -> Int? {
-        serverClock.map { Int($0.time / 1_000_000) + Int((now - $0.at).components.seconds) }
+    /// The server's time now; nil before the worker is registered.
+    func serverTime(now: Instant) -> Date? {
+        serverClock.map { Date(timeIntervalSince1970: Double($0.time) / 1_000_000 + (now - $0.at).seconds) }
     }
 
     /// What the exchange loop does next.
@@ -45,7 +53,7 @@ struct WorkerCore: Sendable {
         let lease = running.job.lease
         jobs[lease] = nil
         plan.running -= 1
-        if hasLimit { plan.isHungry = true }
+        if hasLimit || limitedKinds.contains(running.job.kind) { plan.isHungry = true }
         guard book.handlerDone(lease: lease) != nil else { return plan.running == 0 }
         if verdict == .nothing {
             book.settled(lease: lease)

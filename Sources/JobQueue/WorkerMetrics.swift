@@ -1,4 +1,5 @@
-import Metrics
+import CoreMetrics
+import Synchronization
 
 /// What a worker counts.
 ///
@@ -16,40 +17,56 @@ import Metrics
 /// | jobs_oldest_snapshot_seconds | gauge | | age of the oldest snapshot, which keeps dead rows alive |
 /// | jobs_dead_rows | gauge | | dead rows of the hot table |
 /// | jobs_history_default_rows | gauge | | history rows that no day's partition took; above 0 partitions are missing |
-struct WorkerMetrics: Sendable {
+final class WorkerMetrics: Sendable {
     struct Kind: Sendable {
         let run: Timer
         let wait: Timer
         let exhausted: Counter
         let finished: [String: Counter]
 
-        init(_ kind: String) {
-            run = Timer(label: "jobs_run_seconds", dimensions: [("kind", kind)])
-            wait = Timer(label: "jobs_wait_seconds", dimensions: [("kind", kind)])
-            exhausted = Counter(label: "jobs_exhausted_total", dimensions: [("kind", kind)])
+        init(_ kind: String, _ factory: any MetricsFactory) {
+            run = Timer(label: "jobs_run_seconds", dimensions: [("kind", kind)], factory: factory)
+            wait = Timer(label: "jobs_wait_seconds", dimensions: [("kind", kind)], factory: factory)
+            exhausted = Counter(label: "jobs_exhausted_total", dimensions: [("kind", kind)], factory: factory)
             finished = Dictionary(
                 uniqueKeysWithValues: WorkerMetrics.outcomes.map { outcome in
-                    (
-                        outcome,
-                        Counter(label: "jobs_finished_total", dimensions: [("kind", kind), ("outcome", outcome)])
-                    )
+                    let dimensions = [("kind", kind), ("outcome", outcome)]
+                    return (outcome, Counter(label: "jobs_finished_total", dimensions: dimensions, factory: factory))
                 }
             )
         }
     }
 
+    private struct QueueState: Hashable {
+        let queue: String
+        let state: String
+    }
+
     static let outcomes = ["completed", "cancelled", "discarded", "retried", "snoozed", "parked", "released"]
 
     let kinds: [String: Kind]
-    let leasesLost = Counter(label: "jobs_leases_lost_total")
-    let rescued = Counter(label: "jobs_rescued_total")
-    let running = Gauge(label: "jobs_running")
-    let oldestSnapshot = Gauge(label: "jobs_oldest_snapshot_seconds")
-    let deadRows = Gauge(label: "jobs_dead_rows")
-    let defaultRows = Gauge(label: "jobs_history_default_rows")
+    let leasesLost: Counter
+    let rescued: Counter
+    let running: Gauge
+    private let oldestSnapshot: Gauge
+    private let deadRows: Gauge
+    private let defaultRows: Gauge
+    private let factory: any MetricsFactory
+    /// The series of queues that were told: those that are empty by now have to be told as 0.
+    private let told: Mutex<Set<QueueState>>
 
-    init(kinds: [String]) {
-        self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Kind($0)) })
+    /// Makes every series of these kinds and queues at once: an alarm on one that does not exist yet would never go off.
+    init(kinds: [String], queues: Set<String>, factory: any MetricsFactory) {
+        self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Kind($0, factory)) })
+        self.factory = factory
+        leasesLost = Counter(label: "jobs_leases_lost_total", factory: factory)
+        rescued = Counter(label: "jobs_rescued_total", factory: factory)
+        running = Gauge(label: "jobs_running", factory: factory)
+        oldestSnapshot = Gauge(label: "jobs_oldest_snapshot_seconds", factory: factory)
+        deadRows = Gauge(label: "jobs_dead_rows", factory: factory)
+        defaultRows = Gauge(label: "jobs_history_default_rows", factory: factory)
+        let all = queues.flatMap { queue in JobFilter.live.map { QueueState(queue: queue, state: $0) } }
+        told = Mutex(Set(all))
     }
 
     func finished(_ kind: String, _ verdict: Verdict) {
@@ -67,11 +84,25 @@ struct WorkerMetrics: Sendable {
         kind.finished[outcome]?.increment()
     }
 
-    func depth(queue: String, state: String, _ count: Int) {
-        Gauge(label: "jobs_depth", dimensions: [("queue", queue), ("state", state)]).record(count)
-    }
-
-    func oldestReady(queue: String, seconds: Double) {
-        Gauge(label: "jobs_oldest_ready_seconds", dimensions: [("queue", queue)]).record(seconds)
+    /// Takes over what the tables say.
+    func record(_ figures: JobFigures) {
+        let counts = Dictionary(
+            uniqueKeysWithValues: figures.depths.map { (QueueState(queue: $0.queue, state: $0.state), $0.count) }
+        )
+        let series = told.withLock { told in
+            told.formUnion(counts.keys)
+            return told
+        }
+        for entry in series {
+            let dimensions = [("queue", entry.queue), ("state", entry.state)]
+            Gauge(label: "jobs_depth", dimensions: dimensions, factory: factory).record(counts[entry] ?? 0)
+        }
+        for queue in Set(series.map(\.queue)) {
+            Gauge(label: "jobs_oldest_ready_seconds", dimensions: [("queue", queue)], factory: factory)
+                .record(figures.oldestReady[queue] ?? 0)
+        }
+        oldestSnapshot.record(figures.oldestSnapshot)
+        deadRows.record(figures.deadRows)
+        defaultRows.record(figures.defaultRows)
     }
 }

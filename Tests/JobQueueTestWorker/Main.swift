@@ -7,13 +7,25 @@ import UnixSignals
 
 /// A worker in a process of its own, for tests that kill, stop and trap it.
 ///
-/// `JobQueueTestWorker CONNINFO LEASE_MILLISECONDS SLOTS`: SIGTERM begins a graceful shutdown, SIGINT ends at once.
+/// `JobQueueTestWorker CONNINFO LEASE_MILLISECONDS SLOTS GRACE_MILLISECONDS`: SIGTERM begins a graceful shutdown, SIGINT ends at
+/// once. It exits with 1 when the worker threw.
 @main
 enum Main {
-    static func main() async throws {
-        let arguments = CommandLine.arguments
-        guard arguments.count == 4, let lease = Int(arguments[2]), let slots = Int(arguments[3]) else {
-            FileHandle.standardError.write(Data("usage: JobQueueTestWorker CONNINFO LEASE_MILLISECONDS SLOTS\n".utf8))
+    static func main() async {
+        do {
+            try await run(CommandLine.arguments)
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run(_ arguments: [String]) async throws {
+        guard arguments.count == 5, let lease = Int(arguments[2]), let slots = Int(arguments[3]),
+            let grace = Int(arguments[4])
+        else {
+            let usage = "usage: JobQueueTestWorker CONNINFO LEASE_MILLISECONDS SLOTS GRACE_MILLISECONDS\n"
+            FileHandle.standardError.write(Data(usage.utf8))
             exit(2)
         }
         let connection = ConnectionConfiguration(conninfo: arguments[1])
@@ -24,7 +36,7 @@ enum Main {
         configuration.leaseLifetime = .milliseconds(lease)
         configuration.slots = slots
         configuration.pollInterval = .milliseconds(100)
-        configuration.shutdownGrace = .seconds(10)
+        configuration.shutdownGrace = .milliseconds(grace)
         let workerConfiguration = configuration
         try await Pool.withPool(pool, logger: logger) { pool in
             let worker = try Worker(

@@ -45,6 +45,18 @@ enum TestHandlers {
             }
             return .completed()
         }
+        // Fails once, waits until an instant it names, then ends.
+        try registry.register(kind("test.later")) { arguments, context in
+            try await effect(context, "run")
+            let runs = try await context.pool.withConnection { connection in
+                try connection.one("select count(*) from public.effects where job = \(context.id)", as: Int.self)
+            }
+            return switch runs {
+            case 1: .retry(after: .milliseconds(10), reason: "the first time")
+            case 2: .snooze(until: context.now.addingTimeInterval(Double(arguments.milliseconds) / 1000))
+            default: .completed()
+            }
+        }
         return registry
     }
 

@@ -106,21 +106,3 @@ import Testing
         }
     }
 }
-
-extension TestDatabase {
-    /// Waits until some session of this database has run LISTEN for a channel.
-    fileprivate func waitUntilListening(_ channel: String) async throws {
-        try await withConnection(asAdministrator: true) { connection in
-            while try connection.one(
-                """
-                select count(*)
-                from pg_stat_activity
-                where datname = current_database() and state = 'idle' and query ilike \("listen%" + channel + "%")
-                """,
-                as: Int.self
-            ) == 0 {
-                try await Task.sleep(for: .milliseconds(5))
-            }
-        }
-    }
-}

@@ -93,6 +93,74 @@ import Testing
         }
     }
 
+    /// What an operator sets counts at once and instead of the code; lifted, what it had parked goes on.
+    @Test func aLimitIsSetAndLiftedByHand() async throws {
+        let kind = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            let limit = { @Sendable (running: Int?, perKey: Int?) in
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.limit(kind: "test.plain", running: running, runningPerKey: perKey, on: connection)
+                }
+            }
+            var registry = JobRegistry()
+            let meter = Meter()
+            try registry.register(kind) { note, context in
+                meter.enter(note.text)
+                defer { meter.leave(note.text) }
+                try await harness.effect(context, note.text)
+                if note.text == "stuck" {
+                    while try await harness.count("select count(*) from public.effects where note = 'go'") == 0 {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
+                } else {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                return .completed()
+            }
+            try await limit(2, nil)
+            let fixed = registry
+            // No listener: what the first claims do before the first heartbeat has told them of the limit counts too.
+            try await harness.withWorker(fixed, { $0.slots = 10 }) {
+                try await harness.enqueue(try (0..<30).map { _ in try kind.job(Note(text: "few")) })
+                try await harness.until { try await harness.finished("completed") == 30 }
+                #expect(meter.most["few"] == 2)
+
+                try await limit(nil, 1)
+                try await harness.enqueue(try (0..<6).map { _ in try kind.job(Note(text: "stuck"), limitKey: "k") })
+                try await harness.until {
+                    try await harness.count("select count(*) from accountctl.jobs where state = 'parked'") == 5
+                }
+                // The one that is not parked may be claimed and not yet begun.
+                try await harness.until { meter.most["stuck"] != nil }
+                #expect(meter.most["stuck"] == 1)
+                try await limit(nil, nil)
+                // All at once now, those that were parked included.
+                try await harness.until { meter.most["stuck"] == 6 }
+                try await harness.execute("insert into public.effects (job, note) values (0, 'go')")
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+            let records = try await harness.pool.withConnection { connection in
+                try harness.queue.kindLimits(on: connection)
+            }
+            #expect(records.isEmpty)
+        }
+    }
+
+    /// A release that limits a kind no more leaves no limit behind.
+    @Test func aLimitGoesWithTheCodeThatHadIt() async throws {
+        try await JobHarness.with { harness in
+            for limits in [JobKind<Note>.Limits(running: 2), .init()] {
+                var registry = JobRegistry()
+                try registry.register(JobKind<Note>("test.plain", limits: limits)) { _, _ in .completed() }
+                try await harness.worker(registry).runUntilIdle()
+                let records = try await harness.pool.withConnection { connection in
+                    try harness.queue.kindLimits(on: connection)
+                }
+                #expect(records.map(\.running) == (limits.running == nil ? [] : [2]))
+            }
+        }
+    }
+
     @Test func aQueueStartsSoManyInATime() async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
         try await JobHarness.with { harness in

@@ -36,7 +36,7 @@ import Testing
                                 lifetime: .seconds(600)
                             ),
                             on: connection
-                        )
+                        ).id
                         workers.append(id)
                         model.register(id, now: 0, lifetime: 10)
                     case 3, 4, 5:

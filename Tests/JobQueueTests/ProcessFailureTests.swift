@@ -1,6 +1,7 @@
 import Foundation
 import JobQueue
 import Postgres
+import TestSupport
 import Testing
 
 /// Real processes, killed, stopped, trapped and shut down; the table of effects tells what they did.
@@ -112,6 +113,21 @@ import Testing
             }
             let left = try await harness.count("select count(*) from accountctl.workers where stop_reason = 'shutdown'")
             #expect(left == 1)
+        }
+    }
+
+    /// The network swallows everything from the moment the worker is to stop: it ends all the same, and tells that it lost something.
+    @Test func aBlackHoleDoesNotHoldUpTheStop() async throws {
+        try await JobHarness.with { harness in
+            let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))
+            defer { proxy.close() }
+            let conninfo = "host=127.0.0.1 port=\(proxy.port) user=postgres dbname=\(harness.database.name)"
+            try await harness.enqueue(try jobs("test.steps", 2, milliseconds: 600_000))
+            let worker = try WorkerProcess(harness, conninfo: conninfo, lease: 60_000, grace: 500)
+            try await harness.until { try await harness.effects() == 2 }
+            proxy.swallow(true)
+            worker.kill(SIGTERM)
+            #expect(try await worker.ended(within: .seconds(20)) == 1)
         }
     }
 }

@@ -14,7 +14,7 @@ import Testing
             try harness.queue.register(
                 .init(name: "t", version: "1", slots: 9, lanes: Self.lanes, limits: [], lifetime: lifetime),
                 on: connection
-            )
+            ).id
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
                         while true {
                             let batch = try await claim(harness, worker, 7)
                             #expect(batch.count <= 7)
-                            if batch.isEmpty, mine.count > 0 { return mine }
+                            if batch.isEmpty { return mine }
                             mine += batch
                         }
                     }
@@ -89,7 +89,7 @@ import Testing
             #expect(try await finish(harness, stale) == false)
             await #expect(throws: JobQueueError.self) {
                 try await harness.pool.withConnection { connection in
-                    try harness.queue.fence(id: stale.id, lease: stale.lease, on: connection)
+                    try JobFence(queue: harness.queue, job: stale.id, lease: stale.lease).hold(on: connection)
                 }
             }
             #expect(try await finish(harness, fresh))
@@ -128,7 +128,7 @@ import Testing
             let job = try await claim(harness, worker)[0]
             try await expire(harness, worker)
             try await harness.pool.withTransaction { connection in
-                try harness.queue.fence(id: job.id, lease: job.lease, on: connection)
+                try JobFence(queue: harness.queue, job: job.id, lease: job.lease).hold(on: connection)
                 #expect(try await self.rescue(harness) == 0)
                 try harness.effect(job.id, "fenced", on: connection)
                 let landed = try harness.queue.finish(

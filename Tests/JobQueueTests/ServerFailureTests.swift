@@ -8,63 +8,25 @@ import Testing
 
 /// The server restarted, cut off, locked, failing over; behind a pooler; behind a network that swallows everything.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ServerFailureTests {
-    static let exact = JobKind<Note>("test.exact", retry: .exponential(attempts: 10, base: .milliseconds(20)))
-
-    /// One effect in the transaction that ends the job.
-    private func registry(_ pause: Duration = .milliseconds(5)) throws -> JobRegistry {
-        var registry = JobRegistry()
-        try registry.register(Self.exact) { _, context in
-            try await Task.sleep(for: pause)
-            try await context.pool.withTransaction { connection in
-                try context.fence(on: connection)
-                try connection.execute("insert into public.effects (job, note) values (\(context.id), 'exact')")
-                try context.complete(on: connection)
-            }
-            return .completedInTransaction
-        }
-        return registry
-    }
-
     private func settings(_ configuration: inout WorkerConfiguration) {
         configuration.slots = 8
         configuration.leaseLifetime = .seconds(2)
     }
 
     private func enqueue(_ harness: JobHarness, _ count: Int) async throws {
-        try await harness.enqueue(try (0..<count).map { _ in try Self.exact.job(Note()) })
-    }
-
-    /// Counts by psql, which does not depend on the pool under test.
-    private func left(_ database: TestDatabase, in cluster: TestCluster? = nil) async throws -> Int? {
-        let count = try? await (cluster ?? database.cluster)
-            .psql(database: database.name, "select count(*) from accountctl.jobs")
-        return Int(count ?? "")
-    }
-
-    private func expectExactly(_ count: Int, _ database: TestDatabase, in cluster: TestCluster? = nil) async throws {
-        let found = try await (cluster ?? database.cluster).psql(
-            database: database.name,
-            """
-            select
-                (select count(*) from public.effects),
-                (select count(distinct job) from public.effects),
-                (select count(*) from accountctl.job_history where outcome = 'completed'),
-                (select count(distinct id) from accountctl.job_history)
-            """
-        )
-        #expect(found == "\(count)|\(count)|\(count)|\(count)")
+        try await harness.enqueue(try ExactJobs.make(count))
     }
 
     @Test func restartsAndLostConnectionsLoseNothing() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(in: cluster) { harness in
                 try await enqueue(harness, 600)
-                try await harness.withWorker(try registry(), settings) {
+                try await harness.withWorker(try ExactJobs.registry(), settings) {
                     for fault in ["fast", "terminate", "immediate", "terminate", "lock"] {
-                        let before = try await left(harness.database) ?? 0
+                        let before = try await ExactJobs.left(harness.database) ?? 0
                         // Some work between the faults, so that each meets claims and completions under way.
                         try await harness.until {
-                            try await left(harness.database).map { $0 < before - 20 || $0 == 0 } ?? false
+                            try await ExactJobs.left(harness.database).map { $0 < before - 20 || $0 == 0 } ?? false
                         }
                         switch fault {
                         case "terminate":
@@ -82,9 +44,9 @@ import Testing
                             try await cluster.restart(mode: fault)
                         }
                     }
-                    try await harness.until { try await left(harness.database) == 0 }
+                    try await harness.until { try await ExactJobs.left(harness.database) == 0 }
                 }
-                try await expectExactly(600, harness.database)
+                try await ExactJobs.expect(600, harness.database)
             }
         }
     }
@@ -101,7 +63,7 @@ import Testing
             connection.allowsPlaintext = true
             let through = PoolConfiguration(connection: connection)
             try await enqueue(harness, 100)
-            let slow = try registry(.milliseconds(50))
+            let slow = try ExactJobs.registry(.milliseconds(50))
             let database = harness.database
             try await Pool.withPool(through, logger: harness.logger) { pool in
                 let far = try Worker(
@@ -114,20 +76,20 @@ import Testing
                 )
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await far.run() }
-                    try await harness.until { try await left(database) ?? 100 < 90 }
+                    try await harness.until { try await ExactJobs.left(database) ?? 100 < 90 }
                     proxy.swallow(true)
                     try await harness.withWorker(slow, settings) {
-                        try await harness.until { try await left(database) == 0 }
+                        try await harness.until { try await ExactJobs.left(database) == 0 }
                     }
-                    try await expectExactly(100, database)
+                    try await ExactJobs.expect(100, database)
                     proxy.swallow(false)
                     // It finds itself declared lost and begins anew.
                     try await enqueue(harness, 20)
-                    try await harness.until { try await left(database) == 0 }
+                    try await harness.until { try await ExactJobs.left(database) == 0 }
                     group.cancelAll()
                 }
             }
-            try await expectExactly(120, database)
+            try await ExactJobs.expect(120, database)
         }
     }
 
@@ -140,7 +102,7 @@ import Testing
                         queue: harness.queue,
                         pool: pool,
                         listener: JobListener(connection, logger: harness.logger),
-                        registry: try registry(),
+                        registry: try ExactJobs.registry(),
                         configuration: harness.configuration(settings),
                         logger: harness.logger
                     )
@@ -152,7 +114,7 @@ import Testing
                     }
                 }
             }
-            try await expectExactly(150, harness.database)
+            try await ExactJobs.expect(150, harness.database)
         }
     }
 
@@ -174,21 +136,21 @@ import Testing
                             queue: harness.queue,
                             pool: pool,
                             listener: nil,
-                            registry: try registry(.milliseconds(20)),
+                            registry: try ExactJobs.registry(.milliseconds(20)),
                             configuration: harness.configuration(settings),
                             logger: harness.logger
                         )
                         try await withThrowingTaskGroup(of: Void.self) { group in
                             group.addTask { try await worker.run() }
-                            try await harness.until { try await left(harness.database) ?? 300 < 250 }
+                            try await harness.until { try await ExactJobs.left(harness.database) ?? 300 < 250 }
                             try await cluster.stop(mode: "immediate")
                             try await standby.psql(database: name, "select pg_promote()")
-                            try await harness.until { try await left(harness.database, in: standby) == 0 }
+                            try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
                             group.cancelAll()
                         }
                     }
                     // What the standby had not yet received happened again; in its history each job ended once.
-                    try await expectExactly(300, harness.database, in: standby)
+                    try await ExactJobs.expect(300, harness.database, in: standby)
                 }
             }
         }

@@ -11,10 +11,19 @@ final class WorkerProcess: Sendable {
         let process: Process
     }
 
-    init(_ harness: JobHarness, lease: Int = 1500, slots: Int = 4) throws {
+    /// Starts one; `lease` and `grace` are milliseconds.
+    init(
+        _ harness: JobHarness,
+        conninfo: String? = nil,
+        lease: Int = 1500,
+        slots: Int = 4,
+        grace: Int = 10_000,
+        environment: [String: String] = [:]
+    ) throws {
         let process = Process()
         process.executableURL = try Self.executable()
-        process.arguments = [harness.database.conninfo, "\(lease)", "\(slots)"]
+        process.arguments = [conninfo ?? harness.database.conninfo, "\(lease)", "\(slots)", "\(grace)"]
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardError = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         try process.run()
@@ -35,8 +44,14 @@ final class WorkerProcess: Sendable {
     }
 
     /// Waits for the end and returns the exit code, or the signal's number less 1000.
-    func ended() async throws -> Int32 {
-        while isRunning { try await Task.sleep(for: .milliseconds(5)) }
+    ///
+    /// What runs longer than `limit` is killed.
+    func ended(within limit: Duration = .seconds(100)) async throws -> Int32 {
+        let end = ContinuousClock.now.advanced(by: limit)
+        while isRunning {
+            if ContinuousClock.now > end { kill(SIGKILL) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
         let status = process.process.terminationStatus
         return process.process.terminationReason == .exit ? status : status - 1000
     }

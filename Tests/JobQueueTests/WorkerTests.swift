@@ -75,7 +75,7 @@ import Testing
             var registry = JobRegistry()
             try registry.register(Self.plain) { _, context in
                 try await harness.effect(context, "\(context.attempt)")
-                return try await harness.effects() < 5 ? .snooze(until: .now) : .completed()
+                return try await harness.effects() < 5 ? .snooze(until: context.now) : .completed()
             }
             try await harness.enqueue([Self.plain.job(Note())])
             try await harness.worker(registry).runUntilIdle()

@@ -1,0 +1,121 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What operators set for a queue.
+package struct QueueSetting: Sendable, Hashable {
+    package let name: String
+    /// Since when nothing of it is claimed; nil while it runs.
+    package let pausedAt: Date?
+    package let pauseReason: String?
+    /// Claims per ``ratePeriod``; nil for any number.
+    package let rate: Int32?
+    /// In seconds.
+    package let ratePeriod: Double?
+}
+
+/// How many jobs of a kind may run at once, over all workers.
+package struct KindLimitRecord: Sendable, Hashable {
+    package let kind: String
+    /// Of the kind as a whole; nil for any number.
+    package let running: Int32?
+    /// Of the kind and one limit key; nil for any number.
+    package let runningPerKey: Int32?
+    /// Whether an operator set a part of it; otherwise it comes with the code.
+    package let isSetByHand: Bool
+}
+
+extension JobQueue {
+    /// The queues for which something is set, by name.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func queueSettings(on connection: isolated Connection) throws -> [QueueSetting] {
+        try connection.query(
+            """
+            select name, paused_at, pause_reason, rate_limit, extract(epoch from rate_period)::double precision
+            from \(tables.queues)
+            where paused_at is not null
+            or rate_limit is not null
+            order by name
+            """,
+            as: (String, Date?, String?, Int32?, Double?).self
+        )
+        .map { QueueSetting(name: $0.0, pausedAt: $0.1, pauseReason: $0.2, rate: $0.3, ratePeriod: $0.4) }
+    }
+
+    /// The limits of kinds that hold, by kind.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func kindLimits(on connection: isolated Connection) throws -> [KindLimitRecord] {
+        try connection.query(
+            """
+            select kind, \(Self.running), \(Self.runningPerKey),
+                set_running is not null or set_running_per_key is not null
+            from \(tables.limits)
+            where \(Self.isLimited)
+            order by kind
+            """,
+            as: (String, Int32?, Int32?, Bool).self
+        )
+        .map { KindLimitRecord(kind: $0.0, running: $0.1, runningPerKey: $0.2, isSetByHand: $0.3) }
+    }
+
+    /// Limits how many jobs of a kind, and of a kind and key, run at once over all workers, whatever their code says; nil for
+    /// both leaves it to the code again.
+    ///
+    /// What runs goes on. Workers hear of it after the caller's commit; until they have, they leave the kind alone.
+    ///
+    /// - Throws: ``JobQueueError`` for a field out of form; ``PostgresError``.
+    package func limit(
+        kind: String,
+        running: Int?,
+        runningPerKey: Int?,
+        on connection: isolated Connection
+    ) throws {
+        try JobField.checkName(kind, field: "kind")
+        if let running { try JobField.checkRange(running, 1...100_000, field: "running") }
+        if let runningPerKey { try JobField.checkRange(runningPerKey, 1...100_000, field: "runningPerKey") }
+        try connection.execute(
+            """
+            insert into \(tables.limits) (kind, set_running, set_running_per_key)
+            values (\(kind), \(running.map(Int32.init)), \(runningPerKey.map(Int32.init)))
+            on conflict (kind) do update
+            set set_running = excluded.set_running,
+                set_running_per_key = excluded.set_running_per_key,
+                updated_at = clock_timestamp()
+            """
+        )
+        try notify([JobTables.beatNote], on: connection)
+    }
+
+    /// Lets jobs go on that waited for room under a limit per key which is no more.
+    ///
+    /// Returns how many.
+    func unparkUnlimited(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'available', parked_for = null
+            where state = 'parked'
+            and parked_for = 'limit'
+            and kind = any(\(Set(lanes.map(\.kind)).sorted())::text[])
+            and kind <> all(array(
+                select kind
+                from \(tables.limits)
+                where \(Self.runningPerKey) is not null
+            ))
+            """
+        )
+    }
+
+    /// The limits in force, as columns of `job_limits`: an operator's word counts before the code's.
+    static let running: Statement = "coalesce(set_running, max_running)"
+    static let runningPerKey: Statement = "coalesce(set_running_per_key, max_running_per_key)"
+    static let isLimited: Statement = """
+        coalesce(set_running, max_running, set_running_per_key, max_running_per_key) is not null
+        """
+}

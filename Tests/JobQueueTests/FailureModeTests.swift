@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The ways in which job queues fail in the field, and the tests that hold ours against each.
+///
+/// The effects that handlers leave in a table are the oracle: each test counts them.
+///
+/// | mode | what fails | held by |
+/// | --- | --- | --- |
+/// | 1 | a worker is killed: before, during, after its effect, within a batch | ProcessFailureTests.killedWorkersLoseNothing |
+/// | 2 | a handler traps: its siblings recover, the poisonous job is found and given up | ProcessFailureTests.aPoisonousJobIsFoundAndItsSiblingsSurvive |
+/// | 3 | a process is stopped for longer than its lease and goes on | ProcessFailureTests.aStoppedProcessComesBackTooLate |
+/// | 4 | rescue meets a completion, another rescue, a heartbeat, a kind that the rescuer does not know | RaceTests.aCompletionUnderWayIsNotRescued, RaceTests.manyRescuersCountOneCrash, RaceTests.aBeatInTimeKeepsItsJobs, ReleaseTests.unknownAndUndecodableJobsDoNotStopOthers |
+/// | 5 | the server: ended sessions, restarts, failover, a full disk, timeouts, a black hole, a commit in doubt | ServerFailureTests.restartsAndLostConnectionsLoseNothing, ServerFailureTests.aFailoverIsFollowed, ServerFailureTests.aBlackHoleEndsTheLease, ResourceFailureTests.aFullDiskLosesNothing, ResourceFailureTests.lockTimeoutsLoseNothing, WakeUpTests.anEnqueueInDoubtIsRepeatedSafely |
+/// | 6 | a wake-up is lost: before LISTEN, while reconnecting, on a socket that is open and dead | WakeUpTests.aDeafListenerCostsOnePoll, WakeUpTests.whatCameMeanwhileIsFoundAfterReconnecting, FairnessTests.jobsAreFoundByNotificationOrByPolling |
+/// | 7 | an old snapshot keeps dead rows | PinnedSnapshotTests.claimsStayCheapBehindAnOldSnapshot, MetricsTests.gaugesFollowTheTables |
+/// | 8 | masses that must not be in the way; statistics of an empty table; generic plans; one blocked key | PlanTests.hotStatementsUseTheirIndexes, LimitTests.aBlockedKeyIsParked |
+/// | 9 | many enqueue at once; a commit that comes late, below what was claimed since | PinnedSnapshotTests.aLateCommitIsFound, FairnessTests.aWakerCoalescesAndSendsTheLast |
+/// | 10 | unique keys: the winner rolls back, a retry meets a newer duplicate, duplicates within one call, deadlocks | EnqueueTests.theWinnerOfAUniqueKeyRollsBack, EnqueueTests.uniqueKeysHoldWithinAndBetweenBatches, EnqueueTests.keysInAnyOrderDoNotDeadlock, WorkerTests.operatorsBringJobsBack |
+/// | 11 | shutdown: waits, is cut short, uses no attempt | ProcessFailureTests.shutdownUsesNoAttempt |
+/// | 12 | releases side by side: unknown kinds, old and undecodable arguments | ReleaseTests.unknownAndUndecodableJobsDoNotStopOthers, ReleaseTests.theNextReleaseRunsWhatTheLastSetAside, BadInputTests.argumentsOfOtherVersions |
+/// | 13 | clocks: a client hours off, daylight saving, many schedulers | ClockTests.aSkewedWorkerKeepsTheServersTime, CronScheduleTests.aSkippedTimeRunsWhenTheClocksJump, CronScheduleTests.aRepeatedTimeRunsOnce, ReleaseTests.eachInstantOfAScheduleIsEnqueuedOnce |
+/// | 14 | order and turns: priorities, starvation, serial keys, pause, cancel while running or retrying | WorkerTests.prioritiesComeFirst, FairnessTests.oldJobsMoveUp, LimitTests.aKeyRunsSoManyAtOnce, WorkerTests.pausedQueuesRest, WorkerTests.cancelReachesWaitingAndRunningJobs, RaceTests.aCancelMeetsARetry |
+/// | 15 | interleavings nobody thought of | SimulationTests.invariantsHoldInEveryInterleaving, ModelConformanceTests.theModelDoesWhatTheStatementsDo |
+/// | 16 | a pooler in transaction mode | ServerFailureTests.aTransactionPoolerLeavesPollingOnly |
+/// | 17 | growth over hours | `Benchmarks soak`, whose gates fail when tables, indexes, memory or WAL per job grow |
+@Suite struct FailureModeTests {
+    @Test func eachModeIsHeldByTestsThatExist() throws {
+        let folder = "Tests/JobQueueTests"
+        let text = try String(contentsOfFile: Repository.path("\(folder)/FailureModeTests.swift"), encoding: .utf8)
+        let rows = text.split(separator: "\n").filter { $0.wholeMatch(of: /\/\/\/ \| \d+ \|.*/) != nil }
+        #expect(rows.count == 17)
+        for row in rows where !row.contains("Benchmarks soak") {
+            let names = row.matches(of: /([A-Z]\w+Tests)\.(\w+)/)
+            #expect(!names.isEmpty, "\(row)")
+            for name in names {
+                let file = Repository.path("\(folder)/\(name.1).swift")
+                let source = try String(contentsOfFile: file, encoding: .utf8)
+                #expect(source.contains("func \(name.2)("), "\(name.0)")
+            }
+        }
+    }
+}

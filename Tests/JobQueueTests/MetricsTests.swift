@@ -1,0 +1,186 @@
+import Foundation
+import Postgres
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Every metric of the worker, with the value that what happened gives it.
+@Suite(.timeLimit(.minutes(1))) struct MetricsTests {
+    private static let retry = RetryPolicy.exponential(attempts: 3, base: .milliseconds(10))
+    static let good = JobKind<Note>("test.good", queue: "one", retry: retry)
+    static let bad = JobKind<Note>("test.bad", queue: "one", retry: retry)
+    static let patient = JobKind<Note>("test.patient", queue: "two", retry: retry)
+    static let lost = JobKind<Note>("test.lost", queue: "two", retry: retry)
+    static let erase = JobKind<Note>(
+        "test.erase",
+        queue: "two",
+        retry: .withoutLastAttempt(attempts: 1, base: .milliseconds(10))
+    )
+
+    private func registry(_ harness: JobHarness) throws -> JobRegistry {
+        var registry = JobRegistry()
+        try registry.register(Self.good) { _, _ in .completed() }
+        try registry.register(Self.bad) { _, context in
+            context.attempt == 1 ? .retry(reason: "once") : .discard(reason: "twice")
+        }
+        try registry.register(Self.patient) { _, context in
+            try await harness.effect(context)
+            let runs = try await harness.count("select count(*) from public.effects where job = \(context.id)")
+            return runs == 1 ? .snooze(until: context.now.addingTimeInterval(0.02)) : .cancelled(reason: "no more")
+        }
+        try registry.register(Self.lost) { _, context in
+            try await harness.effect(context, "lost")
+            if try await harness.count("select count(*) from public.effects where note = 'lost'") == 1 {
+                try await Task.sleep(for: .seconds(60))
+            }
+            return .completed()
+        }
+        try registry.register(Self.erase) { _, _ in .retry(reason: "no") }
+        return registry
+    }
+
+    /// The value of one series; nil when there is none.
+    private func value(_ series: String, _ text: String) -> Double? {
+        text.split(separator: "\n").first { $0.hasPrefix(series + " ") }.flatMap {
+            Double($0.dropFirst(series.count + 1))
+        }
+    }
+
+    @Test func everySeriesTellsWhatHappened() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            let worker = try Worker(
+                queue: harness.queue,
+                pool: harness.pool,
+                listener: nil,
+                registry: try registry(harness),
+                configuration: harness.configuration { $0.leaseLifetime = .seconds(1) },
+                logger: harness.logger,
+                metrics: metrics
+            )
+            // Before anything ran, alarms find their series.
+            for series in ["jobs_leases_lost_total", "jobs_rescued_total", "jobs_running", "jobs_dead_rows"] {
+                #expect(value(series, metrics.text()) == 0, "\(series)")
+            }
+            // What a dead worker left.
+            try await harness.execute(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('gone', '1', 1, '{}', '{}', now() - interval '1 hour')
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, worker, lease, attempt, args)
+                select 'one', 'test.good', 'running', max(id), nextval('accountctl.job_leases'), 1, '{"text":""}'
+                from accountctl.workers
+                """
+            )
+            let lost = try await harness.enqueue([Self.lost.job(Note())])[0].id
+            try await harness.enqueue(
+                (0..<3).map { _ in try Self.good.job(Note()) } + [Self.bad.job(Note()), Self.patient.job(Note())]
+                    + [Self.erase.job(Note())]
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.until {
+                    try await harness.count("select count(*) from public.effects where note = 'lost'") == 1
+                }
+                try await harness.execute(
+                    "update accountctl.jobs set lease = nextval('accountctl.job_leases') where id = \(lost)"
+                )
+                try await harness.until {
+                    try await harness.count(
+                        "select count(*) from accountctl.jobs where exhausted_at is null"
+                    ) == 0
+                }
+                // What was written is counted a moment later.
+                try await harness.until {
+                    value("jobs_finished_total{kind=\"test.lost\",outcome=\"completed\"}", metrics.text()) == 1
+                }
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            let text = metrics.text()
+            for (kind, outcome, count) in [
+                ("good", "completed", 4), ("bad", "retried", 1), ("bad", "discarded", 1), ("patient", "snoozed", 1),
+                ("patient", "cancelled", 1), ("lost", "completed", 1), ("erase", "retried", 1), ("good", "parked", 0),
+            ] {
+                let series = "jobs_finished_total{kind=\"test.\(kind)\",outcome=\"\(outcome)\"}"
+                #expect(value(series, text) == Double(count), "\(series)")
+            }
+            #expect(value("jobs_leases_lost_total", text) == 1)
+            #expect(value("jobs_rescued_total", text) == 1)
+            #expect(value("jobs_exhausted_total{kind=\"test.erase\"}", text) == 1)
+            #expect(value("jobs_run_seconds_count{kind=\"test.good\"}", text) == 4)
+            #expect(value("jobs_wait_seconds_count{kind=\"test.bad\"}", text) == 2)
+            #expect(value("jobs_running", text) == 0)
+        }
+    }
+
+    /// Gauges follow the tables, and go back to 0 with them: a series that keeps its last value rings for ever.
+    @Test func gaugesFollowTheTables() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            let worker = try Worker(
+                queue: harness.queue,
+                pool: harness.pool,
+                listener: nil,
+                registry: try registry(harness),
+                configuration: harness.configuration(),
+                logger: harness.logger,
+                metrics: metrics
+            )
+            let available = "jobs_depth{queue=\"one\",state=\"available\"}"
+            let others = "jobs_depth{queue=\"others\",state=\"scheduled\"}"
+            let oldest = "jobs_oldest_ready_seconds{queue=\"one\"}"
+            try await worker.recordGauges()
+            #expect(value(available, metrics.text()) == 0)
+            #expect(value(oldest, metrics.text()) == 0)
+            #expect(value("jobs_history_default_rows", metrics.text()) == 0)
+
+            try await harness.enqueue((0..<7).map { _ in try Self.good.job(Note()) })
+            try await harness.execute("update accountctl.jobs set run_at = now() - interval '1 hour'")
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, run_at)
+                select 'others', 'unknown', 'scheduled', now() + interval '1 hour' from generate_series(1, 2)
+                """
+            )
+            try await harness.database.withConnection { connection in
+                try await connection.transaction(isolation: .repeatableRead) { connection in
+                    _ = try connection.one("select count(*) from accountctl.jobs", as: Int.self)
+                    try await Task.sleep(for: .milliseconds(50))
+                    try await worker.recordGauges()
+                }
+            }
+            let text = metrics.text()
+            #expect(value(available, text) == 7)
+            #expect(value(others, text) == 2)
+            #expect((3600...3700).contains(value(oldest, text) ?? 0))
+            #expect((0.05...30).contains(value("jobs_oldest_snapshot_seconds", text) ?? 0))
+
+            try await harness.execute(
+                """
+                insert into accountctl.job_history (
+                    id, lease, finished_at, run_at, created_at, outcome, priority, attempt, crashes, args_version,
+                    queue, kind, args
+                )
+                values (1, 1, now() + interval '1 year', now(), now(), 'completed', 5, 1, 0, 1, 'one', 'k', '{}')
+                """
+            )
+            try await harness.execute("delete from accountctl.jobs")
+            // The server counts dead rows a moment after the transaction.
+            try await harness.until {
+                try await worker.recordGauges()
+                return value("jobs_dead_rows", metrics.text()) ?? 0 >= 9
+            }
+            #expect(value(available, metrics.text()) == 0)
+            #expect(value(others, metrics.text()) == 0)
+            #expect(value(oldest, metrics.text()) == 0)
+            #expect(value("jobs_history_default_rows", metrics.text()) == 1)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Notifications get lost in every way they can, and the work is found.
+@Suite(.timeLimit(.minutes(1))) struct WakeUpTests {
+    static let plain = JobKind<Note>("test.plain")
+
+    private func withWorker(
+        _ harness: JobHarness,
+        listener: ConnectionConfiguration?,
+        poll: Duration,
+        _ body: @Sendable () async throws -> Void
+    ) async throws {
+        var registry = JobRegistry()
+        try registry.register(Self.plain) { _, context in
+            try await harness.effect(context)
+            return .completed()
+        }
+        let worker = try harness.worker(
+            registry,
+            listener: listener.map { JobListener($0, logger: harness.logger) }
+        ) { $0.pollInterval = poll }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await worker.run() }
+            try await body()
+            group.cancelAll()
+        }
+    }
+
+    private func add(_ harness: JobHarness) async throws {
+        try await harness.enqueue([Self.plain.job(Note())])
+    }
+
+    /// The listening connection stays open and brings nothing more: a job waits for one poll at the most.
+    @Test func aDeafListenerCostsOnePoll() async throws {
+        try await JobHarness.with { harness in
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
+                try await withWorker(harness, listener: through, poll: .seconds(1)) {
+                    try await harness.database.waitUntilListening("accountctl_jobs")
+                    try await add(harness)
+                    try await harness.until { try await harness.effects() == 1 }
+                    proxy.behaviour = .blackHole
+                    for number in 2...4 {
+                        let start = ContinuousClock.now
+                        try await add(harness)
+                        try await harness.until { try await harness.effects() == number }
+                        // 1.2 s of jitter and the time of the work itself on a busy machine.
+                        #expect(ContinuousClock.now - start < .seconds(4))
+                    }
+                    proxy.behaviour = .cut
+                    try await harness.database.waitUntilNobodyListens("accountctl_jobs")
+                    proxy.behaviour = .forward
+                    try await harness.database.waitUntilListening("accountctl_jobs")
+                    try await add(harness)
+                    try await harness.until { try await harness.effects() == 5 }
+                }
+            }
+        }
+    }
+
+    /// Polling as good as off: what came while nobody listened is found when the listener is back, and by nothing else.
+    @Test func whatCameMeanwhileIsFoundAfterReconnecting() async throws {
+        try await JobHarness.with { harness in
+            // Before there is a worker at all.
+            try await add(harness)
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
+                try await withWorker(harness, listener: through, poll: .seconds(3600)) {
+                    try await harness.until { try await harness.effects() == 1 }
+                    for number in 2...4 {
+                        try await harness.database.waitUntilListening("accountctl_jobs")
+                        proxy.behaviour = .cut
+                        try await harness.database.waitUntilNobodyListens("accountctl_jobs")
+                        try await add(harness)
+                        // Nothing but the reconnection can bring it: the poll is an hour away.
+                        proxy.behaviour = .forward
+                        try await harness.until { try await harness.effects() == number }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The reply to a commit is lost: the caller cannot know, asks again with the same key, and there is one job.
+    @Test(arguments: [false, true]) func anEnqueueInDoubtIsRepeatedSafely(isCommitted: Bool) async throws {
+        try await JobHarness.with { harness in
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
+                let job = try Self.plain.job(Note(), uniqueKey: "once")
+                let isNew = try await Pool.withPool(
+                    PoolConfiguration(connection: through),
+                    logger: harness.logger
+                ) { pool in
+                    try await pool.withConnection { connection in _ = try connection.one("select 1", as: Int.self) }
+                    proxy.behaviour = .cutAt("commit", afterServerAnswered: isCommitted)
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await harness.queue.enqueue([job], in: pool)
+                    }
+                    #expect(error?.code == .commitInDoubt)
+                    proxy.behaviour = .forward
+                    return try await harness.queue.enqueue([job], in: pool)[0].isNew
+                }
+                #expect(isNew == !isCommitted)
+                #expect(try await harness.unfinished() == 1)
+            }
+        }
+    }
+}
+
+extension TestDatabase {
+    /// Waits until some session of this database has run LISTEN for a channel.
+    func waitUntilListening(_ channel: String) async throws {
+        try await waitForListeners(channel) { $0 > 0 }
+    }
+
+    /// Waits until the server has noticed that no session listens any more.
+    func waitUntilNobodyListens(_ channel: String) async throws {
+        try await waitForListeners(channel) { $0 == 0 }
+    }
+
+    private func waitForListeners(_ channel: String, _ isReached: @Sendable (Int) -> Bool) async throws {
+        try await withConnection(asAdministrator: true) { connection in
+            while !isReached(
+                try connection.one(
+                    """
+                    select count(*)
+                    from pg_stat_activity
+                    where datname = current_database() and state = 'idle'
+                    and query ilike \("listen%" + channel + "%")
+                    """,
+                    as: Int.self
+                )
+            ) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+}
