@@ -121,6 +121,24 @@ package struct CircuitBreaker: Sendable, Hashable {
         open(at: now, cooldown: cooldown)
     }
 
+    /// Opens by what another process found out; an open or half-open breaker stays as it is.
+    ///
+    /// - Parameters:
+    ///   - until: When a probe is due; in the past, the next call probes.
+    ///   - now: The moment.
+    package mutating func trip(until: Date, at now: Date) {
+        guard case .closed = state else { return }
+        epoch += 1
+        let remaining = Duration.seconds(max(0, until.timeIntervalSince(now)))
+        state = .open(until: until, cooldown: max(policy.firstCooldown, remaining))
+    }
+
+    /// Closes by what another process found out.
+    package mutating func reset() {
+        epoch += 1
+        state = .closed(failures: 0)
+    }
+
     private mutating func startProbe(at now: Date, cooldown: Duration) -> Admission {
         epoch += 1
         state = .halfOpen(since: now, cooldown: cooldown)

@@ -38,4 +38,14 @@ package struct CircuitBreakers: Sendable {
     package mutating func abandon(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) {
         breakers[key]?.abandon(permit, at: now)
     }
+
+    /// Opens the breaker of a key; see ``CircuitBreaker/trip(until:at:)``.
+    package mutating func trip(_ key: String, until: Date, at now: Date) {
+        breakers[key, default: CircuitBreaker(policy: policy)].trip(until: until, at: now)
+    }
+
+    /// Closes the breaker of a key; see ``CircuitBreaker/reset()``.
+    package mutating func reset(_ key: String) {
+        breakers[key]?.reset()
+    }
 }

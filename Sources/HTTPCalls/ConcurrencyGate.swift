@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Bounds how many calls to one host are under way.
-final class ConcurrencyGate: Sendable {
+package final class ConcurrencyGate: Sendable {
     private struct State {
         var slots: SlotQueue
         var continuations: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -9,7 +9,8 @@ final class ConcurrencyGate: Sendable {
 
     private let state: Mutex<State>
 
-    init(capacity: Int) {
+    /// - Parameter capacity: How many slots there are, at least one.
+    package init(capacity: Int) {
         state = Mutex(State(slots: SlotQueue(capacity: capacity)))
     }
 
@@ -36,6 +37,19 @@ final class ConcurrencyGate: Sendable {
             throw CancellationError()
         }
         return granted
+    }
+
+    /// Holds a slot for the time of `body`, after waiting for it as long as it takes, first come, first served.
+    ///
+    /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits, and `body` is not called.
+    package func withSlot<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try Task.checkCancellation()
+        if !state.withLock({ $0.slots.takeNow() }) {
+            guard await standInLine() else { throw CancellationError() }
+        }
+        defer { release() }
+        try Task.checkCancellation()
+        return try await body()
     }
 
     /// Gives a slot back and wakes who is next.

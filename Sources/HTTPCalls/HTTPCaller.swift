@@ -79,6 +79,9 @@ package final class HTTPCaller: Sendable {
         }
     }
 
+    /// Calls to one host at the same time.
+    package var callsPerHost: Int { configuration.callsPerHost }
+
     /// Makes a call and waits for its outcome.
     ///
     /// Cancelling the task ends the call at once and closes its connection; the service may have acted all the same,

@@ -18,7 +18,9 @@ package struct StorageClient: Sendable {
     private let address: ServiceAddress
     private let key: StorageKey
     private let caller: HTTPCaller
-    private let deadline: Duration
+    private let line: ConcurrencyGate
+    /// When one call has ended, repeats included.
+    package let deadline: Duration
 
     /// Makes a client.
     ///
@@ -31,7 +33,15 @@ package struct StorageClient: Sendable {
         self.address = address
         self.key = key
         self.caller = caller
+        line = ConcurrencyGate(capacity: caller.callsPerHost)
         self.deadline = deadline
+    }
+
+    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have their turn.
+    ///
+    /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
+    package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await line.withSlot(body)
     }
 
     /// Lists the objects below a folder, all levels, a page at a time.

@@ -1,12 +1,11 @@
 package import AccountLifecycle
 package import Sealing
+package import SignInWithApple
 
 /// Sign in with Apple.
 package struct AppleSettings: Sendable {
-    package let teamID: String?
-    package let keyID: String?
-    package let privateKey: Secret<String>?
-    package let clientIDs: [String]
+    /// The plain section first, then the others by name.
+    package let apps: [AppleApp]
     package let host: String
     package let giveUp: Duration
     package let timeout: Duration
@@ -14,18 +13,23 @@ package struct AppleSettings: Sendable {
     package let webClientSecret: Secret<String>?
 
     /// Whether enough is set to call Apple.
-    package var isConfigured: Bool { teamID != nil && keyID != nil && privateKey != nil && !clientIDs.isEmpty }
+    package var isConfigured: Bool { !identities.isEmpty }
+
+    /// Who we are to Apple, one for each client id of every app.
+    package var identities: [AppleClientIdentity] { apps.flatMap(\.identities) }
+
+    /// Where the settings of a client id stand, such as `apple` or `apple.app.shop`.
+    package func section(of clientID: String) -> String {
+        apps.first { $0.identities.contains { $0.clientID == clientID } }?.section ?? "apple"
+    }
 
     init(_ reader: inout SettingsReader) {
-        teamID = reader.optional("apple.team_id", .code(length: 10), "The team id of the developer account.")
-        keyID = reader.optional("apple.key_id", .code(length: 10), "The id of the Sign in with Apple key.")
-        privateKey = reader.secret("apple.private_key", "The .p8 file of that key.")
-        clientIDs = reader.read(
-            "apple.client_ids",
-            .list(of: .text),
-            default: [],
-            "Bundle ids and Services IDs that sign people in."
-        )
+        var apps: [AppleApp] = []
+        for name in [nil] + AppleApp.names(reader) {
+            if let app = AppleApp(&reader, name: name) { apps.append(app) }
+        }
+        apps.reportSharedClientIDs(to: &reader)
+        self.apps = apps
         host = reader.read(
             "apple.host",
             .serviceURL,
@@ -49,14 +53,6 @@ package struct AppleSettings: Sendable {
             "apple.web_client_secret",
             "A copy of the client secret in Supabase's settings, to be warned before it ends."
         )
-        let parts: [(String, Bool)] = [
-            ("apple.team_id", teamID != nil), ("apple.key_id", keyID != nil),
-            ("apple.private_key_file", privateKey != nil), ("apple.client_ids", !clientIDs.isEmpty),
-        ]
-        guard parts.contains(where: \.1) else { return }
-        for (key, isThere) in parts where !isThere && !reader.isSet(key) {
-            reader.report(key, "missing: Apple needs the team id, the key id, the key and at least one client id")
-        }
     }
 
     /// What is done about credentials that died.

@@ -8,6 +8,7 @@ package struct Settings: Sendable {
     package let deletion: DeletionSettings
     package let apple: AppleSettings
     package let storage: StorageSettings
+    package let supabase: SupabaseSettings
     package let keys: KeySettings
     package let mail: MailSettings
     package let listeners: ListenerSettings
@@ -39,10 +40,14 @@ package struct Settings: Sendable {
         deletion = DeletionSettings(&reader)
         apple = AppleSettings(&reader)
         storage = StorageSettings(&reader)
+        supabase = SupabaseSettings(&reader)
         keys = KeySettings(&reader)
         mail = MailSettings(&reader)
         listeners = ListenerSettings(&reader)
         log = LogSettings(&reader)
+        worker.checkLease(against: ("storage.timeout", storage.timeout), &reader)
+        // Two calls: a client id that Apple rejected is tested before it is used again.
+        worker.checkLease(against: ("apple.timeout", apple.timeout * 2), &reader)
         declarations = reader.declarations
     }
 }

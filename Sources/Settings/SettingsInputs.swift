@@ -5,6 +5,7 @@ package struct SettingsInputs: Sendable {
     /// Variables that start with the product's name and are no settings.
     private static let otherVariables: Set<String> = [
         "ACCOUNTCTL_CONFIG", "ACCOUNTCTL_ENVIRONMENT", "ACCOUNTCTL_POSTGRES_BIN", "ACCOUNTCTL_PAGER",
+        "ACCOUNTCTL_OPERATOR",
     ]
     private static let prefix = "ACCOUNTCTL_"
 
@@ -78,6 +79,28 @@ package struct SettingsInputs: Sendable {
     func value(of key: String) -> RawSetting? {
         if let value = values[key], case .flag = value.source { return value }
         return variables[Self.variable(of: key)] ?? values[key]
+    }
+
+    /// The names between a prefix and a key, sorted; those that stand in variables alone are in lower case.
+    func names(under prefix: String, keys: [String]) -> [String] {
+        var names: Set<String> = []
+        for key in values.keys where key.hasPrefix(prefix + ".") {
+            let parts = key.dropFirst(prefix.count + 1).split(separator: ".", maxSplits: 1)
+            if parts.count == 2 { names.insert(String(parts[0])) }
+        }
+        let start = Self.variable(of: prefix) + "_"
+        var known = Set(names.map { Self.variable(of: $0) })
+        for variable in variables.keys.sorted() where variable.hasPrefix(start) {
+            let rest = variable.dropFirst(start.count)
+            for key in keys {
+                let end = "_" + key.uppercased()
+                guard rest.count > end.count, rest.hasSuffix(end) else { continue }
+                let name = rest.dropLast(end.count).lowercased()
+                if known.insert(Self.variable(of: name)).inserted { names.insert(name) }
+                break
+            }
+        }
+        return names.sorted()
     }
 
     /// A problem for each key that is set and that nothing reads.

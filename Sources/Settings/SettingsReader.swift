@@ -79,6 +79,16 @@ package struct SettingsReader {
         inputs.value(of: key) != nil
     }
 
+    /// The names of sections that a deployment may have any number of: `shop` where `PREFIX.shop.KEY` is set.
+    ///
+    /// - Parameters:
+    ///   - prefix: what stands before the name.
+    ///   - keys: what may stand after it; variables are told apart by these.
+    /// - Returns: the names, sorted.
+    package func names(under prefix: String, keys: [String]) -> [String] {
+        inputs.names(under: prefix, keys: keys)
+    }
+
     /// All problems in the order of their sources, with one for each key that no group declared.
     mutating func finish() -> [SettingsProblem] {
         let known = Set(

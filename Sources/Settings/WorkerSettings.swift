@@ -6,7 +6,13 @@ package struct WorkerSettings: Sendable {
     package let shutdownTimeout: Duration
 
     init(_ reader: inout SettingsReader) {
-        concurrency = reader.read("worker.concurrency", .integer(1...256), default: 8, "How many jobs run at once.")
+        concurrency = reader.read(
+            "worker.concurrency",
+            .integer(1...1024),
+            // Deletions share the passes over whole tables: what runs at once is how many one pass serves.
+            default: 64,
+            "How many jobs run at once."
+        )
         pollInterval = reader.read(
             "worker.poll_interval",
             .duration(.milliseconds(50) ... .seconds(3600)),
@@ -17,13 +23,26 @@ package struct WorkerSettings: Sendable {
             "worker.lease",
             .duration(.seconds(5) ... .seconds(3600)),
             default: .seconds(60),
-            "How long a job stays with a worker that no longer answers."
+            "How long a job stays with a worker that no longer answers; at least 1.5 times storage.timeout and 3 times apple.timeout."
         )
         shutdownTimeout = reader.read(
             "worker.shutdown_timeout",
             .duration(.zero ... .seconds(3600)),
             default: .seconds(20),
             "How long running jobs may go on after SIGTERM before they are handed back."
+        )
+    }
+
+    /// Reports a lease that could end before a call does: such a call would never be started.
+    ///
+    /// A worker renews its leases four times as often as they last; two thirds are what is left at any time, with room for a
+    /// heartbeat that is late.
+    func checkLease(against call: (key: String, longest: Duration), _ reader: inout SettingsReader) {
+        let needed = call.longest * 3 / 2
+        guard leaseDuration < needed else { return }
+        reader.report(
+            "worker.lease",
+            "\(DurationText.write(leaseDuration)) is too short for \(call.key): must be at least \(DurationText.write(needed))"
         )
     }
 }

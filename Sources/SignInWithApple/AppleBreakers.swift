@@ -17,9 +17,38 @@ final class AppleBreakers: Sendable {
     }
 
     private let state: Mutex<State>
+    /// Team and key by client id, to be named with it.
+    private let names: [String: (team: String, key: String)]
 
-    init(policy: CircuitBreaker.Policy) {
+    init(policy: CircuitBreaker.Policy, identities: [AppleClientIdentity]) {
         state = Mutex(State(breakers: CircuitBreakers(policy: policy)))
+        names = Dictionary(identities.map { ($0.clientID, ($0.teamID, $0.keyID)) }) { first, _ in first }
+    }
+
+    /// Opens by what another process found out.
+    func trip(_ key: String, until: Date, refusal: String, at now: Date) {
+        let isTripped = state.withLock { state in
+            guard case .closed = state.breakers.state(of: key) else { return false }
+            state.breakers.trip(key, until: until, at: now)
+            state.refusals[key] = AppleRefusal(code: .init(String(refusal.prefix { $0 != " " })))
+            return true
+        }
+        if isTripped { record(key, isRejected: true) }
+    }
+
+    /// Closes by what another process found out.
+    func reset(_ key: String) {
+        state.withLock { state in
+            state.breakers.reset(key)
+            state.refusals[key] = nil
+        }
+        record(key, isRejected: false)
+    }
+
+    private func record(_ key: String, isRejected: Bool) {
+        var dimensions = [("client_id", key)]
+        if let (team, keyID) = names[key] { dimensions += [("team_id", team), ("key_id", keyID)] }
+        Gauge(label: "apple_client_rejected", dimensions: dimensions).record(isRejected ? 1 : 0)
     }
 
     func admit(_ key: String, at now: Date) -> CircuitBreaker.Admission {
@@ -53,8 +82,7 @@ final class AppleBreakers: Sendable {
             return (before, state.breakers.state(of: key))
         }
         guard before != after else { return }
-        let isOpen = if case .closed = after { 0 } else { 1 }
-        Gauge(label: "apple_client_rejected", dimensions: [("client_id", key)]).record(isOpen)
+        if case .closed = after { record(key, isRejected: false) } else { record(key, isRejected: true) }
         if case .open(let until, _) = after {
             logger?.error(
                 "Apple rejects this client id; calls for it are paused",

@@ -14,6 +14,7 @@ package struct AppleClients: Sendable {
 
     private let clients: [String: AppleClient]
     private let transport: AppleTransport
+    private let line: ConcurrencyGate
     /// Apple's signing keys, shared by everything that verifies.
     package let keys: AppleKeys
 
@@ -37,10 +38,11 @@ package struct AppleClients: Sendable {
         logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(DuplicateClient) {
+        line = ConcurrencyGate(capacity: caller.callsPerHost)
         transport = AppleTransport(
             caller: caller,
             address: address,
-            breakers: AppleBreakers(policy: breakerPolicy),
+            breakers: AppleBreakers(policy: breakerPolicy, identities: identities),
             now: now,
             logger: logger,
             deadline: deadline
@@ -54,7 +56,20 @@ package struct AppleClients: Sendable {
         keys = AppleKeys(address: address, caller: caller, logger: logger, now: now)
     }
 
+    /// The longest that asking Apple for one thing may take: the call with its repeats, and before it the test of a client id
+    /// that Apple rejected.
+    package var longestCall: Duration { transport.deadline * 2 }
+
+    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have their turn.
+    ///
+    /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
+    package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await line.withSlot(body)
+    }
+
     var moment: Date { transport.now() }
+
+    var breakers: AppleBreakers { transport.breakers }
 
     /// The client ids, sorted.
     package var clientIDs: [String] { clients.keys.sorted() }

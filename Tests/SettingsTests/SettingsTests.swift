@@ -1,5 +1,6 @@
 import Sealing
 import Settings
+import SignInWithApple
 import Testing
 
 @Suite("Settings are read and checked together")
@@ -74,7 +75,7 @@ struct SettingsTests {
                 "a.conf:5: deletion.grace: already set at a.conf:3",
                 "a.conf:6: deletion.note: the closing quote is missing, or something follows it",
                 "a.conf:7: [bad section: expected [section]",
-                "variable ACCOUNTCTL_WORKER_CONCURRENCY: worker.concurrency: \"0\" is not a whole number from 1 to 256",
+                "variable ACCOUNTCTL_WORKER_CONCURRENCY: worker.concurrency: \"0\" is not a whole number from 1 to 1024",
                 "variable ACCOUNTCTL_WORKR_POLL_INTERVAL: ACCOUNTCTL_WORKR_POLL_INTERVAL: there is no such setting; "
                     + "did you mean ACCOUNTCTL_WORKER_POLL_INTERVAL?",
             ]
@@ -102,6 +103,22 @@ struct SettingsTests {
     func appleHalf() throws {
         let error = #expect(throws: SettingsError.self) { try Settings(inputs("apple.team_id = ABCDE12345")) }
         #expect(error?.problems.map(\.key) == ["apple.client_ids", "apple.key_id", "apple.private_key_file"])
+    }
+
+    @Test("A lease that a call could outlast is refused: no such call would ever start")
+    func leaseAndCalls() throws {
+        let error = #expect(throws: SettingsError.self) {
+            try Settings(inputs("[worker]\nlease = 29s\n[storage]\ntimeout = 20s\n[apple]\ntimeout = 10s"))
+        }
+        #expect(
+            error?.problems.map { "\($0.key): \($0.message)" } == [
+                "worker.lease: 29s is too short for storage.timeout: must be at least 30s",
+                "worker.lease: 29s is too short for apple.timeout: must be at least 30s",
+            ]
+        )
+        #expect(throws: Never.self) {
+            try Settings(inputs("[worker]\nlease = 30s\n[storage]\ntimeout = 20s\n[apple]\ntimeout = 10s"))
+        }
     }
 
     @Test func unknownEnvironment() {
@@ -167,5 +184,79 @@ struct SettingsTests {
         #expect(throws: SettingsError.self) { try Settings(inputs("apple.host = http://apple.example.com")) }
         #expect(throws: SettingsError.self) { try Settings(inputs("apple.host = http://localhost.example.com")) }
         #expect(try Settings(inputs("apple.host = http://127.0.0.1:8080/")).apple.host == "http://127.0.0.1:8080")
+    }
+
+    @Test("Apps of other teams stand in sections or variables of their own, and each is told what it lacks")
+    func appleApps() throws {
+        let key = ApplePrivateKey.random().pem.reveal()
+        let files = ["a.p8": key, "b.p8": key, "jwt": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"]
+        let file = """
+            [apple]
+            team_id = TEAM000001
+            key_id = KEY0000001
+            private_key_file = a.p8
+            client_ids = com.example.app, com.example.web
+            [apple.app.shop]
+            team_id = TEAM000002
+            key_id = KEY0000002
+            private_key_file = b.p8
+            client_ids = com.example.shop
+            """
+        let settings = try Settings(
+            inputs(
+                file,
+                variables: [
+                    "ACCOUNTCTL_APPLE_APP_SHOP_KEY_ID": "KEY0000003", "ACCOUNTCTL_APPLE_APP_GAME_TEAM_ID": "TEAM000003",
+                    "ACCOUNTCTL_APPLE_APP_GAME_KEY_ID": "KEY0000004", "ACCOUNTCTL_APPLE_APP_GAME_PRIVATE_KEY": key,
+                    "ACCOUNTCTL_APPLE_APP_GAME_CLIENT_IDS": "com.example.game",
+                ],
+                files: files
+            )
+        )
+        #expect(settings.apple.apps.map(\.section) == ["apple", "apple.app.game", "apple.app.shop"])
+        #expect(
+            settings.apple.identities.map { "\($0.clientID) \($0.teamID) \($0.keyID)" } == [
+                "com.example.app TEAM000001 KEY0000001", "com.example.web TEAM000001 KEY0000001",
+                "com.example.game TEAM000003 KEY0000004", "com.example.shop TEAM000002 KEY0000003",
+            ]
+        )
+        #expect(settings.apple.section(of: "com.example.shop") == "apple.app.shop")
+        #expect(!"\(settings.declarations)".contains(key))
+
+        let problems = Settings.check(
+            inputs(
+                """
+                [apple.app.shop]
+                team_id = TEAM000002
+                key_id = KEY0000002
+                private_key_file = jwt
+                client_ids = com.example.shop
+                [apple.app.game]
+                team_id = TEAM000001
+                [apple.app.first]
+                team_id = TEAM000001
+                key_id = KEY0000001
+                private_key_file = a.p8
+                client_ids = com.example.app, TEAM000001.com.example.app
+                [apple.app.second]
+                team_id = TEAM000001
+                key_id = KEY0000001
+                private_key_file = a.p8
+                client_ids = com.example.app
+                client_idz = x
+                """,
+                files: files
+            )
+        ).problems.map { "\($0.key): \($0.message)" }
+        for (key, words) in [
+            ("apple.app.shop.private_key_file", "this is a client secret (a JWT)"),
+            ("apple.app.game.key_id", "missing"), ("apple.app.game.private_key_file", "missing"),
+            ("apple.app.game.client_ids", "missing"), ("apple.app.first.client_ids", "begins with the team id"),
+            ("apple.app.second.client_ids", "com.example.app stands in apple.app.first.client_ids too"),
+            ("apple.app.second.client_idz", "did you mean apple.app.second.client_ids?"),
+        ] {
+            #expect(problems.contains { $0.hasPrefix("\(key): ") && $0.contains(words) }, "\(key)\n\(problems)")
+        }
+        #expect(problems.count == 7, "\(problems)")
     }
 }

@@ -1,0 +1,81 @@
+package import SignInWithApple
+
+/// A team's key at Apple, and the client ids that it speaks for.
+///
+/// The section `[apple]` is one; sections `[apple.app.NAME]` beside it are others, each with a team and key of its own.
+package struct AppleApp: Sendable {
+    /// The name of the section; nil for the plain `[apple]`.
+    package let name: String?
+    /// Who we are to Apple, one for each client id.
+    package let identities: [AppleClientIdentity]
+
+    /// Where the settings stand: `apple` or `apple.app.NAME`.
+    package var section: String { Self.section(name) }
+
+    /// The names that sections of other apps have.
+    static func names(_ reader: SettingsReader) -> [String] {
+        reader.names(under: "apple.app", keys: ["team_id", "key_id", "private_key_file", "private_key", "client_ids"])
+    }
+
+    /// Reads one app; nil when nothing is set, or not everything that Apple needs, which is reported.
+    init?(_ reader: inout SettingsReader, name: String?) {
+        let section = Self.section(name)
+        let teamID = reader.optional("\(section).team_id", .code(length: 10), "The team id of the developer account.")
+        let keyID = reader.optional("\(section).key_id", .code(length: 10), "The id of the Sign in with Apple key.")
+        let privateKey = reader.secret("\(section).private_key", "The .p8 file of that key.")
+        let clientIDs = reader.read(
+            "\(section).client_ids",
+            .list(of: .text),
+            default: [],
+            "Bundle ids and Services IDs that sign people in."
+        )
+        let parts: [(String, Bool)] = [
+            ("team_id", teamID != nil), ("key_id", keyID != nil), ("private_key_file", privateKey != nil),
+            ("client_ids", !clientIDs.isEmpty),
+        ]
+        // The plain section may hold nothing but the policy.
+        guard name != nil || parts.contains(where: \.1) else { return nil }
+        for (part, isThere) in parts where !isThere && !reader.isSet("\(section).\(part)") {
+            reader.report(
+                "\(section).\(part)",
+                "missing: Apple needs the team id, the key id, the key and at least one client id"
+            )
+        }
+        guard let teamID, let keyID, let privateKey else { return nil }
+        let key: ApplePrivateKey
+        do {
+            key = try ApplePrivateKey(parsing: privateKey)
+        } catch {
+            let isNamed = reader.isSet("\(section).private_key_file")
+            reader.report("\(section).private_key" + (isNamed ? "_file" : ""), "\(error)")
+            return nil
+        }
+        self.name = name
+        identities = clientIDs.compactMap { clientID in
+            do {
+                return try AppleClientIdentity(clientID: clientID, teamID: teamID, keyID: keyID, key: key)
+            } catch {
+                reader.report("\(section).client_ids", "\(clientID): \(error)")
+                return nil
+            }
+        }
+    }
+
+    private static func section(_ name: String?) -> String { name.map { "apple.app.\($0)" } ?? "apple" }
+}
+
+extension [AppleApp] {
+    /// Reports client ids that stand in more than one app: nobody could say which key speaks for them.
+    func reportSharedClientIDs(to reader: inout SettingsReader) {
+        var owners: [String: String] = [:]
+        for app in self {
+            for identity in app.identities {
+                if let other = owners[identity.clientID] {
+                    reader.report("\(app.section).client_ids", "\(identity.clientID) stands in \(other).client_ids too")
+                } else {
+                    owners[identity.clientID] = app.section
+                }
+            }
+        }
+    }
+}
