@@ -58,6 +58,9 @@ import Testing
             #expect(try await stage.count("select from accountctl.deletion_requests where state = 'verified'") == 3)
             #expect(try await stage.count("select from accountctl.deletion_requests where state = 'held'") == 3)
             #expect(try await stage.count("select from auth.users") == 3)
+            // Who waits for the next hour is neither banned nor signed out.
+            #expect(try await stage.count("select from auth.users where banned_until is not null") == 0)
+            #expect(try await stage.count("select from auth.sessions") == 3)
             try await stage.sql("update accountctl.deletion_requests set counted_at = counted_at - interval '1 hour'")
             for request in requests { try await stage.drive(request, policy) }
             #expect(try await stage.count("select from accountctl.deletion_requests where state = 'verified'") == 6)

@@ -73,6 +73,25 @@ import Testing
         }
     }
 
+    @Test func anotherAccountUnderTheSameIDIsNeverTouched() {
+        let later = now.addingTimeInterval(3600)
+        let blocked = DeletionMachine.Decision.wait(.blocked, Situation(.otherAccount), until: later)
+        #expect(DeletionMachine.next(facts { $0.isOtherAccount = true }) == blocked)
+        for count in 0...DeletionStep.allCases.count {
+            let done = Array(DeletionStep.allCases.prefix(count))
+            // Stronger than what an operator can lift.
+            #expect(
+                DeletionMachine.next(
+                    lockedOut(done: done) {
+                        $0.isOtherAccount = true
+                        $0.isPaused = true
+                        $0.isHeld = true
+                    }
+                ) == blocked
+            )
+        }
+    }
+
     @Test func takesTheStepsInOrder() {
         let order: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .verify]
         for (index, step) in order.enumerated() {

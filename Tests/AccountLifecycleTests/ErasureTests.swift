@@ -155,6 +155,32 @@ import Testing
         }
     }
 
+    @Test func aReceiptInThePlaceOfAnotherIsSeen() async throws {
+        try await Stage.with { stage in
+            var requests: [UUID] = []
+            for name in ["anna", "berta"] {
+                requests.append(try await stage.request(try await stage.signUp(name)))
+                #expect(try await stage.drive(requests[requests.count - 1]) == .ended(.verified))
+            }
+            let first = requests[0]
+            let verdict = { @Sendable in
+                let receipt = try await stage.pool.withConnection { try IssuedReceipt.find(of: first, on: $0) }
+                return try receipt?.check(with: stage.vault.hashKey)
+            }
+            #expect(try await verdict() == .intact)
+            // A whole one of somebody else, seal and all.
+            try await stage.sql(
+                """
+                update accountctl.deletion_receipts as r
+                set document = other.document, seal = other.seal
+                from accountctl.deletion_receipts as other
+                where r.request_id = \(first) and other.request_id <> r.request_id
+                """
+            )
+            #expect(try await verdict() == .changed)
+        }
+    }
+
     @Test func theReceiptShowsWhetherItWasRewritten() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

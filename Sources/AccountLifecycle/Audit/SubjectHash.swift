@@ -21,6 +21,13 @@ package struct SubjectHash: Sendable, Hashable {
         bytes = key.hash(user.uuidString.lowercased(), purpose: "account")
     }
 
+    /// A hash as a row holds it; nil where it holds none.
+    init?(keyID: String?, bytes: [UInt8]?) {
+        guard let keyID, let bytes else { return nil }
+        self.keyID = keyID
+        self.bytes = bytes
+    }
+
     /// The hash in hexadecimal digits.
     package var hexadecimal: String {
         bytes.map { byte in

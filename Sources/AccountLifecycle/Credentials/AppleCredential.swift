@@ -1,14 +1,14 @@
-import Postgres
-import Sealing
+package import Postgres
+package import Sealing
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// A refresh token that Apple gave for one account and one client id.
-struct AppleCredential: Sendable {
+package struct AppleCredential: Sendable {
     let id: Int64
     let user: UUID
     let clientID: String
@@ -54,7 +54,9 @@ struct AppleCredential: Sendable {
     }
 
     /// Stores what Apple gave, in place of what was held for the same account and client id.
-    static func store(
+    ///
+    /// - Throws: ``PostgresError``.
+    package static func store(
         _ token: Secret<String>,
         user: UUID,
         clientID: String,

@@ -42,6 +42,17 @@ package struct AppleDoor: Sendable {
         verdicts = Verdicts(clients)
     }
 
+    /// The longest that one call may take, its repeats included.
+    package var longestCall: Duration { clients?.longestCall ?? .zero }
+
+    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have theirs.
+    ///
+    /// What has to hold when the call is sent is to be looked at in `body`.
+    func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard let clients else { return try await body() }
+        return try await clients.inTurn(body)
+    }
+
     /// What keeps a credential of this client id from being revoked now, found out without using anything up.
     func trouble(with clientID: String) async throws -> Situation? {
         try await verdicts.trouble(with: clientID)

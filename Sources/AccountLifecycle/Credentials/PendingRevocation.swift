@@ -16,8 +16,13 @@ package enum PendingRevocation {
 
     /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough.
     ///
+    /// `lease` throws before a call unless nobody can take the work over in the time that the call may take.
+    ///
     /// - Returns: How many are still waiting.
-    package static func retry(with services: DeletionServices) async throws -> Int {
+    package static func retry(
+        with services: DeletionServices,
+        lease: DeletionDriver.LeaseCheck? = nil
+    ) async throws -> Int {
         let due = try await services.pool.withConnection { connection in
             try connection.query(
                 """
@@ -40,6 +45,7 @@ package enum PendingRevocation {
             let outcome: AppleDoor.Revocation
             do {
                 let token = try services.vault.keys.openText(sealed, for: context(binding: binding, clientID: clientID))
+                try lease?(services.apple.longestCall)
                 outcome = try await services.apple.revoke(token, clientID: clientID)
             } catch let error as SealingError {
                 outcome = .trouble(Situation(.sealingKeyMissing, detail: "\(error)"))

@@ -1,5 +1,6 @@
+package import JobQueue
 import Logging
-package import Postgres
+import Postgres
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -21,6 +22,9 @@ package struct DeletionDriver: Sendable {
         case failed(after: Double, Situation)
     }
 
+    /// Throws unless the driver's right to the request outlasts a length of time.
+    package typealias LeaseCheck = @Sendable (Duration) throws -> Void
+
     /// How often a step may send the run back within one drive.
     private static let returnLimit = 5
 
@@ -32,13 +36,13 @@ package struct DeletionDriver: Sendable {
 
     /// Drives a request as far as it goes now.
     ///
-    /// `fence` is called inside every transaction that writes, before it writes; it throws when another process has taken over.
+    /// `fence` keeps every write out once another process has taken over, and `lease` throws before a call to Apple or Storage,
+    /// which no fence reaches, unless nobody can take over in the time that the call may take; there are none where no job
+    /// drives the request.
     ///
-    /// - Throws: ``PostgresError`` and what the fence throws; `CancellationError` between and within steps.
-    package func drive(
-        _ request: UUID,
-        fence: @escaping @Sendable (isolated Connection) throws -> Void = { _ in }
-    ) async throws -> Pause {
+    /// - Throws: ``PostgresError``; ``JobQueueError`` `leaseLost` and what `lease` throws; `CancellationError` between and
+    ///   within steps.
+    package func drive(_ request: UUID, fence: JobFence? = nil, lease: LeaseCheck? = nil) async throws -> Pause {
         let journal = DeletionJournal(request: request, fence: fence)
         var returns = 0
         while true {
@@ -51,12 +55,12 @@ package struct DeletionDriver: Sendable {
             case .wait(let state, let situation, let until):
                 if record.facts.state != state || situation != nil {
                     try await services.pool.withConnection { connection in
-                        try await journal.stop(state, situation, on: connection)
+                        try journal.stop(state, situation, on: connection)
                     }
                 }
                 return .until(until)
             case .perform(let step, let state):
-                if let pause = try await take(step, state, of: record, journal, &returns) { return pause }
+                if let pause = try await take(step, state, of: record, journal, lease, &returns) { return pause }
             }
         }
     }
@@ -67,15 +71,16 @@ package struct DeletionDriver: Sendable {
         _ state: DeletionState,
         of record: DeletionRecord,
         _ journal: DeletionJournal,
+        _ lease: LeaseCheck?,
         _ returns: inout Int
     ) async throws -> Pause? {
         guard let user = record.userID else { return .ended(record.facts.state) }
         try await services.probe(.before(step))
         try await services.pool.withConnection { connection in
-            try await journal.begin(step, state, on: connection)
+            try journal.begin(step, state, on: connection)
         }
         try await services.probe(.begun(step))
-        let run = DeletionRun(services: services, record: record, user: user, journal: journal)
+        let run = DeletionRun(services: services, record: record, user: user, journal: journal, lease: lease)
         let result: StepResult
         do {
             result = try await run.take(step)
@@ -107,17 +112,17 @@ package struct DeletionDriver: Sendable {
             log.debug("step recorded", metadata: ["step": "\(step.rawValue)"])
         case .done(let outcome, let facts):
             try await services.pool.withConnection { connection in
-                try await journal.finish(step, outcome, facts, on: connection)
+                try journal.finish(step, outcome, facts, on: connection)
             }
             log.debug("step done", metadata: ["step": "\(step.rawValue)", "outcome": "\(outcome.rawValue)"])
         case .back(let earlier):
             try await services.pool.withConnection { connection in
-                try await journal.takeBack(DeletionMachine.steps(toRepeatFrom: earlier), on: connection)
+                try journal.takeBack(DeletionMachine.steps(toRepeatFrom: earlier), on: connection)
             }
             log.info("step repeated", metadata: ["step": "\(earlier.rawValue)", "found_by": "\(step.rawValue)"])
         case .stopped(let state, let situation, let seconds):
             try await services.pool.withConnection { connection in
-                try await journal.stop(state, situation, on: connection)
+                try journal.stop(state, situation, on: connection)
             }
             log.warning(
                 "request stands still",
@@ -128,7 +133,7 @@ package struct DeletionDriver: Sendable {
             return .until(record.facts.now.addingTimeInterval(seconds))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
-                try await journal.stop(state, situation, failed: true, on: connection)
+                try journal.stop(state, situation, failed: true, on: connection)
             }
             let delay = DeletionMachine.delay(afterFailures: record.failures + 1)
             log.warning(

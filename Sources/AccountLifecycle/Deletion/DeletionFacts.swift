@@ -20,6 +20,8 @@ package struct DeletionFacts: Sendable, Hashable {
     package var isPaused: Bool
     /// Whether a legal hold lies on the account.
     package var isHeld: Bool
+    /// Whether the account was created after the request: not the one that was meant.
+    package var isOtherAccount: Bool
     /// The steps that are done, and when.
     package var finished: [DeletionStep: Date]
 
@@ -31,6 +33,7 @@ package struct DeletionFacts: Sendable, Hashable {
         settleAfter: Date? = nil,
         isPaused: Bool = false,
         isHeld: Bool = false,
+        isOtherAccount: Bool = false,
         finished: [DeletionStep: Date] = [:]
     ) {
         self.state = state
@@ -40,6 +43,7 @@ package struct DeletionFacts: Sendable, Hashable {
         self.settleAfter = settleAfter
         self.isPaused = isPaused
         self.isHeld = isHeld
+        self.isOtherAccount = isOtherAccount
         self.finished = finished
     }
 }

@@ -61,18 +61,22 @@ package enum DeletionJobs {
         let driver = DeletionDriver(services)
         let exchange = CodeExchange(services)
         try registry.register(delete) { arguments, context in
-            let pause = try await driver.drive(arguments.request) { try context.fence(on: $0) }
+            let pause = try await driver.drive(arguments.request, fence: context.fence) {
+                try context.requireLease(outlasting: $0)
+            }
             return outcome(of: pause)
         }
         try registry.register(self.exchange) { arguments, context in
-            try context.requireLease(outlasting: .seconds(20))
+            try context.requireLease(outlasting: services.apple.longestCall)
             return switch try await exchange.run(arguments.code) {
             case .settled: .completed()
             case .again(let seconds, let situation): .retry(after: .seconds(seconds), reason: situation.code.rawValue)
             }
         }
-        try registry.register(revocations) { _, _ in
-            let waiting = try await PendingRevocation.retry(with: services)
+        try registry.register(revocations) { _, context in
+            let waiting = try await PendingRevocation.retry(with: services) {
+                try context.requireLease(outlasting: $0)
+            }
             return .completed(output: try JobDocument(encoding: ["waiting": waiting]))
         }
         try registry.register(upkeep) { _, _ in

@@ -1,3 +1,4 @@
+import JobQueue
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -7,61 +8,82 @@ import Postgres
 #endif
 
 /// Writes down what happens to one request: each step before it begins and after it ends, and why it stands still.
+///
+/// A record that stands alone is one statement, and its commit does not wait for the disk: a server that dies within the next
+/// moment may lose it, and nothing that was recorded before it alone. The step is then taken again, as after the death of the
+/// worker, which every step bears. What records an effect is written in the effect's transaction, and flushed with it.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Refuses to write when the job that drives the request was taken away from this process.
-    let fence: Fence
+    let fence: JobFence?
 
-    /// What is called inside every transaction that writes, before anything is written.
-    typealias Fence = @Sendable (isolated Connection) throws -> Void
-
-    /// Records that a step begins, and the state meanwhile.
-    func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) async throws {
-        try await connection.transaction { connection in
-            try fence(connection)
-            try connection.execute(
-                """
-                with request as (
-                    update accountctl.deletion_requests
-                    set state = \(state.rawValue)
-                    where id = \(request) and state <> \(state.rawValue)
-                )
-                insert into accountctl.deletion_steps as s (request_id, step, runs, started_at)
-                values (\(request), \(step.rawValue), 1, clock_timestamp())
-                on conflict (request_id, step) do update
-                set runs = s.runs + 1, started_at = clock_timestamp(), finished_at = null, outcome = null, facts = null
-                """
-            )
-        }
+    /// Holds the fence for the rest of a transaction, before it writes anything.
+    ///
+    /// - Throws: ``JobQueueError`` `leaseLost`.
+    func fence(_ connection: isolated Connection) throws {
+        try fence?.hold(on: connection)
     }
 
-    /// Records that a step ended, in a transaction of its own.
+    /// Records that a step begins, and the state meanwhile.
+    func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws {
+        try write(
+            """
+            request as (
+                update accountctl.deletion_requests
+                set state = \(state.rawValue)
+                where id = \(request) and state <> \(state.rawValue) and exists (select from held)
+            ),
+            step as (
+                insert into accountctl.deletion_steps as s (request_id, step, runs, started_at)
+                select \(request), \(step.rawValue), 1, clock_timestamp()
+                from held
+                on conflict (request_id, step) do update
+                set runs = s.runs + 1, started_at = clock_timestamp(), finished_at = null, outcome = null, facts = null
+            )
+            """,
+            on: connection
+        )
+    }
+
+    /// Records that a step ended whose effect is recorded by nothing else.
     func finish(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection)
-        async throws
+        throws
     {
-        try await connection.transaction { connection in
-            try fence(connection)
-            try record(step, outcome, facts, on: connection)
-        }
+        try write(ending(step, outcome, facts), on: connection)
     }
 
     /// Records that a step ended, in the transaction of its effect.
     func record(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection)
         throws
     {
-        try connection.execute(
-            """
-            with request as (
-                update accountctl.deletion_requests
-                set situation = null, situation_since = null, failures = 0
-                where id = \(request) and (situation is not null or failures > 0)
-            )
+        try connection.execute("with held as (select true), \(ending(step, outcome, facts)) select from held")
+    }
+
+    private func ending(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts) -> Statement {
+        """
+        request as (
+            update accountctl.deletion_requests
+            set situation = null, situation_since = null, failures = 0
+            where id = \(request) and (situation is not null or failures > 0) and exists (select from held)
+        ),
+        step as (
             insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, finished_at, outcome, facts)
-            values (
+            select
                 \(request), \(step.rawValue), 1, clock_timestamp(), clock_timestamp(), \(outcome.rawValue), \(JSON(facts))
-            )
+            from held
             on conflict (request_id, step) do update
             set finished_at = excluded.finished_at, outcome = excluded.outcome, facts = excluded.facts
+        )
+        """
+    }
+
+    /// Has a step that is done, and that another process began again meanwhile, stand as done.
+    func restore(_ step: DeletionStep, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.deletion_steps
+            set finished_at = clock_timestamp(), outcome = \(StepOutcome.ok.rawValue)
+            where request_id = \(request) and step = \(step.rawValue) and finished_at is null
             """
         )
     }
@@ -72,11 +94,10 @@ struct DeletionJournal: Sendable {
         _ situation: Situation?,
         failed: Bool = false,
         on connection: isolated Connection
-    ) async throws {
-        try await connection.transaction { connection in
-            try fence(connection)
-            try connection.execute(
-                """
+    ) throws {
+        try write(
+            """
+            request as (
                 update accountctl.deletion_requests
                 set state = \(state.rawValue),
                     situation = \(situation.map(JSON.init)),
@@ -90,23 +111,42 @@ struct DeletionJournal: Sendable {
                         else apple_waiting_since
                     end,
                     failures = case when \(failed) then failures + 1 else failures end
-                where id = \(request) and finished_at is null
-                """
+                where id = \(request) and finished_at is null and exists (select from held)
             )
-        }
+            """,
+            on: connection
+        )
     }
 
     /// Takes back steps that have to be done again.
-    func takeBack(_ steps: [DeletionStep], on connection: isolated Connection) async throws {
-        try await connection.transaction { connection in
-            try fence(connection)
-            try connection.execute(
-                """
+    func takeBack(_ steps: [DeletionStep], on connection: isolated Connection) throws {
+        try write(
+            """
+            steps as (
                 update accountctl.deletion_steps
                 set finished_at = null, outcome = null
-                where request_id = \(request) and step = any(\(steps.map(\.rawValue)))
-                """
+                where request_id = \(request) and step = any(\(steps.map(\.rawValue))) and exists (select from held)
             )
-        }
+            """,
+            on: connection
+        )
+    }
+
+    /// Makes changes that go by `held`, which has a row while the fence holds, in a transaction of their own.
+    ///
+    /// - Throws: ``JobQueueError`` `leaseLost`, and nothing is written.
+    private func write(_ changes: Statement, on connection: isolated Connection) throws {
+        let isHeld = try connection.one(
+            """
+            with held as materialized (
+                select set_config('synchronous_commit', 'off', true)
+                from (\(fence?.held ?? "select true")) as lease
+            ),
+            \(changes)
+            select exists (select from held)
+            """,
+            as: Bool.self
+        )
+        if !isHeld, let fence { throw fence.lost }
     }
 }

@@ -25,20 +25,31 @@ package enum DeletionMachine {
     /// How often a request that waits for people or brakes looks again by itself.
     package static let lookAgainAfter: TimeInterval = 300
 
+    /// How often a request whose account is another one by now looks again.
+    package static let lookAtOtherAccountAfter: TimeInterval = 3600
+
     /// What to do now with a request of which these facts hold.
     package static func next(_ facts: DeletionFacts) -> Decision {
         if facts.state.isFinal { return .end }
-        let later = facts.now.addingTimeInterval(lookAgainAfter)
-        guard facts.lockedOutAt != nil else { return beforeLockOut(facts, later: later) }
-        if facts.isHeld { return .wait(.held, Situation(.legalHold), until: later) }
-        if facts.isPaused { return .wait(.held, Situation(.paused), until: later) }
-        return afterLockOut(facts)
+        guard facts.lockedOutAt != nil else { return beforeLockOut(facts) }
+        return brake(facts) ?? afterLockOut(facts)
     }
 
-    private static func beforeLockOut(_ facts: DeletionFacts, later: Date) -> Decision {
-        if facts.now < facts.runAfter { return .wait(.grace, nil, until: facts.runAfter) }
+    /// What stops a request wherever it is past its grace, the strongest first.
+    private static func brake(_ facts: DeletionFacts) -> Decision? {
+        if facts.isOtherAccount {
+            let later = facts.now.addingTimeInterval(lookAtOtherAccountAfter)
+            return .wait(.blocked, Situation(.otherAccount), until: later)
+        }
+        let later = facts.now.addingTimeInterval(lookAgainAfter)
         if facts.isHeld { return .wait(.held, Situation(.legalHold), until: later) }
         if facts.isPaused { return .wait(.held, Situation(.paused), until: later) }
+        return nil
+    }
+
+    private static func beforeLockOut(_ facts: DeletionFacts) -> Decision {
+        if facts.now < facts.runAfter { return .wait(.grace, nil, until: facts.runAfter) }
+        if let brake = brake(facts) { return brake }
         guard let preflight = facts.finished[.preflight],
             facts.now.timeIntervalSince(preflight) < preflightLasts
         else { return .perform(.preflight, .requested) }

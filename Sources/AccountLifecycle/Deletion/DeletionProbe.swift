@@ -6,6 +6,8 @@ package enum DeletionPoint: Sendable, Hashable {
     case begun(DeletionStep)
     /// In the middle: one effect has happened and the next has not.
     case middle(DeletionStep)
+    /// Between two acts of the same kind: a batch, a part, a credential is done and the next is not.
+    case between(DeletionStep)
     /// Done, and not recorded yet where the effect lies outside the database.
     case done(DeletionStep)
     /// Recorded.

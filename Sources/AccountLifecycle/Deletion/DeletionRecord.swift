@@ -48,8 +48,9 @@ package struct DeletionRecord: Sendable {
                 r.sealed_identifiers,
                 r.sealing_key_id,
                 r.without_identifiers,
-                r.paused_at is not null or b.paused_at is not null,
-                exists (select from accountctl.holds as h where h.user_id = r.user_id),
+                \(DeletionBrakes.isPaused),
+                \(DeletionBrakes.isHeld),
+                \(DeletionBrakes.isOtherAccount),
                 clock_timestamp(),
                 array(
                     select s.step || ' ' || extract(epoch from s.finished_at)
@@ -62,14 +63,13 @@ package struct DeletionRecord: Sendable {
             """,
             as: (
                 UUID?, String, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, String?, String?, Bool, Bool,
-                Bool,
-                Date, [String]
+                Bool, Bool, Date, [String]
             ).self
         )
         guard
             let (
                 user, state, requestedAt, runAfter, deadline, withoutApple, appleWaitingSince, counted, lockedOutAt,
-                settleAfter, failures, sealed, keyID, withoutIdentifiers, paused, held, now, finished
+                settleAfter, failures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now, finished
             ) = row,
             let state = DeletionState(rawValue: state)
         else { return nil }
@@ -100,6 +100,7 @@ package struct DeletionRecord: Sendable {
                 settleAfter: settleAfter,
                 isPaused: paused,
                 isHeld: held,
+                isOtherAccount: isOther,
                 finished: steps
             )
         )

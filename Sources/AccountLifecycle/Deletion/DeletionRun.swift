@@ -12,6 +12,8 @@ struct DeletionRun: Sendable {
     let record: DeletionRecord
     let user: UUID
     let journal: DeletionJournal
+    /// Called with the longest time that a call to another system may take, before each that cannot be undone.
+    let lease: DeletionDriver.LeaseCheck?
 
     /// The user id as Postgres writes it.
     var userText: String { user.uuidString.lowercased() }

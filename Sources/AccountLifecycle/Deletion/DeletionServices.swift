@@ -21,8 +21,8 @@ package struct DeletionServices: Sendable {
     let catalogs = CatalogCache()
     /// The objects of accounts, looked for together.
     let objects: Coalescer<UUID, [StoredObject]>
-    /// What the cascade leaves in the auth schema, removed together.
-    let scrubs: Coalescer<UUID, AuthScrub.Counts>
+    /// What the cascade leaves in the auth schema, removed together; nil where a brake was pulled while it waited.
+    let scrubs: Coalescer<UUID, AuthScrub.Counts?>
     /// The search for what is left, for all together.
     let searches: Coalescer<SearchTarget, SearchPass.Answer>
 
@@ -55,8 +55,9 @@ package struct DeletionServices: Sendable {
         }
         scrubs = Coalescer(limit: Self.passLimit) { users in
             try await pool.withTransaction { connection in
-                let counts = try AuthScrub.run(users, on: connection)
-                return users.map { counts[$0] ?? AuthScrub.Counts() }
+                let released = try DeletionBrakes.released(users, on: connection)
+                let counts = try AuthScrub.run(released, on: connection)
+                return users.map { released.contains($0) ? counts[$0] ?? AuthScrub.Counts() : nil }
             }
         }
         searches = Coalescer(limit: Self.passLimit) { targets in

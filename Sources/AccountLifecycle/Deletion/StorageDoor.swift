@@ -9,6 +9,14 @@ package struct StorageDoor: Sendable {
         case trouble(Situation)
     }
 
+    /// What became of a download.
+    enum Download: Sendable {
+        case bytes([UInt8])
+        /// The row is there and the bytes are not, or both have just gone.
+        case gone
+        case trouble(Situation)
+    }
+
     private let client: StorageClient?
     private let check: StorageCheck
 
@@ -18,12 +26,23 @@ package struct StorageDoor: Sendable {
         check = StorageCheck(client)
     }
 
+    /// The longest that one call may take, its repeats included.
+    var longestCall: Duration { client?.deadline ?? .zero }
+
     /// Whether there is a Storage to ask.
     var isConfigured: Bool { client != nil }
 
     /// What keeps objects from being deleted now.
     func trouble() async throws -> Situation? {
         try await check.trouble()
+    }
+
+    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have theirs.
+    ///
+    /// What has to hold when the call is sent is to be looked at in `body`.
+    func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard let client else { return try await body() }
+        return try await client.inTurn(body)
     }
 
     /// Asks for objects to be deleted; the answer's success is not to be believed, see ``AccountObjects``.
@@ -36,13 +55,25 @@ package struct StorageDoor: Sendable {
         }
     }
 
+    /// The bytes of an object.
+    func fetch(_ key: String, in bucket: String, limit: Int) async throws -> Download {
+        guard let client else { return .trouble(Self.unconfigured) }
+        return switch try await client.download(key: key, in: bucket, limit: limit) {
+        case .done(let bytes): .bytes(bytes)
+        case .gone: .gone
+        case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", bucket))
+        case .later(let delay): .trouble(Self.situation("\(delay)", bucket))
+        }
+    }
+
     /// The keys below a folder.
     func list(_ folder: String, in bucket: String) async throws -> Listing {
         guard let client else { return .trouble(Self.unconfigured) }
         var keys: [String] = []
         var cursor: StorageListing.Cursor?
         repeat {
-            switch try await client.list(bucket: bucket, folder: folder, from: cursor) {
+            let page = try await inTurn { try await client.list(bucket: bucket, folder: folder, from: cursor) }
+            switch page {
             case .done(let page):
                 keys += page.keys
                 cursor = page.next

@@ -22,13 +22,14 @@ package struct AccountDesk: Sendable {
         case beingErased(state: String)
     }
 
-    /// Who acts, as the log will say.
-    package let operatorName: String
-    private let hashKey: HashKey
+    private let actor: Operator
+
+    package init(_ actor: Operator) {
+        self.actor = actor
+    }
 
     package init(operatorName: String, hashKey: HashKey) {
-        self.operatorName = operatorName
-        self.hashKey = hashKey
+        self.init(Operator(name: operatorName, hashKey: hashKey))
     }
 
     /// Ends every session; access tokens that were given out live on until they expire, at most an hour by default.
@@ -36,7 +37,7 @@ package struct AccountDesk: Sendable {
         try await connection.transaction { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
             let ended = try endSessions(of: user, on: connection)
-            try log("user.sign_out", user, reason, ["sessions": ended], on: connection)
+            try actor.log("user.sign_out", on: user, reason: reason, facts: ["sessions": ended], connection)
             return .done(sessions: ended)
         }
     }
@@ -55,7 +56,7 @@ package struct AccountDesk: Sendable {
                 "update auth.users set banned_until = \(until), updated_at = now() where id = \(user)"
             )
             let ended = try endSessions(of: user, on: connection)
-            try log("user.suspend", user, reason, ["sessions": ended], on: connection)
+            try actor.log("user.suspend", on: user, reason: reason, facts: ["sessions": ended], connection)
             return .done(sessions: ended)
         }
     }
@@ -71,14 +72,19 @@ package struct AccountDesk: Sendable {
                 """
             )
             guard changed > 0 else { return .unchanged }
-            try log("user.restore", user, reason, [:], on: connection)
+            try actor.log("user.restore", on: user, reason: reason, connection)
             return .done(sessions: 0)
         }
     }
 
     /// Records that an account's personal data was shown unmasked.
     package func recordReveal(_ user: UUID, reason: String?, on connection: isolated Connection) throws {
-        try log("user.reveal", user, reason, [:], on: connection)
+        try actor.log("user.reveal", on: user, reason: reason, connection)
+    }
+
+    /// Records that a list was shown unmasked; the action says which, such as `user.reveal_list`.
+    package func recordReveal(_ action: String, reason: String?, on connection: isolated Connection) throws {
+        try actor.log(action, on: nil, reason: reason, connection)
     }
 
     /// Locks the account, so that a deletion cannot lock it out in between.
@@ -104,23 +110,5 @@ package struct AccountDesk: Sendable {
             "delete from auth.refresh_tokens where user_id = \(user.uuidString.lowercased()) and session_id is null"
         )
         return ended
-    }
-
-    private func log(
-        _ action: String,
-        _ user: UUID,
-        _ reason: String?,
-        _ facts: [String: Int],
-        on connection: isolated Connection
-    ) throws {
-        let subject = SubjectHash(user, key: hashKey)
-        _ = try connection.one(
-            """
-            select accountctl.log_operation(
-                \(operatorName), \(action), \(subject.keyID), \(subject.bytes), \(reason), \(JSON(facts))
-            )
-            """,
-            as: Int64.self
-        )
     }
 }

@@ -14,12 +14,18 @@ package struct OperatorLog: Sendable {
         package let loggedAt: Date
         package let operatorName: String
         package let databaseRole: String
+        /// The account on the machine it was done from.
+        package let machineUser: String?
+        package let ticket: String?
         package let action: String
         package let reason: String?
         /// Ids of our own rows and counts, as JSON text.
         package let facts: String
+        /// The account it was done to.
+        package let subject: SubjectHash?
+
         /// Whether the line is about an account.
-        package let hasSubject: Bool
+        package var hasSubject: Bool { subject != nil }
     }
 
     /// Which lines are wanted.
@@ -29,6 +35,7 @@ package struct OperatorLog: Sendable {
         package var operatorName: String?
         /// The start of the action's name, such as `deletion.`.
         package var action: String?
+        package var ticket: String?
         package var since: Date?
         package var limit = 100
 
@@ -39,18 +46,36 @@ package struct OperatorLog: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package static func entries(_ filter: Filter, on connection: isolated Connection) throws -> [Entry] {
-        try connection.query(
+        try read(
             """
-            select id, logged_at, operator, database_role::text, action, reason, facts::text, subject_hash is not null
-            from accountctl.operator_log
             where (\(filter.subject?.bytes)::bytea is null or subject_hash = \(filter.subject?.bytes))
               and (\(filter.operatorName)::text is null or operator = \(filter.operatorName))
               and (\(filter.action)::text is null or starts_with(action, \(filter.action)))
+              and (\(filter.ticket)::text is null or ticket = \(filter.ticket))
               and (\(filter.since)::timestamptz is null or logged_at >= \(filter.since))
             order by logged_at desc, id desc
             limit \(filter.limit)
             """,
-            as: (Int64, Date, String, String, String, String?, String, Bool).self
+            on: connection
+        )
+    }
+
+    /// One line; nil when there is none of that number.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func entry(_ id: Int64, on connection: isolated Connection) throws -> Entry? {
+        try read("where id = \(id)", on: connection).first
+    }
+
+    private static func read(_ clauses: Statement, on connection: isolated Connection) throws -> [Entry] {
+        try connection.query(
+            """
+            select id, logged_at, operator, database_role::text, machine_user, ticket, action, reason, facts::text,
+                   subject_key, subject_hash
+            from accountctl.operator_log
+
+            """ + clauses,
+            as: (Int64, Date, String, String, String?, String?, String, String?, String, String?, [UInt8]?).self
         )
         .map { row in
             Entry(
@@ -58,10 +83,12 @@ package struct OperatorLog: Sendable {
                 loggedAt: row.1,
                 operatorName: row.2,
                 databaseRole: row.3,
-                action: row.4,
-                reason: row.5,
-                facts: row.6,
-                hasSubject: row.7
+                machineUser: row.4,
+                ticket: row.5,
+                action: row.6,
+                reason: row.7,
+                facts: row.8,
+                subject: SubjectHash(keyID: row.9, bytes: row.10)
             )
         }
     }

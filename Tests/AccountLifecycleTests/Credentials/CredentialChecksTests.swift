@@ -90,6 +90,25 @@ import Testing
         }
     }
 
+    @Test func whoComesBackWhileAppleIsAskedKeepsEverything() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            let gate = FaultGate()
+            stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleToken)
+            let services = stage.services()
+            async let swept = CredentialChecks(services).sweep()
+            await gate.reached()
+            // A new sign-in's code was exchanged meanwhile.
+            try await stage.sql("update accountctl.apple_credentials set sealed_token = 'of the new sign-in'")
+            gate.open()
+            let tally = try await swept
+            #expect(tally.gone == 1)
+            #expect(try await stage.outcomes() == [])
+            #expect(try await stage.traces(of: anna) == .init())
+        }
+    }
+
     @Test func aDeviceIsConfirmedByApple() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())

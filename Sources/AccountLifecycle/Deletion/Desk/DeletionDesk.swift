@@ -8,17 +8,16 @@ package import Sealing
 #endif
 
 /// What operators do with deletion requests, each act with its line in the operators' log.
-///
-/// The log names the account by its keyed hash, from the start; the words of the operator stand there, so they must not name the
-/// person either.
 package struct DeletionDesk: Sendable {
-    /// Who acts, as the log will say.
-    package let operatorName: String
-    package let hashKey: HashKey
+    let actor: Operator
+    private var operatorName: String { actor.name }
+
+    package init(_ actor: Operator) {
+        self.actor = actor
+    }
 
     package init(operatorName: String, hashKey: HashKey) {
-        self.operatorName = operatorName
-        self.hashKey = hashKey
+        self.init(Operator(name: operatorName, hashKey: hashKey))
     }
 
     /// What came of asking for a deletion.
@@ -84,15 +83,13 @@ package struct DeletionDesk: Sendable {
                 """,
                 as: String.self
             )
-            if let begun { return .refused("the step \(begun) has begun, which cannot be undone") }
-            try connection.execute(
-                """
-                update auth.users as u
-                set banned_until = r.banned_until_before
-                from accountctl.deletion_requests as r
-                where r.id = \(request) and u.id = r.user_id
-                """
+            // Nothing more can be done for an account that is gone while another bears its id: cancelling is the only end.
+            let isOther = try connection.one(
+                "select \(DeletionBrakes.isOtherAccount) from accountctl.deletion_requests as r where r.id = \(request)",
+                as: Bool.self
             )
+            if let begun, !isOther { return .refused("the step \(begun) has begun, which cannot be undone") }
+            if !isOther { try LockOutBan.takeBack(of: request, on: connection) }
             try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -275,15 +272,7 @@ package struct DeletionDesk: Sendable {
         _ request: UUID?,
         on connection: isolated Connection
     ) throws {
-        let subject = user.map { SubjectHash($0, key: hashKey) }
         let facts = request.map { ["request": $0.uuidString.lowercased()] } ?? [:]
-        _ = try connection.one(
-            """
-            select accountctl.log_operation(
-                \(operatorName), \(action), \(subject?.keyID), \(subject?.bytes), \(reason), \(JSON(facts))
-            )
-            """,
-            as: Int64.self
-        )
+        try actor.log(action, on: user, reason: reason, facts: facts, connection)
     }
 }

@@ -17,6 +17,14 @@ package struct DeletionPreview: Sendable {
         package let reachedBy: [String]
     }
 
+    /// What becomes of the account's objects in a bucket.
+    package enum BucketFate: String, Sendable, Hashable {
+        case deleted
+        case kept
+        /// Nobody decided: the deletion waits for that.
+        case undecided
+    }
+
     package let user: UUID
     package let tables: [Table]
     package let blockers: [Blocker]
@@ -30,6 +38,14 @@ package struct DeletionPreview: Sendable {
     /// How many identifiers of each kind would be searched for.
     package let identifiers: [Identifier.Kind: Int]
     package let isHeld: Bool
+    private let policy: DeletionPolicy
+
+    package func fate(of bucket: String) -> BucketFate {
+        policy.buckets.contains(bucket) ? .deleted : policy.keptBuckets.contains(bucket) ? .kept : .undecided
+    }
+
+    /// Buckets with objects of the account about which nobody decided, sorted.
+    package var undecidedBuckets: [String] { objects.keys.filter { fate(of: $0) == .undecided }.sorted() }
 
     /// Looks at everything; nil when there is no such account.
     ///
@@ -82,7 +98,8 @@ package struct DeletionPreview: Sendable {
             isHeld: try connection.one(
                 "select exists (select from accountctl.holds where user_id = \(user))",
                 as: Bool.self
-            )
+            ),
+            policy: policy
         )
     }
 }

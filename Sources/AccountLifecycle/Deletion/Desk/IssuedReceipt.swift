@@ -20,17 +20,26 @@ package struct IssuedReceipt: Sendable {
     package let number: Int64
     package let document: ReceiptDocument
     private let seal: [UInt8]
+    /// Whether the document is about the request and the account that its row is filed under.
+    private let isFiledRight: Bool
 
     /// The receipt of a request.
     package static func find(of request: UUID, on connection: isolated Connection) throws -> IssuedReceipt? {
         try connection.first(
-            "select number, document, seal from accountctl.deletion_receipts where request_id = \(request)",
-            as: (Int64, JSON<ReceiptDocument>, [UInt8]).self
-        ).map { IssuedReceipt(number: $0, document: $1.value, seal: $2) }
+            """
+            select
+                number, document, seal,
+                document ->> 'request' ilike request_id::text and document ->> 'subject' = encode(subject_hash, 'hex')
+            from accountctl.deletion_receipts
+            where request_id = \(request)
+            """,
+            as: (Int64, JSON<ReceiptDocument>, [UInt8], Bool?).self
+        ).map { IssuedReceipt(number: $0, document: $1.value, seal: $2, isFiledRight: $3 ?? false) }
     }
 
-    /// Checks the seal.
+    /// Checks the seal, and that the receipt was not put in the place of another.
     package func check(with key: HashKey?) throws -> Verdict {
+        guard isFiledRight else { return .changed }
         guard let key, key.id.text == document.subjectKey else { return .unchecked }
         return try document.seal(with: key) == seal ? .intact : .changed
     }

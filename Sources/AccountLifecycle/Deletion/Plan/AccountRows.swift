@@ -22,8 +22,9 @@ enum AccountRows {
                 """
             )
         }
-        // Very old ones have no session to go with (varchar, no foreign key).
-        try connection.execute("delete from auth.refresh_tokens where user_id = \(user.uuidString.lowercased())")
+        // Very old ones have no session to go with (varchar, no foreign key), and are found by that: no index has the user id.
+        let text = user.uuidString.lowercased()
+        try connection.execute("delete from auth.refresh_tokens where user_id = \(text) and session_id is null")
         if try connection.execute("delete from auth.users where id = \(user)") == 1 { return true }
         // A BEFORE trigger that returns NULL keeps the row without a word: that is not "already gone".
         let isKept = try connection.one(

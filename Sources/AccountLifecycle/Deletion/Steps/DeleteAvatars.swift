@@ -21,10 +21,14 @@ extension DeletionRun {
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
                 for start in stride(from: 0, to: objects.count, by: Self.keysPerCall) {
                     let part = Array(objects[start..<min(start + Self.keysPerCall, objects.count)])
-                    try await checkBrakes()
-                    if let situation = try await services.storage.delete(part.map(\.key), in: bucket) {
-                        return .failed(situation)
+                    let trouble = try await services.storage.inTurn {
+                        try await services.pool.withConnection { connection in
+                            try lookAgain(.deleteAvatars, on: connection)
+                        }
+                        try lease?(services.storage.longestCall)
+                        return try await services.storage.delete(part.map(\.key), in: bucket)
                     }
+                    if let trouble { return .failed(trouble) }
                     try await services.probe(.middle(.deleteAvatars))
                     let left = try await services.pool.withConnection { connection in
                         try AccountObjects.remaining(part, on: connection)
@@ -70,26 +74,4 @@ extension DeletionRun {
         }
         return nil
     }
-
-    /// Throws when the request was paused or held since the step began: files are not brought back.
-    private func checkBrakes() async throws {
-        let isHeld = try await services.pool.withConnection { connection in
-            try connection.one(
-                """
-                select
-                    b.paused_at is not null
-                    or r.paused_at is not null
-                    or exists (select from accountctl.holds as h where h.user_id = r.user_id)
-                from accountctl.deletion_brakes as b
-                cross join accountctl.deletion_requests as r
-                where r.id = \(record.id)
-                """,
-                as: Bool.self
-            )
-        }
-        if isHeld { throw Braked() }
-    }
 }
-
-/// A brake was pulled in the middle of a step.
-struct Braked: Error {}

@@ -44,35 +44,33 @@ extension DeletionRun {
     ) throws -> StepResult {
         try journal.fence(connection)
         try connection.execute("set local lock_timeout = '5s'")
-        let isNewer = try connection.first(
-            """
-            select coalesce(created_at > \(record.requestedAt), false)
-            from auth.users
-            where id = \(user)
-            for update
-            """,
-            as: (Bool).self
-        )
-        if isNewer == true { return .stopped(.blocked, Situation(.otherAccount), lookAgainAfter: 3600) }
         // The last look at the brakes: nothing can be undone after this. `for share` lets a pause wait for us, or us for it.
-        let isHeld = try connection.one(
-            """
-            select
-                b.paused_at is not null
-                or r.paused_at is not null
-                or exists (select from accountctl.holds as h where h.user_id = r.user_id)
-            from accountctl.deletion_brakes as b
-            cross join accountctl.deletion_requests as r
-            where r.id = \(record.id)
-            for share of b
-            """,
-            as: (Bool).self
-        )
-        if isHeld { return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter) }
+        _ = try connection.one("select true from accountctl.deletion_brakes for share", as: (Bool).self)
+        try lockAndLookAgain(.deleteRows, on: connection)
+        try waitForLateTokens(on: connection)
         let existed = try AccountRows.delete(user, by: plan, on: connection)
         let facts = StepFacts(counts: ["users": existed ? 1 : 0, "batched_rows": emptied])
         try journal.record(.deleteRows, existed ? .ok : .alreadyGone, facts, on: connection)
         return .recorded
+    }
+
+    /// Counts the life of access tokens from now where a session was begun since the lock-out, or the ban was lifted so that one
+    /// could be: by a sign-in that was under way, or by an administrator.
+    private func waitForLateTokens(on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.deletion_requests as r
+            set settle_after = clock_timestamp() + \(services.policy.tokenLife.wholeSeconds) * interval '1 second'
+            from auth.users as u
+            where r.id = \(record.id)
+              and u.id = r.user_id
+              and (
+                  u.banned_until is null
+                  or u.banned_until <= clock_timestamp()
+                  or exists (select from auth.sessions as s where s.user_id = u.id)
+              )
+            """
+        )
     }
 
     /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete from is
@@ -90,6 +88,7 @@ extension DeletionRun {
                 try Task.checkCancellation()
                 deleted = try await connection.transaction { connection in
                     try journal.fence(connection)
+                    try lockAndLookAgain(.deleteRows, on: connection)
                     return try connection.execute(
                         """
                         delete from \(table)
@@ -103,6 +102,7 @@ extension DeletionRun {
                     )
                 }
                 total += deleted
+                try await services.probe(.between(.deleteRows))
             }
         }
         return total

@@ -1,17 +1,22 @@
 import Postgres
 
-extension DeletionRun {
-    /// How long the ban lasts: finite, since Supabase's auth server cannot read an infinite one.
-    private static let ban = "10 years"
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
+extension DeletionRun {
     /// Bans the account and ends its sessions, in one transaction with the step's own row.
     ///
     /// Everything that could have changed since the preflight is looked at again under the locks that keep it from changing.
     func lockOut() async throws -> StepResult {
-        try await services.pool.withConnection { connection in
-            try await connection.transaction { connection in
+        do {
+            return try await services.pool.withTransaction { connection in
                 try await lockOut(on: connection)
             }
+        } catch let error as LockOutStopped {
+            return error.result
         }
     }
 
@@ -27,7 +32,11 @@ extension DeletionRun {
             """,
             as: (Bool).self
         )
-        guard isOpen == true else { return .recorded }
+        guard isOpen == true else {
+            // Taken by somebody else after this one was recorded as begun: what was recorded of it stays true.
+            try journal.restore(.lockOut, on: connection)
+            return .recorded
+        }
         let account = try connection.first(
             """
             select banned_until::text, coalesce(created_at > \(record.requestedAt), false)
@@ -38,7 +47,11 @@ extension DeletionRun {
             as: (String?, Bool).self
         )
         if let account, account.1 {
-            return .stopped(.blocked, Situation(.otherAccount), lookAgainAfter: 3600)
+            return .stopped(
+                .blocked,
+                Situation(.otherAccount),
+                lookAgainAfter: DeletionMachine.lookAtOtherAccountAfter
+            )
         }
         // A hold placed since refers to the row that is now locked: it is there already or comes too late.
         let isHeld = try connection.one(
@@ -47,28 +60,40 @@ extension DeletionRun {
         )
         if isHeld { return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter) }
         if account != nil {
-            try connection.execute(
-                "update auth.users set banned_until = now() + \(Self.ban)::interval where id = \(user)"
-            )
-            try connection.execute("delete from auth.sessions where user_id = \(user)")
-            try connection.execute("delete from auth.refresh_tokens where user_id = \(userText)")
-            try connection.execute("delete from auth.one_time_tokens where user_id = \(user)")
+            try endSessions(on: connection)
         }
-        if let stop = try passBrakes(on: connection) { return stop }
+        // Thrown, not returned: whoever has to wait is neither banned nor signed out meanwhile.
+        if let stop = try passBrakes(on: connection) { throw LockOutStopped(result: stop) }
         try connection.execute(
             """
-            update accountctl.deletion_requests
-            set locked_out_at = clock_timestamp(),
-                settle_after = clock_timestamp() + \(services.policy.tokenLife.wholeSeconds) * interval '1 second',
-                banned_until_before = \(account?.0)::timestamptz,
-                counted_at = coalesce(counted_at, clock_timestamp()),
-                apple_waiting_since = null,
-                state = 'running'
-            where id = \(record.id)
+            with request as (
+                update accountctl.deletion_requests
+                set locked_out_at = clock_timestamp(),
+                    settle_after = clock_timestamp() + \(services.policy.tokenLife.wholeSeconds) * interval '1 second',
+                    banned_until_before = \(account?.0)::timestamptz,
+                    counted_at = coalesce(counted_at, clock_timestamp()),
+                    apple_waiting_since = null,
+                    state = 'running'
+                where id = \(record.id)
+                returning user_id, locked_out_at
+            )
+            update auth.users as u
+            set banned_until = request.locked_out_at + \(LockOutBan.length)
+            from request
+            where u.id = request.user_id
             """
         )
         try journal.record(.lockOut, account == nil ? .alreadyGone : .ok, StepFacts(), on: connection)
         return .recorded
+    }
+
+    /// Ends every session, and whatever could still be turned into one: tokens in sent mails and half-finished flows.
+    private func endSessions(on connection: isolated Connection) throws {
+        try connection.execute("delete from auth.sessions where user_id = \(user)")
+        // Others go with their session; very old ones have none, and are found by that: the user id has no index.
+        try connection.execute("delete from auth.refresh_tokens where user_id = \(userText) and session_id is null")
+        try connection.execute("delete from auth.one_time_tokens where user_id = \(user)")
+        try connection.execute("delete from auth.flow_state where user_id = \(user)")
     }
 
     /// Looks at the pause and counts the hourly ceiling, under the lock of the brakes' row.
@@ -112,4 +137,30 @@ extension DeletionRun {
         )
         return max(50, Int(accounts / 100))
     }
+}
+
+/// The ban of a lock-out, told from one that somebody else set by its end.
+enum LockOutBan {
+    /// How long it lasts from the lock-out on: finite, since Supabase's auth server cannot read an infinite one; in hours, which
+    /// are as long in every time zone.
+    static let length: Statement = "interval '87660 hours'"
+
+    /// Takes the ban of a cancelled request back; one that was lifted or replaced since is left as it is.
+    static func takeBack(of request: UUID, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update auth.users as u
+            set banned_until = r.banned_until_before
+            from accountctl.deletion_requests as r
+            where r.id = \(request)
+              and u.id = r.user_id
+              and u.banned_until = r.locked_out_at + \(length)
+            """
+        )
+    }
+}
+
+/// A brake lets the lock-out not pass: what its transaction did so far is rolled back.
+private struct LockOutStopped: Error {
+    let result: StepResult
 }

@@ -14,9 +14,6 @@ extension DeletionRun {
         let database = try await services.pool.withConnection { connection in
             try await lookAtDatabase(on: connection)
         }
-        if database.isOtherAccount {
-            return .stopped(.blocked, Situation(.otherAccount), lookAgainAfter: 3600)
-        }
         if let first = database.blockers.first {
             services.catalogs.forget()
             let situation = Situation(first.code, blockers: database.blockers)
@@ -37,7 +34,6 @@ extension DeletionRun {
     }
 
     private struct DatabaseView: Sendable {
-        var isOtherAccount = false
         var blockers: [Blocker] = []
         /// nil when the account is gone.
         var identifiers: [Identifier]?
@@ -48,10 +44,6 @@ extension DeletionRun {
 
     private func lookAtDatabase(on connection: isolated Connection) async throws -> DatabaseView {
         var view = DatabaseView()
-        view.isOtherAccount = try connection.one(
-            "select exists (select from auth.users where id = \(user) and created_at > \(record.requestedAt))",
-            as: Bool.self
-        )
         let plan = try services.catalogs.plan(on: connection)
         view.blockers = try await BlockerSearch(plan, user: user)
             .run(maximumRows: services.policy.maximumRows, tries: true, on: connection)

@@ -20,6 +20,7 @@ extension DeletionRun {
             try AppleCredential.all(of: user, on: connection)
         }
         for credential in credentials {
+            try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
             guard credential.belongsToAccount else {
                 try await forget(credential, as: .notRevoked)
                 continue
@@ -34,7 +35,13 @@ extension DeletionRun {
                 try await forget(credential, as: .notRevoked)
                 continue
             }
-            switch try await services.apple.revoke(token, clientID: credential.clientID) {
+            let answer = try await services.apple.inTurn {
+                // The line may have been long.
+                try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
+                try lease?(services.apple.longestCall)
+                return try await services.apple.revoke(token, clientID: credential.clientID)
+            }
+            switch answer {
             case .revoked:
                 try await services.probe(.middle(.revokeApple))
                 try await forget(credential, as: .revoked)

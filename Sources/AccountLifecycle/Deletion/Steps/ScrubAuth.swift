@@ -112,7 +112,7 @@ enum AuthScrub {
 extension DeletionRun {
     /// Removes what the cascade leaves in the auth schema, together with every request that waits for it.
     func scrubAuth() async throws -> StepResult {
-        let counts = try await services.scrubs.answer(for: user)
+        guard let counts = try await services.scrubs.answer(for: user) else { throw Braked() }
         guard counts.total > 0 else { return .done(.nothingFound, StepFacts()) }
         let facts = StepFacts(counts: [
             "flow_states": counts.flowStates,

@@ -31,7 +31,8 @@ extension DeletionRun {
             return .back(to: .deleteAvatars)
         }
         if findings.contains(where: { $0.column.hasPrefix("auth.") || $0.column.hasPrefix("storage.") }) {
-            if try await services.scrubs.answer(for: user).total > 0 { return .back(to: .scrubAuth) }
+            guard let scrubbed = try await services.scrubs.answer(for: user) else { throw Braked() }
+            if scrubbed.total > 0 { return .back(to: .scrubAuth) }
             if try await accountExists() { return .back(to: .deleteRows) }
         }
         let accepted = try await acceptedColumns()

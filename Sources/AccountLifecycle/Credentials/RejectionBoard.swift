@@ -1,0 +1,109 @@
+package import Logging
+package import Postgres
+package import SignInWithApple
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What the workers of an installation tell each other about client ids that Apple rejects.
+///
+/// One worker finds out, all others with the same key stop calling for that client id; each tests it again by itself when the
+/// pause is over, and the first that succeeds sets all free. A worker that has another key, as while a key is changed, is not
+/// concerned.
+package final class RejectionBoard: Sendable {
+    private let pool: Pool
+    private let apple: AppleClients
+    private let logger: Logger
+    /// The client ids that were paused here when the board was last looked at.
+    private let paused = Mutex<Set<String>>([])
+
+    /// Makes a board.
+    package init(pool: Pool, apple: AppleClients, logger: Logger) {
+        self.pool = pool
+        self.apple = apple
+        self.logger = logger
+    }
+
+    /// Tells what was found out here, and takes over what others found out.
+    ///
+    /// - Throws: ``PostgresError``; what was found out is told the next time then.
+    package func exchange() async throws {
+        let rejections = apple.rejections()
+        let before = paused.withLock { $0 }
+        let (apple, ids) = (apple, apple.clientIDs)
+        let rows = try await pool.withTransaction { connection in
+            for id in ids where before.contains(id) && rejections[id] == nil {
+                try connection.execute(
+                    """
+                    delete from accountctl.apple_rejections
+                    where client_id = \(id)
+                      and key_id = \(apple[id]?.identity.keyID)
+                    """
+                )
+            }
+            for (id, rejection) in rejections.sorted(by: { $0.key < $1.key }) {
+                try Self.tell(rejection, of: id, isNew: !before.contains(id), on: connection)
+            }
+            // Of a key that nobody uses any more, or of a client id that nobody has called for since.
+            try connection.execute(
+                "delete from accountctl.apple_rejections where retry_after < now() - interval '1 day'"
+            )
+            return try connection.query(
+                "select client_id, team_id, key_id, refusal, retry_after from accountctl.apple_rejections",
+                as: (String, String, String, String, Date).self
+            )
+        }
+        let ours = rows.filter { clientID, teamID, keyID, _, _ in
+            apple[clientID].map { $0.identity.teamID == teamID && $0.identity.keyID == keyID } ?? false
+        }
+        let told = Dictionary(ours.map { ($0.0, (refusal: $0.3, until: $0.4)) }) { first, _ in first }
+        var now: Set<String> = []
+        for id in ids {
+            if let rejection = told[id] {
+                now.insert(id)
+                guard rejections[id] == nil, !before.contains(id) else { continue }
+                apple.pause(id, until: rejection.until, refusal: rejection.refusal)
+                logger.warning("another worker was rejected by Apple", metadata: ["client_id": "\(id)"])
+            } else if rejections[id] != nil {
+                apple.resume(id)
+                logger.notice("another worker is taken by Apple again", metadata: ["client_id": "\(id)"])
+            }
+        }
+        paused.withLock { [now] in $0 = now }
+    }
+
+    /// A row that is gone was removed by somebody who succeeded: only a rejection that is new makes one.
+    private static func tell(
+        _ rejection: AppleClients.Rejection,
+        of id: String,
+        isNew: Bool,
+        on connection: isolated Connection
+    ) throws {
+        if isNew {
+            try connection.execute(
+                """
+                insert into accountctl.apple_rejections as r (client_id, team_id, key_id, refusal, retry_after)
+                values (\(id), \(rejection.teamID), \(rejection.keyID), \(rejection.refusal), \(rejection.until))
+                on conflict (client_id) do update
+                set team_id = excluded.team_id,
+                    key_id = excluded.key_id,
+                    refusal = excluded.refusal,
+                    retry_after = greatest(r.retry_after, excluded.retry_after)
+                """
+            )
+        } else {
+            try connection.execute(
+                """
+                update accountctl.apple_rejections
+                set retry_after = \(rejection.until)
+                where client_id = \(id)
+                  and retry_after < \(rejection.until)
+                """
+            )
+        }
+    }
+}

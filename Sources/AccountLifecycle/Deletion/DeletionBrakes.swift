@@ -1,0 +1,62 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What stops a request wherever it stands, in one place for everybody who looks: conditions on `r`, a row of
+/// `deletion_requests`, and `b`, the row of `deletion_brakes`.
+enum DeletionBrakes {
+    /// An operator paused the request, or everything.
+    static let isPaused: Statement = "(r.paused_at is not null or b.paused_at is not null)"
+
+    /// A legal hold lies on the account.
+    static let isHeld: Statement = "exists (select from accountctl.holds as h where h.user_id = r.user_id)"
+
+    /// Somebody came into being under the same id after the request: that is not the account that was meant.
+    static let isOtherAccount: Statement = """
+        exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)
+        """
+
+    /// Those of the accounts whose open request nothing stops.
+    static func released(_ users: [UUID], on connection: isolated Connection) throws -> [UUID] {
+        try connection.query(
+            """
+            select r.user_id
+            from accountctl.deletion_requests as r
+            cross join accountctl.deletion_brakes as b
+            where r.user_id = any(\(users))
+              and r.finished_at is null
+              and not \(isPaused)
+              and not \(isHeld)
+              and not \(isOtherAccount)
+            """,
+            as: (UUID).self
+        )
+    }
+}
+
+extension DeletionRun {
+    /// Looks, before one of several acts of a step, whether the step is still to be taken.
+    ///
+    /// A step can be long: a table emptied in batches, files deleted in parts, several credentials. None of it can be undone.
+    ///
+    /// - Throws: ``Braked`` when it was paused, held, cancelled or taken over, or the account is another one by now.
+    func lookAgain(_ step: DeletionStep, on connection: isolated Connection) throws {
+        guard let record = try DeletionRecord.load(record.id, on: connection),
+            case .perform(step, _) = DeletionMachine.next(record.facts)
+        else { throw Braked() }
+    }
+
+    /// Locks the account's row, where there is one, for the rest of the transaction, and looks again: nobody can hold, delete or
+    /// replace the account before the transaction ends.
+    func lockAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws {
+        _ = try connection.first("select true from auth.users where id = \(user) for update", as: (Bool).self)
+        try lookAgain(step, on: connection)
+    }
+}
+
+/// A brake was pulled in the middle of a step; the machine says what follows.
+struct Braked: Error {}

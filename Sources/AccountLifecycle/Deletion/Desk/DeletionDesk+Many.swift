@@ -1,0 +1,106 @@
+package import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+extension DeletionDesk {
+    /// How many of some ids are accounts, and how many of those are special.
+    package struct Survey: Sendable, Equatable {
+        /// Ids that name an account.
+        package var accounts = 0
+        /// Accounts with an open deletion request.
+        package var open = 0
+        /// Accounts under a legal hold: their requests wait for its release.
+        package var held = 0
+
+        package init() {}
+
+        package static func + (left: Survey, right: Survey) -> Survey {
+            var sum = left
+            sum.accounts += right.accounts
+            sum.open += right.open
+            sum.held += right.held
+            return sum
+        }
+    }
+
+    /// Looks at accounts before their deletion is asked for; some thousands at a time.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func survey(_ users: some Sequence<UUID>, on connection: isolated Connection) throws -> Survey {
+        let (accounts, open, held) = try connection.one(
+            """
+            select count(*),
+                   count(*) filter (where exists (
+                       select from accountctl.deletion_requests as r where r.user_id = u.id and r.finished_at is null
+                   )),
+                   count(*) filter (where exists (select from accountctl.holds as h where h.user_id = u.id))
+            from auth.users as u
+            where u.id = any(\(Array(users)))
+            """,
+            as: (Int, Int, Int).self
+        )
+        var survey = Survey()
+        survey.accounts = accounts
+        survey.open = open
+        survey.held = held
+        return survey
+    }
+
+    /// Opens a request for each account, or finds the open one; all in one transaction, with a line of the log for each.
+    ///
+    /// - Parameters:
+    ///   - users: some hundreds at a time: the transaction holds the locks of all.
+    ///   - reason: why, for each request and line.
+    ///   - grace: the grace period; nil for that of the settings.
+    ///   - connection: the one to work on.
+    /// - Returns: What came of each, by user id.
+    /// - Throws: `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is safe.
+    package func requestMany(
+        _ users: [UUID],
+        reason: String?,
+        grace: Duration? = nil,
+        on connection: isolated Connection
+    ) async throws -> [UUID: Opening] {
+        // Ordered, so that two runs over the same accounts wait for each other instead of deadlocking.
+        let users = users.sorted { $0.uuidString < $1.uuidString }
+        return try await connection.transaction { connection in
+            let rows = try connection.query(
+                """
+                select w.user_id, r.request_id, r.opened
+                from unnest(\(users)) with ordinality as w (user_id, place)
+                join auth.users as u on u.id = w.user_id
+                cross join lateral accountctl.open_deletion_request(
+                    w.user_id, 'operator', \(reason), \(grace?.wholeSeconds) * interval '1 second'
+                ) as r
+                order by w.place
+                """,
+                as: (UUID, UUID, Bool).self
+            )
+            var openings: [UUID: Opening] = [:]
+            for user in users { openings[user] = .unknownUser }
+            for (user, request, opened) in rows { openings[user] = opened ? .opened(request) : .found(request) }
+            try log(rows.map { ($0.0, $0.1) }, reason, on: connection)
+            return openings
+        }
+    }
+
+    /// A line for each account, by one statement.
+    private func log(_ requests: [(user: UUID, id: UUID)], _ reason: String?, on connection: isolated Connection) throws
+    {
+        let hashes = requests.map { SubjectHash($0.user, key: actor.hashKey).hexadecimal }
+        try connection.execute(
+            """
+            select accountctl.log_operation(
+                \(actor.name), 'deletion.request', \(actor.hashKey.id.text), decode(subject, 'hex'), \(reason),
+                jsonb_build_object('request', request), \(actor.ticket), \(actor.machineUser)
+            )
+            from unnest(\(hashes), \(requests.map(\.id))) as w (subject, request)
+            """
+        )
+    }
+}

@@ -1,0 +1,212 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Collects everything that concerns an account into one archive, for the person's right of access (GDPR, article 15).
+///
+/// Rows are found by the catalog's foreign keys, see ``ExportPlan``, and read as of one moment; files by the rule of
+/// ``AccountObjects``. What names the account without a foreign key is not found.
+package struct AccountExport: Sendable {
+    /// Why there is no archive.
+    package enum Failure: Error, Sendable, Equatable {
+        case unknownUser
+        /// Tables whose rows our role does not see: an archive without them would be no answer.
+        case unreadable([String])
+        /// Storage cannot be used now.
+        case storage(String)
+    }
+
+    /// The largest object taken.
+    private static let largestObject = 256 << 20
+
+    private let pool: Pool
+    private let storage: StorageDoor?
+
+    /// - Parameters:
+    ///   - pool: roles that row-level security does not bind.
+    ///   - storage: nil to leave the bytes of files out.
+    package init(pool: Pool, storage: StorageDoor?) {
+        self.pool = pool
+        self.storage = storage
+    }
+
+    /// Counts what an archive would hold.
+    ///
+    /// - Throws: ``Failure``, `PostgresError`.
+    package func survey(_ user: UUID, now: Date) async throws -> ExportManifest {
+        try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) { connection in
+            let source = try Source(user, on: connection)
+            let tables = try source.tables.map { table in
+                ExportManifest.Table(
+                    table: table.name.description,
+                    rows: try connection.one(
+                        "select count(*) from " + table.rows,
+                        as: Int.self,
+                        deadline: Self.patience
+                    ),
+                    leftOut: table.leftOut
+                )
+            }
+            return ExportManifest(account: user, exportedAt: now, tables: tables, files: source.files)
+        }
+    }
+
+    /// Writes the archive: a JSON array for each table with rows, the files, and at last `manifest.json`.
+    ///
+    /// - Parameters:
+    ///   - user: the account.
+    ///   - descriptor: an empty file, which is left without its end when this throws.
+    ///   - now: what the manifest says of the time.
+    ///   - progress: told how many files are done, of how many.
+    /// - Returns: What it holds.
+    /// - Throws: ``Failure``, `PostgresError`, `TarWriter.Failure`, `CancellationError`.
+    package func write(
+        _ user: UUID,
+        to descriptor: Int32,
+        now: Date,
+        progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
+    ) async throws -> ExportManifest {
+        var (archive, manifest) = try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) {
+            connection in
+            var archive = TarWriter(descriptor: descriptor, modifiedAt: now)
+            let source = try Source(user, on: connection)
+            let tables = try source.tables.map { try Self.write($0, to: &archive, on: connection) }
+            return (archive, ExportManifest(account: user, exportedAt: now, tables: tables, files: source.files))
+        }
+        if let storage {
+            for index in manifest.files.indices {
+                try await Self.add(&manifest.files[index], number: index + 1, from: storage, to: &archive)
+                progress(index + 1, manifest.files.count)
+            }
+        }
+        try archive.begin("manifest.json")
+        try archive.write(manifest.json())
+        _ = try archive.end()
+        try archive.finish()
+        return manifest
+    }
+
+    /// A table without rows gets no entry.
+    private static func write(
+        _ table: Source.Table,
+        to archive: inout TarWriter,
+        on connection: isolated Connection
+    ) throws -> ExportManifest.Table {
+        var rows = 0
+        try connection.stream(
+            "select (to_jsonb(t) - \(table.leftOut))::text from " + table.rows,
+            as: (String).self,
+            deadline: patience
+        ) { row in
+            if rows == 0 { try archive.begin(table.file) }
+            try archive.write((rows == 0 ? "[\n" : ",\n").utf8)
+            try archive.write(row.utf8)
+            rows += 1
+        }
+        var entry = ExportManifest.Table(table: table.name.description, rows: rows, leftOut: table.leftOut)
+        guard rows > 0 else { return entry }
+        try archive.write("\n]\n".utf8)
+        let written = try archive.end()
+        entry.file = written.name
+        entry.bytes = written.bytes
+        entry.sha256 = written.sha256
+        return entry
+    }
+
+    /// Keys are names that strangers gave: an entry is named by a number, and by as much of the key as is harmless.
+    private static func add(
+        _ file: inout ExportManifest.StoredFile,
+        number: Int,
+        from storage: StorageDoor,
+        to archive: inout TarWriter
+    ) async throws {
+        switch try await storage.fetch(file.key, in: file.bucket, limit: largestObject) {
+        case .bytes(let bytes):
+            let last = file.key.split(separator: "/").last.map(String.init) ?? ""
+            try archive.begin("files/\(number)-" + Source.harmless(last))
+            try archive.write(bytes)
+            let written = try archive.end()
+            file.file = written.name
+            file.bytes = written.bytes
+            file.sha256 = written.sha256
+        case .gone: return
+        case .trouble(let situation): throw Failure.storage(situation.detail ?? situation.code.rawValue)
+        }
+    }
+
+    /// For tables that no index leads into.
+    private static let patience = Duration.seconds(1800)
+}
+
+/// Where the rows and files of an account are, as of one moment.
+private struct Source {
+    struct Table {
+        let name: TableName
+        /// What follows `from`.
+        let rows: Statement
+        let leftOut: [String]
+
+        /// The entry's name.
+        var file: String { "tables/" + Source.harmless(name.description) + ".json" }
+    }
+
+    let tables: [Table]
+    let files: [ExportManifest.StoredFile]
+
+    init(_ user: UUID, on connection: isolated Connection) throws {
+        guard try connection.one("select exists (select from auth.users where id = \(user))", as: Bool.self) else {
+            throw AccountExport.Failure.unknownUser
+        }
+        let catalog = try DeletionCatalog.read(on: connection)
+        let plan = ExportPlan(catalog)
+        let unreadable = plan.tables.filter { table in
+            catalog.rights[table].map { !$0.mayRead || $0.hidesRows } ?? false
+        }
+        if !unreadable.isEmpty { throw AccountExport.Failure.unreadable(unreadable.map(\.description)) }
+        let columns = try Self.columns(of: plan.tables, on: connection)
+        tables = plan.tables.map { table in
+            Table(
+                name: table,
+                rows: "\(identifier: table.schema).\(identifier: table.name) as t where "
+                    + plan.condition(for: table, user: user),
+                leftOut: (columns[table] ?? []).filter { ExportSecrets.holds($0, of: table) }
+            )
+        }
+        let hasStorage = try connection.one("select to_regclass('storage.objects') is not null", as: Bool.self)
+        let objects = hasStorage ? try AccountObjects.find(of: [user], profiles: catalog.profiles, on: connection) : [:]
+        files = (objects[user] ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
+    }
+
+    /// At most 60 characters that no file system and no shell gives a meaning.
+    static func harmless(_ name: String) -> String {
+        let safe = name.map { character in
+            character.isASCII && (character.isLetter || character.isNumber || "._-".contains(character))
+                ? character : "_"
+        }
+        return String(safe.suffix(60))
+    }
+
+    private static func columns(
+        of tables: [TableName],
+        on connection: isolated Connection
+    ) throws -> [TableName: [String]] {
+        let rows = try connection.query(
+            """
+            select n.nspname::text, c.relname::text, a.attname::text
+            from unnest(\(tables.map(\.schema)), \(tables.map(\.name))) as w (schema, name)
+            join pg_catalog.pg_namespace as n on n.nspname = w.schema
+            join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = w.name
+            join pg_catalog.pg_attribute as a on a.attrelid = c.oid
+            where a.attnum > 0
+              and not a.attisdropped
+            order by a.attnum
+            """,
+            as: (String, String, String).self
+        )
+        return Dictionary(grouping: rows) { TableName($0.0, $0.1) }.mapValues { $0.map(\.2) }
+    }
+}

@@ -1,0 +1,58 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What an archive of an account holds, what was left out of it and why.
+package struct ExportManifest: Sendable, Codable, Equatable {
+    /// The rows of a table.
+    package struct Table: Sendable, Codable, Equatable {
+        /// `schema.table`.
+        package let table: String
+        package let rows: Int
+        /// The entry of the archive; nil where there was no row.
+        package var file: String?
+        package var bytes: Int?
+        /// In hexadecimal digits.
+        package var sha256: String?
+        /// Columns that hold secrets.
+        package let leftOut: [String]
+
+        enum CodingKeys: String, CodingKey {
+            case table, rows, file, bytes, sha256
+            case leftOut = "left_out"
+        }
+    }
+
+    /// An object of Storage.
+    package struct StoredFile: Sendable, Codable, Equatable {
+        package let bucket: String
+        package let key: String
+        /// The entry of the archive; nil where Storage had lost the bytes, or files were not wanted.
+        package var file: String?
+        package var bytes: Int?
+        package var sha256: String?
+    }
+
+    package let account: UUID
+    package let exportedAt: Date
+    package var tables: [Table]
+    package var files: [StoredFile]
+
+    enum CodingKeys: String, CodingKey {
+        case account, tables, files
+        case exportedAt = "exported_at"
+    }
+
+    /// All rows.
+    package var rows: Int { tables.reduce(0) { $0 + $1.rows } }
+
+    /// The manifest as JSON, the same bytes for the same contents.
+    package func json() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return try Array(encoder.encode(self)) + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,86 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Which rows of which tables concern an account, by the catalog's foreign keys.
+///
+/// A row concerns the account when a key of it names the account. It does too when a key leads to such a row (an order's lines), unless
+/// another key of it leads to somebody else: an answer below the account's post is the data of whoever wrote it.
+struct ExportPlan: Sendable, Hashable {
+    /// Every table that may hold such rows, accounts first.
+    let tables: [TableName]
+    /// Keys that tables are reached by; those of others lead nowhere.
+    private let keys: [TableName: [ForeignKey]]
+    private let profiles: DeletionCatalog.Profiles?
+
+    init(_ catalog: DeletionCatalog) {
+        profiles = catalog.profiles
+        let byTarget = Dictionary(grouping: catalog.foreignKeys, by: \.target)
+        var order: [TableName] = [.users] + (catalog.profiles.map { [$0.table] } ?? [])
+        var known = Set(order)
+        var reached: [TableName: [ForeignKey]] = [:]
+        var next = 0
+        while next < order.count {
+            let table = order[next]
+            next += 1
+            for key in byTarget[table] ?? [] where key.table != table && !ExportSecrets.keepsBack(key.table) {
+                reached[key.table, default: []].append(key)
+                if known.insert(key.table).inserted { order.append(key.table) }
+            }
+        }
+        tables = order
+        keys = reached
+    }
+
+    /// The condition of a table's rows that concern the account.
+    func condition(for table: TableName, user: UUID) -> Statement {
+        condition(for: table, user: user, without: [])
+    }
+
+    private func condition(for table: TableName, user: UUID, without visited: Set<TableName>) -> Statement {
+        if table == .users { return "\(identifier: "id") = \(user)" }
+        if let profiles, profiles.table == table { return "\(identifier: profiles.key) = \(user)" }
+        let all = (keys[table] ?? []).filter { !visited.contains($0.target) }
+        let direct = all.filter(namesAccount).map { matches($0, user: user, without: visited) }
+        let onward = all.filter { !namesAccount($0) }.map { matches($0, user: user, without: visited.union([table])) }
+        var ways = direct
+        if !onward.isEmpty {
+            let others = zip(all.filter(namesAccount) + all.filter { !namesAccount($0) }, direct + onward).map {
+                key,
+                own in
+                let isUnset = key.columns.map { "\(identifier: $0) is null" as Statement }
+                return isUnset.reduce("(" + own) { $0 + " or " + $1 } + ")"
+            }
+            ways.append("((" + Self.joined(onward, " or ") + ") and " + Self.joined(others, " and ") + ")")
+        }
+        return ways.isEmpty ? "false" : "(" + Self.joined(ways, " or ") + ")"
+    }
+
+    private func namesAccount(_ key: ForeignKey) -> Bool {
+        if key.columns.count != 1 { return false }
+        if key.target == .users { return key.targetColumns == ["id"] }
+        guard let profiles else { return false }
+        return key.target == profiles.table && key.targetColumns == [profiles.key]
+    }
+
+    private func matches(_ key: ForeignKey, user: UUID, without visited: Set<TableName>) -> Statement {
+        if namesAccount(key), let column = key.columns.first { return "\(identifier: column) = \(user)" }
+        let columns = Statement(unsafeSQL: key.columns.map(quoteIdentifier).joined(separator: ", "))
+        let targets = Statement(unsafeSQL: key.targetColumns.map(quoteIdentifier).joined(separator: ", "))
+        return """
+            (\(columns)) in (
+                select \(targets)
+                from \(identifier: key.target.schema).\(identifier: key.target.name)
+                where \(condition(for: key.target, user: user, without: visited))
+            )
+            """
+    }
+
+    private static func joined(_ parts: [Statement], _ word: Statement) -> Statement {
+        parts.dropFirst().reduce(parts[0]) { $0 + word + $1 }
+    }
+}

@@ -1,0 +1,48 @@
+/// Decides by its name what of a row is no personal data but a secret: it would open the account, or another service, to whoever reads
+/// the archive.
+enum ExportSecrets {
+    /// Whether a column is left out, and named in the manifest instead.
+    ///
+    /// Secrets are recognised by the words of a column's name, in the app's tables too: nobody can be asked about tables we do not know.
+    static func holds(_ column: String, of table: TableName) -> Bool {
+        let words = words(column)
+        if !everywhere.isDisjoint(with: words) { return true }
+        let pairs = Set(zip(words, words.dropFirst()).map { $0 + "_" + $1 })
+        if !pairsEverywhere.isDisjoint(with: pairs) { return true }
+        guard table.schema == "auth" || table.schema == "accountctl" else { return false }
+        return !inOurs.isDisjoint(with: words) || !pairsInOurs.isDisjoint(with: pairs)
+    }
+
+    /// Whether a table is left out whole: a legal hold may be one that the person must not know of.
+    static func keepsBack(_ table: TableName) -> Bool {
+        table == TableName("accountctl", "holds")
+    }
+
+    private static let everywhere: Set = [
+        "password", "passwords", "passwd", "secret", "secrets", "token", "tokens", "otp",
+    ]
+    private static let pairsEverywhere: Set = ["api_key", "private_key"]
+    /// Codes, challenges and `auth.refresh_tokens.parent`, which is a token too.
+    private static let inOurs: Set = ["code", "challenge", "nonce", "hmac", "parent"]
+    private static let pairsInOurs: Set = ["session_data"]
+
+    /// `refreshToken` and `refresh_token` have the same words.
+    private static func words(_ name: String) -> [String] {
+        var words: [String] = []
+        var word = ""
+        for character in name {
+            if character == "_" || character == "-" || character == " " {
+                words.append(word)
+                word = ""
+            } else {
+                if character.isUppercase, let last = word.last, last.isLowercase || last.isNumber {
+                    words.append(word)
+                    word = ""
+                }
+                word.append(character)
+            }
+        }
+        words.append(word)
+        return words.filter { !$0.isEmpty }.map { $0.lowercased() }
+    }
+}

@@ -1,0 +1,163 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Writes an uncompressed archive (POSIX ustar, IEEE 1003.1, section pax) whose entries are hashed as they are written.
+///
+/// An entry's length need not be known beforehand: its header is written last, in the place kept for it. So the archive has to be a file.
+package struct TarWriter: Sendable {
+    /// An entry that was written.
+    package struct Entry: Sendable, Hashable {
+        package let name: String
+        package let bytes: Int
+        /// In hexadecimal digits.
+        package let sha256: String
+    }
+
+    /// Why an archive could not be written.
+    package enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The system's error number.
+        case system(Int32)
+        /// Longer than a header can say: 8 GiB.
+        case tooLong(String)
+
+        package var description: String {
+            switch self {
+            case .system(let code): "cannot write the archive: \(String(cString: strerror(code)))"
+            case .tooLong(let name): "cannot write the archive: \(name) is longer than 8 GiB"
+            }
+        }
+    }
+
+    private static let block = 512
+    private static let longest = 0o77_777_777_777
+    private static let bufferSize = 1 << 16
+
+    private let descriptor: Int32
+    private let modifiedAt: Int
+    private var offset = 0
+    private var buffer: [UInt8] = []
+    private var open: (name: String, header: Int, bytes: Int, hash: SHA256)?
+
+    /// - Parameters:
+    ///   - descriptor: an empty file, positioned at its start.
+    ///   - modifiedAt: the time that every entry is given.
+    package init(descriptor: Int32, modifiedAt: Date) {
+        self.descriptor = descriptor
+        self.modifiedAt = max(0, Int(modifiedAt.timeIntervalSince1970))
+    }
+
+    /// Begins an entry.
+    ///
+    /// - Parameter name: at most 100 characters of ASCII; ours to choose, never a name that a stranger gave.
+    /// - Throws: ``Failure``.
+    package mutating func begin(_ name: String) throws(Failure) {
+        precondition(open == nil && !name.isEmpty && name.utf8.count <= 100 && name.utf8.allSatisfy { $0 < 0x80 })
+        open = (name, offset, 0, SHA256())
+        try put([UInt8](repeating: 0, count: Self.block))
+    }
+
+    /// Adds to the entry that was begun.
+    ///
+    /// - Throws: ``Failure``.
+    package mutating func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
+        let bytes = Array(bytes)
+        open?.bytes += bytes.count
+        open?.hash.update(data: bytes)
+        if let open, open.bytes > Self.longest { throw .tooLong(open.name) }
+        try put(bytes)
+    }
+
+    /// Ends the entry.
+    ///
+    /// - Throws: ``Failure``.
+    package mutating func end() throws(Failure) -> Entry {
+        guard let entry = open else { preconditionFailure("no entry was begun") }
+        open = nil
+        try put([UInt8](repeating: 0, count: (Self.block - entry.bytes % Self.block) % Self.block))
+        try flush()
+        let header = Self.header(entry.name, bytes: entry.bytes, modifiedAt: modifiedAt)
+        try writeAll(header) { pwrite(descriptor, $0.baseAddress, $0.count, off_t(entry.header + $1)) }
+        return Entry(name: entry.name, bytes: entry.bytes, sha256: Self.hexadecimal(entry.hash.finalize()))
+    }
+
+    /// Ends the archive.
+    ///
+    /// - Throws: ``Failure``.
+    package mutating func finish() throws(Failure) {
+        try put([UInt8](repeating: 0, count: 2 * Self.block))
+        try flush()
+    }
+
+    private mutating func put(_ bytes: [UInt8]) throws(Failure) {
+        buffer += bytes
+        offset += bytes.count
+        if buffer.count >= Self.bufferSize { try flush() }
+    }
+
+    private mutating func flush() throws(Failure) {
+        try writeAll(buffer) { part, _ in systemWrite(descriptor, part.baseAddress, part.count) }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private func writeAll(
+        _ bytes: [UInt8],
+        _ write: (_ part: UnsafeRawBufferPointer, _ done: Int) -> Int
+    ) throws(Failure) {
+        let code = bytes.withUnsafeBytes { all -> Int32 in
+            var done = 0
+            while done < all.count {
+                let count = write(UnsafeRawBufferPointer(rebasing: all[done...]), done)
+                if count < 0, errno != EINTR { return errno }
+                done += max(0, count)
+            }
+            return 0
+        }
+        if code != 0 { throw .system(code) }
+    }
+
+    /// Readable to its owner only, whoever unpacks it.
+    private static func header(_ name: String, bytes: Int, modifiedAt: Int) -> [UInt8] {
+        var header = [UInt8](repeating: 0, count: block)
+        func place(_ text: String, at offset: Int) {
+            header.replaceSubrange(offset..<offset + text.utf8.count, with: text.utf8)
+        }
+        place(name, at: 0)
+        place("0000600", at: 100)
+        place("0000000", at: 108)
+        place("0000000", at: 116)
+        place(octal(bytes, digits: 11), at: 124)
+        place(octal(modifiedAt, digits: 11), at: 136)
+        place("        ", at: 148)
+        place("0", at: 156)
+        place("ustar\u{0}00", at: 257)
+        let sum = header.reduce(0) { $0 + Int($1) }
+        place(octal(sum, digits: 6) + "\u{0} ", at: 148)
+        return header
+    }
+
+    private static func octal(_ value: Int, digits: Int) -> String {
+        let text = String(value, radix: 8)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}

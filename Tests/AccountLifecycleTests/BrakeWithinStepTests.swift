@@ -1,0 +1,227 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import Synchronization
+import Testing
+
+/// Brakes that are pulled while a step is under way: what it has not done yet it leaves.
+@Suite struct BrakeWithinStepTests {
+    /// Every way to stop a request whose account is locked out.
+    enum Brake: CaseIterable {
+        case everythingPaused, requestPaused, held, otherAccount
+
+        var situation: Situation.Code {
+            switch self {
+            case .everythingPaused, .requestPaused: .paused
+            case .held: .legalHold
+            case .otherAccount: .otherAccount
+            }
+        }
+    }
+
+    @Test func aPauseAfterAStepBeganIsSeenBeforeItsFirstAct() async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            for step in DeletionStep.allCases where step.isIrreversible {
+                let person = try await stage.fullAccount("p\(step.rawValue.prefix(3))")
+                let request = try await stage.request(person)
+                let once = Counter(1)
+                let before = Recorded()
+                try await stage.drive(request) { point in
+                    guard point == .begun(step), once.take() else { return }
+                    try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
+                    before.text = try await stage.data(of: person)
+                }
+                #expect(try await stage.state(request) == "held", "in \(step)")
+                #expect(try await stage.outcome(step, request) == nil, "\(step) was taken")
+                #expect(try await stage.data(of: person) == before.text, "\(step) did something")
+                try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
+                #expect(try await stage.drive(request) == .ended(.verified))
+            }
+        }
+    }
+
+    @Test(arguments: Brake.allCases)
+    func batchesOfRowsStop(_ brake: Brake) async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
+            )
+            try await stage.sql("create index on public.posts (author)")
+            try await stage.sql("grant select, delete on public.posts to postgres")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 250) as g")
+            try await stage.sql("analyze public.posts")
+            var policy = Stage.swift
+            policy.batchRows = 100
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            try await stage.drive(request, policy) { point in
+                guard point == .between(.deleteRows), once.take() else { return }
+                try await stage.pull(brake, on: person, request)
+            }
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            #expect(try await stage.count("select from public.posts") == 150)
+            #expect(try await stage.count("select from auth.users where id = \(person.id)") == 1)
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.count("select from public.posts") == 0)
+        }
+    }
+
+    @Test(arguments: Brake.allCases)
+    func partsOfTheFilesStop(_ brake: Brake) async throws {
+        try await Stage.with { stage in
+            try await stage.sql("insert into storage.buckets (id, name) values ('scans', 'scans')")
+            let person = try await stage.signUp()
+            try await stage.upload("\(person.text)/me.png", by: person)
+            #expect(try await stage.upload("\(person.text)/id.png", by: nil, bucket: "scans"))
+            var policy = Stage.swift
+            policy.buckets = ["avatars", "scans"]
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            try await stage.drive(request, policy) { point in
+                guard point == .middle(.deleteAvatars), once.take() else { return }
+                try await stage.pull(brake, on: person, request)
+            }
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+            #expect(stage.sandbox.storage.files(bucket: "scans").count == 1)
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "scans").isEmpty)
+        }
+    }
+
+    @Test(arguments: Brake.allCases)
+    func credentialsNotYetRevokedAreKept(_ brake: Brake) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            // Of an identity that moved: dealt with second, and without asking Apple.
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (\(person.id), 'com.example.web', 'moved', 'x', 'test1')
+                """
+            )
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            try await stage.driveWithoutApple(request) { point in
+                guard point == .middle(.revokeApple), once.take() else { return }
+                try await stage.pull(brake, on: person, request)
+            }
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            let left = try await stage.value(
+                "select string_agg(client_id, ' ') from accountctl.apple_credentials",
+                as: String.self
+            )
+            #expect(left == "com.example.web")
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+        }
+    }
+
+    /// Only possible by hand, a restored backup for one; all the same nothing of it may be lost.
+    @Test func anAccountRestoredUnderTheSameIDIsLeftAloneAndTheRequestCanEnd() async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            try await stage.drive(request) { point in
+                guard point == .begun(.scrubAuth), once.take() else { return }
+                try await stage.sql(
+                    """
+                    insert into auth.users (instance_id, id, aud, role, email, created_at, banned_until)
+                    values (
+                        '00000000-0000-0000-0000-000000000000', \(person.id), 'authenticated', 'authenticated',
+                        'new@example.com', clock_timestamp(), 'tomorrow'
+                    )
+                    """
+                )
+                try await stage.sql(
+                    """
+                    insert into auth.flow_state (id, user_id, provider_type, authentication_method)
+                    values (gen_random_uuid(), \(person.id), 'apple', 'oauth')
+                    """
+                )
+            }
+            #expect(try await stage.situation(request)?.code == .otherAccount)
+            #expect(try await stage.count("select from auth.flow_state where user_id = \(person.id)") == 1)
+            let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "other", on: $0) }
+            #expect(act == .done)
+            #expect(try await stage.drive(request) == .ended(.cancelled))
+            let kept: Statement = "select from auth.users where id = \(person.id) and banned_until = 'tomorrow'"
+            #expect(try await stage.count(kept) == 1)
+        }
+    }
+}
+
+/// What a probe saw.
+private final class Recorded: Sendable {
+    private let stored = Mutex("")
+
+    var text: String {
+        get { stored.withLock(\.self) }
+        set { stored.withLock { $0 = newValue } }
+    }
+}
+
+extension Stage {
+    /// Everything outside our own schema that a deletion removes, and the credentials, as one text.
+    fileprivate func data(of person: Person) async throws -> String {
+        let rows = try await value(
+            """
+            select concat_ws(
+                ' ',
+                (select count(*) || coalesce(max(banned_until)::text, '') from auth.users where id = \(person.id)),
+                (select count(*) from auth.sessions where user_id = \(person.id)),
+                (select count(*) from auth.flow_state where user_id = \(person.id)),
+                (select count(*) from auth.audit_log_entries where payload ->> 'actor_id' = \(person.text)),
+                (select count(*) from storage.objects where owner = \(person.id)),
+                (select count(*) from accountctl.apple_credentials where user_id = \(person.id)),
+                (select count(*) from accountctl.deletion_requests where user_id = \(person.id))
+            )
+            """,
+            as: String.self
+        )
+        let consent = person.sub.map { sandbox.apple.consent(sub: $0, clientID: Self.clientID) }
+        return "\(rows) \(consent.map { "\($0)" } ?? "")"
+    }
+
+    fileprivate func pull(_ brake: BrakeWithinStepTests.Brake, on person: Person, _ request: UUID) async throws {
+        let desk = DeletionDesk(operatorName: "test", hashKey: vault.hashKey)
+        switch brake {
+        case .everythingPaused:
+            try await pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
+        case .requestPaused:
+            _ = try await pool.withConnection { try await desk.pause(request, reason: "test", on: $0) }
+        case .held:
+            _ = try await pool.withConnection { try await desk.hold(person.id, reason: "court", on: $0) }
+        case .otherAccount:
+            try await sql("update auth.users set created_at = now() + interval '1 hour' where id = \(person.id)")
+        }
+    }
+
+    fileprivate func release(_ brake: BrakeWithinStepTests.Brake, on person: Person, _ request: UUID) async throws {
+        let desk = DeletionDesk(operatorName: "test", hashKey: vault.hashKey)
+        switch brake {
+        case .everythingPaused:
+            try await pool.withConnection { try await desk.resumeAll(on: $0) }
+        case .requestPaused:
+            _ = try await pool.withConnection { try await desk.resume(request, on: $0) }
+        case .held:
+            _ = try await pool.withConnection { try await desk.release(person.id, reason: nil, on: $0) }
+        case .otherAccount:
+            try await sql("update auth.users set created_at = now() - interval '1 hour' where id = \(person.id)")
+        }
+    }
+
+    /// Drives a request past the preflight although a client id is not configured.
+    fileprivate func driveWithoutApple(_ request: UUID, probe: @escaping DeletionProbe) async throws {
+        try await sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
+        try await drive(request, probe: probe)
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import HTTPCalls
+import Logging
+import Postgres
+import Sandbox
+import Sealing
+import SignInWithApple
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite(.timeLimit(.minutes(2))) struct RejectionBoardTests {
+    /// A second worker: clients of its own, the same database.
+    private func withNeighbour(
+        _ stage: CredentialStage,
+        _ body: @Sendable (AppleClients, RejectionBoard) async throws -> Void
+    ) async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let developer = stage.sandbox.apple.developerKey
+        try await HTTPCaller.withCaller(logger: logger) { caller in
+            let apple = try AppleClients(
+                stage.apple.clientIDs.map { id in
+                    try AppleClientIdentity(
+                        clientID: id,
+                        teamID: developer.teamID,
+                        keyID: developer.keyID,
+                        key: ApplePrivateKey(parsing: Secret(developer.privateKey))
+                    )
+                },
+                address: ServiceAddress(stage.sandbox.baseURL),
+                caller: caller,
+                logger: logger
+            )
+            try await body(apple, RejectionBoard(pool: stage.pool, apple: apple, logger: logger))
+        }
+    }
+
+    @Test func oneFindsOutAndAllStopForThatClientAlone() async throws {
+        try await CredentialStage.with { stage in
+            let (id, other) = (CredentialStage.clientID, "com.example.web")
+            let board = RejectionBoard(
+                pool: stage.pool,
+                apple: stage.apple,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            try await withNeighbour(stage) { neighbour, neighbours in
+                try await neighbours.exchange()
+                stage.sandbox.faults.set(Fault.appleError("invalid_client").only(for: id), for: .appleToken)
+                _ = try await stage.apple[id]?.exchange(code: Secret("c"), redirectURI: nil)
+                #expect(stage.apple.isPaused(id))
+                try await board.exchange()
+                let asked = stage.sandbox.journal.count(.appleToken)
+                #expect(!neighbour.isPaused(id))
+                try await neighbours.exchange()
+                #expect(neighbour.isPaused(id))
+                #expect(!neighbour.isPaused(other))
+                guard case .later(let delay)? = try await neighbour[id]?.exchange(code: Secret("c"), redirectURI: nil)
+                else {
+                    Issue.record("the neighbour called Apple")
+                    return
+                }
+                #expect(delay.cause == .breakerOpen)
+                #expect(stage.sandbox.journal.count(.appleToken) == asked)
+                let who = try await stage.value(
+                    "select client_id || ' ' || key_id || ' ' || refusal from accountctl.apple_rejections",
+                    as: String.self
+                )
+                #expect(who == "\(id) \(stage.sandbox.apple.developerKey.keyID) invalid_client")
+
+                // Somebody mends the key, and one of them finds that out: the other need not ask.
+                stage.sandbox.faults.clearAll()
+                guard case .good? = try await neighbour[id]?.selfTest() else {
+                    Issue.record("the self-test is not good")
+                    return
+                }
+                try await neighbours.exchange()
+                #expect(try await stage.value("select count(*) from accountctl.apple_rejections", as: Int.self) == 0)
+                #expect(stage.apple.isPaused(id))
+                try await board.exchange()
+                #expect(!stage.apple.isPaused(id))
+                // Nobody brings it back.
+                try await neighbours.exchange()
+                try await board.exchange()
+                #expect(!neighbour.isPaused(id))
+            }
+        }
+    }
+
+    @Test func anotherKeyOfTheSameClientIsNotConcerned() async throws {
+        try await CredentialStage.with { stage in
+            let id = CredentialStage.clientID
+            try await stage.sql(
+                """
+                insert into accountctl.apple_rejections (client_id, team_id, key_id, refusal, retry_after)
+                values
+                    (\(id), \(stage.sandbox.apple.teamID), 'KEY0000001', 'invalid_client', now() + interval '1 minute'),
+                    ('com.example.gone', 'TEAM000001', 'KEY0000001', 'invalid_client', now() - interval '2 days')
+                """
+            )
+            try await withNeighbour(stage) { neighbour, board in
+                for _ in 0..<2 {
+                    try await board.exchange()
+                    #expect(!neighbour.isPaused(id))
+                }
+                // The other's row is the other's to remove; one that nobody renews goes.
+                let left = try await stage.value(
+                    "select string_agg(client_id, ' ') from accountctl.apple_rejections",
+                    as: String.self
+                )
+                #expect(left == id)
+            }
+        }
+    }
+
+    @Test func whoStartsLaterTestsBeforeItCalls() async throws {
+        try await CredentialStage.with { stage in
+            let id = CredentialStage.clientID
+            let developer = stage.sandbox.apple.developerKey
+            // Left by a worker that has died since.
+            try await stage.sql(
+                """
+                insert into accountctl.apple_rejections (client_id, team_id, key_id, refusal, retry_after)
+                values (\(id), \(developer.teamID), \(developer.keyID), 'invalid_client', now() - interval '1 minute')
+                """
+            )
+            try await withNeighbour(stage) { neighbour, board in
+                try await board.exchange()
+                #expect(!neighbour.isPaused(id))
+                let person = try await stage.signUp(credential: false)
+                let code = try stage.sandbox.apple.issueCode(clientID: id, sub: person.sub)
+                guard case .granted? = try await neighbour[id]?.exchange(code: Secret(code), redirectURI: nil) else {
+                    Issue.record("the exchange was not granted")
+                    return
+                }
+                // The self-test came first.
+                #expect(stage.sandbox.journal.count(.appleToken) == 2)
+                try await board.exchange()
+                #expect(try await stage.value("select count(*) from accountctl.apple_rejections", as: Int.self) == 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import AccountLifecycle
+import JobQueue
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct DeletionJournalTests {
+    /// Gives the request's job to a worker, as a claim does.
+    private func claim(_ stage: Stage) async throws -> JobFence {
+        let (job, lease) = try await stage.admin.withConnection { connection in
+            try connection.one(
+                """
+                update accountctl.jobs
+                set state = 'running', worker = 1, lease = lease + 1
+                where kind = 'account.delete'
+                returning id, lease
+                """,
+                as: (Int64, Int64).self
+            )
+        }
+        return JobFence(queue: JobQueue(), job: job, lease: lease)
+    }
+
+    private func records(_ stage: Stage) async throws -> String {
+        try await stage.value(
+            """
+            select jsonb_build_object(
+                'steps', (select jsonb_agg(to_jsonb(s) order by s.step) from accountctl.deletion_steps as s),
+                'requests', (select jsonb_agg(to_jsonb(r)) from accountctl.deletion_requests as r)
+            )::text
+            """,
+            as: String.self
+        )
+    }
+
+    /// Before a step, within it and after it: who lost the job writes nothing more.
+    @Test(arguments: [
+        DeletionPoint.before(.preflight), .begun(.lockOut), .done(.scrubAuth), .before(.verify), .begun(.receipt),
+    ])
+    func nothingIsWrittenOnceTheJobIsSomebodyElses(_ point: DeletionPoint) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let fence = try await claim(stage)
+            let kept = Kept()
+            let driver = DeletionDriver(
+                stage.services { reached in
+                    guard reached == point else { return }
+                    try await stage.sql("update accountctl.jobs set lease = lease + 1 where kind = 'account.delete'")
+                    kept.keep(try await records(stage))
+                }
+            )
+            let error = await #expect(throws: JobQueueError.self) { try await driver.drive(request, fence: fence) }
+            #expect(error?.code == .leaseLost)
+            #expect(kept.text != nil)
+            #expect(try await records(stage) == kept.text)
+            // Its next owner ends it.
+            let next = try await claim(stage)
+            #expect(try await DeletionDriver(stage.services()).drive(request, fence: next) == .ended(.verified))
+        }
+    }
+
+    /// A record alone need not wait for the disk; one that tells of an effect is as durable as the effect.
+    @Test func onlyRecordsWithoutAnEffectAreLeftUnflushed() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.flushes (step text, ended boolean, flush text)")
+            try await stage.sql(
+                """
+                create function public.note_flush() returns trigger language plpgsql security definer as $$
+                begin
+                    insert into public.flushes
+                    values (new.step, new.finished_at is not null, current_setting('synchronous_commit'));
+                    return null;
+                end
+                $$
+                """
+            )
+            try await stage.sql(
+                """
+                create trigger note_flush after insert or update on accountctl.deletion_steps
+                for each row execute function public.note_flush()
+                """
+            )
+            let request = try await stage.request(try await stage.fullAccount())
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let begun = try await stage.value(
+                "select string_agg(distinct flush, ',') from public.flushes where not ended",
+                as: String?.self
+            )
+            #expect(begun == "off")
+            let effects = try await stage.value(
+                """
+                select string_agg(distinct step || ' ' || flush, ',' order by step || ' ' || flush)
+                from public.flushes
+                where ended and flush <> 'off'
+                """,
+                as: String?.self
+            )
+            #expect(effects == "delete_rows on,lock_out on,receipt on,revoke_apple on")
+            // The setting ends with its statement.
+            let now = try await stage.pool.withConnection { try $0.one("show synchronous_commit", as: String.self) }
+            #expect(now == "on")
+        }
+    }
+}
+
+/// What was read in a probe.
+private final class Kept: Sendable {
+    private let kept = Mutex<String?>(nil)
+
+    var text: String? { kept.withLock(\.self) }
+
+    func keep(_ text: String) { kept.withLock { $0 = text } }
+}

@@ -1,0 +1,87 @@
+import AccountLifecycle
+import Foundation
+import JobQueue
+import Logging
+import Postgres
+import Sandbox
+import Testing
+
+/// No fence reaches Apple or Storage: a call starts only where nobody else can be given the request before it has ended.
+@Suite struct DeletionLeaseTests {
+    private struct LeaseEnds: Error {}
+
+    @Test(arguments: [(DeletionStep.revokeApple, Duration.seconds(6)), (.deleteAvatars, .seconds(3))])
+    func aCallThatCouldOutlastTheLeaseIsNotMade(_ step: DeletionStep, _ longest: Duration) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let driver = DeletionDriver(stage.services())
+            // Apple's test of a client id can double a call's time; each step asks for as much as its own call may take.
+            await #expect(throws: LeaseEnds.self) {
+                try await driver.drive(request) { if $0 == longest { throw LeaseEnds() } }
+            }
+            #expect(try await stage.outcome(step, request) == nil)
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 3)
+            let consent = stage.sandbox.apple.consent(sub: try #require(person.sub), clientID: Stage.clientID)
+            if case .ended = consent {
+                #expect(step == .deleteAvatars)
+            } else {
+                #expect(step == .revokeApple)
+            }
+            // Not a failure of the request: nothing is counted, and it goes on when there is time.
+            #expect(try await stage.situation(request) == nil)
+            #expect(try await stage.count("select from accountctl.deletion_requests where failures > 0") == 0)
+            #expect(try await driver.drive(request) { _ in } == .ended(.verified))
+        }
+    }
+
+    /// A worker whose leases are too short never calls; one with time takes over, and waits out a Storage that is slow.
+    @Test(.timeLimit(.minutes(1)))
+    func aWorkerStepsAsideAndAnotherEndsTheWork() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.delay(.milliseconds(1500)), for: .storageDeleteMany)
+            try await stage.work(lease: .seconds(2)) {
+                while try await stage.outcome(.lockOut, request) == nil {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                // Given back a second at a time, without using up attempts.
+                let again: Statement = "select from accountctl.deletion_steps where step = 'revoke_apple' and runs > 1"
+                while try await stage.count(again) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+            }
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 3)
+            #expect(try await stage.count("select from accountctl.jobs where attempt > 0 or crashes > 0") == 0)
+            try await stage.work(lease: .seconds(30)) {
+                while try await stage.state(request) != "verified" { try await Task.sleep(for: .milliseconds(20)) }
+            }
+            #expect(try await stage.outcome(.revokeApple, request) == "revoked")
+            #expect(try await stage.traces(of: person) == "")
+        }
+    }
+}
+
+extension Stage {
+    /// Has a worker run while `body` does.
+    fileprivate func work(lease: Duration, while body: @Sendable () async throws -> Void) async throws {
+        var registry = JobRegistry()
+        try AccountLifecycle.registerJobs(in: &registry, services: services())
+        var configuration = WorkerConfiguration(name: "test")
+        configuration.leaseLifetime = lease
+        configuration.pollInterval = .milliseconds(50)
+        let worker = try Worker(
+            queue: JobQueue(),
+            pool: pool,
+            listener: nil,
+            registry: registry,
+            configuration: configuration,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await worker.run() }
+            try await body()
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+}

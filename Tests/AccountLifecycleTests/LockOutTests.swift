@@ -1,0 +1,147 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Testing
+
+@Suite struct LockOutTests {
+    /// Locks the account of a new request out, as a worker that then dies.
+    private func lockOut(_ person: Person, on stage: Stage) async throws -> UUID {
+        let request = try await stage.request(person)
+        try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+        return request
+    }
+
+    private func ban(of person: Person, on stage: Stage) async throws -> String {
+        try await stage.value(
+            """
+            select coalesce((banned_until at time zone 'UTC')::date::text, 'none')
+            from auth.users
+            where id = \(person.id)
+            """,
+            as: String.self
+        )
+    }
+
+    private func cancel(_ request: UUID, on stage: Stage) async throws {
+        let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+        let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "mistake", on: $0) }
+        #expect(act == .done)
+    }
+
+    @Test func endsWhateverSignsInOrCouldBeMadeToAndNobodyElses() async throws {
+        try await Stage.with { stage in
+            let bystander = try await stage.signUp("berta")
+            let person = try await stage.signUp()
+            for each in [person, bystander] {
+                // As old as the table: without a session.
+                try await stage.sql(
+                    "insert into auth.refresh_tokens (token, user_id) values (\(UUID().uuidString), \(each.text))"
+                )
+                try await stage.sql(
+                    """
+                    insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to)
+                    values (gen_random_uuid(), \(each.id), 'recovery_token', 'hash', \(each.email))
+                    """
+                )
+            }
+            let before = try await stage.fingerprint(bystander)
+            _ = try await lockOut(person, on: stage)
+            for table in ["sessions", "refresh_tokens", "one_time_tokens", "flow_state"] {
+                let left: Statement = "select from auth.\(identifier: table) where user_id::text = \(person.text)"
+                #expect(try await stage.count(left) == 0, "\(table)")
+            }
+            #expect(try await stage.fingerprint(bystander) == before)
+            // Supabase's server cannot read an infinite one.
+            let isFinite: Statement = """
+                select from auth.users
+                where id = \(person.id) and banned_until between now() + interval '9 years' and now() + interval '11 years'
+                """
+            #expect(try await stage.count(isFinite) == 1)
+        }
+    }
+
+    /// Suspended by an operator before the request, for a time or for good, or not at all.
+    @Test(arguments: ["2099-01-02", "infinity", "none"])
+    func aCancelPutsTheBanBackThatWasThere(_ before: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let date = before == "none" ? nil : before
+            try await stage.sql("update auth.users set banned_until = \(date)::timestamptz where id = \(person.id)")
+            let former = try await ban(of: person, on: stage)
+            let request = try await lockOut(person, on: stage)
+            #expect(try await ban(of: person, on: stage) != former)
+            try await cancel(request, on: stage)
+            #expect(try await ban(of: person, on: stage) == former)
+        }
+    }
+
+    /// By an administrator, in Supabase's dashboard: neither a new ban nor a lifted one is overruled by a cancel.
+    @Test(arguments: ["2098-03-04", "none"])
+    func aCancelLeavesABanThatSomebodyChangedSince(_ since: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql("update auth.users set banned_until = '2099-01-02 12:00Z' where id = \(person.id)")
+            let request = try await lockOut(person, on: stage)
+            let date = since == "none" ? nil : since
+            try await stage.sql("update auth.users set banned_until = \(date)::timestamptz where id = \(person.id)")
+            try await cancel(request, on: stage)
+            #expect(try await ban(of: person, on: stage) == since)
+        }
+    }
+
+    /// A rehearsal beside a worker, for one: the second finds the account locked out, by a ban that is our own.
+    @Test func takenTwiceAtOnceItRemembersTheBanOfBefore() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql("update auth.users set banned_until = '2099-01-02 12:00Z' where id = \(person.id)")
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            try await stage.driveToCrash(request) { point in
+                if point == .begun(.lockOut), once.take() {
+                    try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+                    // What begins again wipes what was recorded.
+                    try await stage.sql("update accountctl.deletion_steps set finished_at = null, outcome = null")
+                }
+                if point == .after(.lockOut) { throw SimulatedCrash() }
+            }
+            #expect(try await stage.outcome(.lockOut, request) == "ok")
+            try await cancel(request, on: stage)
+            #expect(try await ban(of: person, on: stage) == "2099-01-02")
+        }
+    }
+
+    enum Since: CaseIterable { case nothing, signIn, unban, expiredBan }
+
+    /// A token issued after the lock-out lives past the time at which those issued before it have ended.
+    @Test(arguments: Since.allCases)
+    func whoCouldSignInSinceIsWaitedForOnceMore(_ since: Since) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            var policy = Stage.swift
+            policy.tokenLife = .seconds(3600)
+            try await stage.drive(request, policy) { point in
+                guard point == .before(.deleteRows) else { return }
+                try await stage.sql(
+                    "update accountctl.deletion_requests set settle_after = settle_after - interval '30 minutes'"
+                )
+                switch since {
+                case .nothing: break
+                case .signIn:
+                    try await stage.sql(
+                        "insert into auth.sessions (id, user_id) values (gen_random_uuid(), \(person.id))"
+                    )
+                case .unban:
+                    try await stage.sql("update auth.users set banned_until = null where id = \(person.id)")
+                case .expiredBan:
+                    try await stage.sql("update auth.users set banned_until = now() where id = \(person.id)")
+                }
+            }
+            #expect(try await stage.state(request) == "settling")
+            let late: Statement = """
+                select from accountctl.deletion_requests where settle_after > now() + interval '45 minutes'
+                """
+            #expect(try await stage.count(late) == (since == .nothing ? 0 : 1))
+        }
+    }
+}
