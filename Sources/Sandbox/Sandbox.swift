@@ -27,6 +27,9 @@ package final class Sandbox: Sendable {
     /// The pretended Storage.
     package let storage: StorageSandbox
 
+    /// The pretended management API.
+    package let project: ProjectSandbox
+
     /// Apple's notifications.
     package let notifications: NotificationSender
 
@@ -44,6 +47,7 @@ package final class Sandbox: Sendable {
         self.port = port
         apple = parts.apple
         storage = StorageSandbox(url: baseURL + "/storage/v1", keys: parts.keys, files: parts.files)
+        project = parts.project
         notifications = parts.notifications
         faults = parts.faults
         journal = parts.journal
@@ -122,6 +126,7 @@ package final class Sandbox: Sendable {
         let clock = SandboxClock()
         let keys: StorageKeys
         let files: FileStore?
+        let project: ProjectSandbox
         let responder: SandboxResponder
 
         init(_ configuration: SandboxConfiguration, pool: Pool?, logger: Logger) throws {
@@ -134,6 +139,8 @@ package final class Sandbox: Sendable {
             let notifications = NotificationSender(apple: apple, url: configuration.notificationURL, logger: logger)
             self.apple = apple
             self.notifications = notifications
+            let project = ProjectSandbox(clients: configuration.clients)
+            self.project = project
             responder = SandboxResponder(
                 clock: clock,
                 faults: faults,
@@ -149,6 +156,7 @@ package final class Sandbox: Sendable {
                     clock: clock,
                     deleteLimit: configuration.storage?.deleteLimit
                 ),
+                project: project,
                 control: ControlEndpoints(
                     apple: apple,
                     keys: keys,

@@ -5,24 +5,39 @@ package struct Output: Sendable {
     package let disclosure: Disclosure
     package let sink: any ByteSink
     package let messages: Messages
+    /// Shows what is longer than the screen; nil when text is written as it is.
+    package let pager: Pager?
 
     package init(
         format: OutputFormat,
         style: StreamStyle,
         disclosure: Disclosure = .masked,
         sink: any ByteSink,
-        messages: Messages
+        messages: Messages,
+        pager: Pager? = nil
     ) {
         self.format = format
         self.style = style
         self.disclosure = disclosure
         self.sink = sink
         self.messages = messages
+        self.pager = pager
     }
 
     /// The same output with personal data shown as it is; only after the look was recorded.
     package func revealing() -> Output {
-        Output(format: format, style: style, disclosure: .revealed, sink: sink, messages: messages)
+        Output(format: format, style: style, disclosure: .revealed, sink: sink, messages: messages, pager: pager)
+    }
+
+    /// Gives `body` an output whose text goes to a pager as soon as it is longer than the screen.
+    ///
+    /// Returns when everything was shown and the pager has ended; nobody is asked anything meanwhile. Not for lists that
+    /// somebody watches while they grow.
+    package func paged(_ body: (Output) throws -> Void) throws {
+        guard let pager, format == .table else { return try body(self) }
+        try PagerSink.withPager(pager, sink) { sink in
+            try body(Output(format: format, style: style, disclosure: disclosure, sink: sink, messages: messages))
+        }
     }
 
     /// Starts a list whose rows come one by one.
@@ -40,9 +55,11 @@ package struct Output: Sendable {
     ///   - note: what people are told, on standard error, when the list is empty.
     /// - Throws: ``UnknownField`` when fields were selected that the list does not have, or what the sink throws.
     package func list<Row>(_ rows: some Sequence<Row>, _ fields: [Field<Row>], whenEmpty note: String? = nil) throws {
-        var writer = try startList(fields)
-        for row in rows { try writer.append(row) }
-        try writer.finish(whenEmpty: note)
+        try paged { output in
+            var writer = try output.startList(fields)
+            for row in rows { try writer.append(row) }
+            try writer.finish(whenEmpty: note)
+        }
     }
 
     /// Shows one thing: a screen for people, one object for programs.
@@ -50,7 +67,7 @@ package struct Output: Sendable {
     /// - Throws: ``UnknownField`` when fields were selected that the sheet does not have.
     package func show(_ sheet: Sheet) throws {
         switch format {
-        case .table: try sink.write(sheet.text(style: style, disclosure: disclosure))
+        case .table: try paged { try $0.sink.write(sheet.text(style: style, disclosure: disclosure)) }
         case .json(let fields): try write(select(fields, of: sheet), pretty: true)
         case .ndjson(let fields): try write(select(fields, of: sheet), pretty: false)
         case .csv, .tsv: try write(.object(sheet.object()), pretty: false)

@@ -22,8 +22,16 @@ package enum StandardStreams {
 
     /// The columns of the terminal the stream leads to, if it says.
     package static func columns(_ stream: Stream) -> Int? {
+        size(stream).flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil }
+    }
+
+    /// The lines of the terminal the stream leads to, if it says.
+    package static func rows(_ stream: Stream) -> Int? {
+        size(stream).flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil }
+    }
+
+    private static func size(_ stream: Stream) -> winsize? {
         var size = winsize()
-        guard ioctl(stream.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        return ioctl(stream.rawValue, UInt(TIOCGWINSZ), &size) == 0 ? size : nil
     }
 }

@@ -33,6 +33,7 @@ package struct TableLayout: Sendable {
 
     private let columns: [TableColumn]
     private let widths: [Int]
+    /// Whether columns had to give way; only then a cell is cut, since a cut number is a wrong one.
     private let cuts: Bool
     private let style: StreamStyle
 
@@ -43,12 +44,13 @@ package struct TableLayout: Sendable {
                 widths[index] = max(widths[index], DisplayWidth.of(cell.text))
             }
         }
+        let wanted = widths
         if let available = style.width {
             Self.shrink(&widths, to: available - Self.gap.count * max(0, columns.count - 1))
         }
         self.columns = columns
         self.widths = widths
-        self.cuts = style.width != nil
+        self.cuts = widths != wanted
         self.style = style
     }
 

@@ -12,8 +12,9 @@ package enum DomainInput {
         if let at = trimmed.lastIndex(of: "@") {
             throw DomainInputError(text, .emailAddress(String(trimmed[trimmed.index(after: at)...])))
         }
+        let undotted = trimmed.hasSuffix(".") ? String(trimmed.dropLast()) : trimmed
         let unbracketed =
-            trimmed.hasPrefix("[") && trimmed.hasSuffix("]") ? String(trimmed.dropFirst().dropLast()) : trimmed
+            undotted.hasPrefix("[") && undotted.hasSuffix("]") ? String(undotted.dropFirst().dropLast()) : undotted
         guard IPAddress(unbracketed) == nil else { throw DomainInputError(text, .ipAddress) }
         let name: DomainName
         do {

@@ -160,6 +160,26 @@ package final class AppleSandbox: Sendable {
         }
     }
 
+    /// Signs a new person in and returns what an app's server holds once it exchanged the code, without the calls.
+    ///
+    /// - Throws: ``SandboxError`` when the client is not registered.
+    package func grant(clientID: String) throws -> (sub: String, refreshToken: String) {
+        let now = clock.now
+        return try state.withLock { state in
+            guard let client = state.clients[clientID] else { throw SandboxError("no client \(clientID)") }
+            let person = state.addPerson(email: nil, hidesEmail: true)
+            let (authorization, _) = state.authorize(person: person, client: client, now: now)
+            let token = state.addRefreshToken(
+                person: person,
+                clientID: clientID,
+                teamID: client.teamID,
+                authorization: authorization.id,
+                now: now
+            )
+            return (state.subject(of: person, teamID: client.teamID), token)
+        }
+    }
+
     /// Signs in and returns the authorization code alone.
     package func issueCode(
         clientID: String,
@@ -199,6 +219,11 @@ package final class AppleSandbox: Sendable {
             else { return .never }
             return latest.endedAt.map { .ended(at: $0) } ?? .given(since: latest.since)
         }
+    }
+
+    /// Every code and token that was handed out: what must be found nowhere in clear.
+    package var secrets: [String] {
+        state.withLock { Array($0.codes.keys) + Array($0.refreshTokens.keys) + Array($0.accessTokens.keys) }
     }
 
     /// How many consents are given at present.

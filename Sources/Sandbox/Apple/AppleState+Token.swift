@@ -55,13 +55,12 @@ extension AppleState {
         }
         codes[text]?.isUsed = true
 
-        let refreshToken = "r" + RandomText.token(length: 60)
-        refreshTokens[refreshToken] = RefreshToken(
+        let refreshToken = addRefreshToken(
             person: code.person,
             clientID: code.clientID,
             teamID: code.teamID,
             authorization: code.authorization,
-            issuedAt: now
+            now: now
         )
         let access = addAccessToken(
             person: code.person,
@@ -80,6 +79,24 @@ extension AppleState {
             isFirst: code.isFirst
         )
         return TokenAnswer(accessToken: access, refreshToken: refreshToken, idToken: identity)
+    }
+
+    mutating func addRefreshToken(
+        person: Int,
+        clientID: String,
+        teamID: String,
+        authorization: Int,
+        now: Date
+    ) -> String {
+        let text = "r" + RandomText.token(length: 60)
+        refreshTokens[text] = RefreshToken(
+            person: person,
+            clientID: clientID,
+            teamID: teamID,
+            authorization: authorization,
+            issuedAt: now
+        )
+        return text
     }
 
     /// Refresh tokens do not rotate: the answer holds none.

@@ -51,15 +51,26 @@ package struct NotificationSender: Sendable {
         let body = try body(notification, forgery: forgery)
         var statuses: [Int] = []
         for _ in 0..<copies {
-            var request = HTTPClientRequest(url: url)
-            request.method = .POST
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(string: body))
-            let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
-            _ = try await response.body.collect(upTo: 1 << 20)
-            statuses.append(Int(response.status.code))
+            statuses.append(try await post(body: body, to: url))
         }
         return statuses
+    }
+
+    /// Posts any text, as anybody can.
+    ///
+    /// - Parameters:
+    ///   - body: the text.
+    ///   - url: where to.
+    /// - Returns: the status of the answer.
+    /// - Throws: the client's errors.
+    package func post(body: String, to url: String) async throws -> Int {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: "application/json")
+        request.body = .bytes(ByteBuffer(string: body))
+        let response = try await HTTPClient.shared.execute(request, timeout: Self.timeLimit)
+        _ = try await response.body.collect(upTo: 1 << 20)
+        return Int(response.status.code)
     }
 
     /// Queues what Apple tells by itself; nothing happens when no URL is configured.

@@ -4,6 +4,7 @@ package enum Endpoint: String, Sendable, Codable, CaseIterable {
     case appleRevoke = "apple.revoke"
     case appleKeys = "apple.keys"
     case appleMigration = "apple.migration"
+    case projectAuth = "supabase.auth-settings"
     case storageBuckets = "storage.buckets"
     case storageList = "storage.list"
     case storageListRecursively = "storage.list-v2"
@@ -16,7 +17,7 @@ package enum Endpoint: String, Sendable, Codable, CaseIterable {
     var emptySuccess: Reply {
         switch self {
         case .appleRevoke: Reply(status: 200)
-        case .appleToken, .appleMigration: .text("{}", contentType: "application/json")
+        case .appleToken, .appleMigration, .projectAuth: .text("{}", contentType: "application/json")
         case .appleKeys: .text(#"{"keys":[]}"#, contentType: "application/json")
         case .storageListRecursively:
             .text(#"{"hasNext":false,"folders":[],"objects":[]}"#, contentType: "application/json")

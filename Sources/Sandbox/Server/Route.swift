@@ -4,6 +4,8 @@ enum Route: Equatable {
     /// A known path with a method that Apple does not take there.
     case wrongMethod
     case storage(StorageRoute)
+    /// The settings of a project's auth server, by the project's reference.
+    case projectAuth(String)
     case control([String])
     case unknown
 
@@ -17,6 +19,10 @@ enum Route: Equatable {
             self = .storage(StorageRoute(method: method, path: path.dropFirst("/storage/v1/".count)))
         default:
             let words = path.split(separator: "/").map(String.init)
+            if words.count == 5, words[..<2] == ["v1", "projects"], words[3...] == ["config", "auth"] {
+                self = .projectAuth(words[2])
+                return
+            }
             self = words.first == "control" ? .control(Array(words.dropFirst())) : .unknown
         }
     }
@@ -29,6 +35,7 @@ enum Route: Equatable {
         case .appleKeys: .appleKeys
         case .appleMigration: .appleMigration
         case .storage(let route): route.endpoint
+        case .projectAuth: .projectAuth
         case .wrongMethod, .control, .unknown: nil
         }
     }

@@ -21,6 +21,7 @@ struct SandboxResponder: HTTPResponder {
     let journal: RequestJournal
     let apple: AppleEndpoints
     let storage: StorageEndpoints
+    let project: ProjectSandbox
     let control: ControlEndpoints
 
     func respond(to request: Request, context: SandboxContext) async throws -> Response {
@@ -73,6 +74,7 @@ struct SandboxResponder: HTTPResponder {
         switch route {
         case .appleToken, .appleRevoke, .appleMigration: (try? FormBody(request.body))?["client_id"]
         case .storage(let route): route.bucket
+        case .projectAuth(let reference): reference
         default: nil
         }
     }
@@ -80,6 +82,9 @@ struct SandboxResponder: HTTPResponder {
     private func serve(_ route: Route, _ request: ReceivedRequest, carryOut: Bool) async throws -> Reply {
         if case .storage(let route) = route {
             return try await storage.answer(route, request, carryOut: carryOut)
+        }
+        if case .projectAuth(let reference) = route {
+            return try project.answer(reference, request, carryOut: carryOut)
         }
         return try apple.answer(route, request, carryOut: carryOut)
     }

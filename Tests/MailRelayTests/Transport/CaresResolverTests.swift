@@ -73,7 +73,7 @@ struct CaresResolverTests {
     func silence() async throws {
         let start = ContinuousClock.now
         #expect(try await outcome { _ in [] } == .timeout)
-        #expect(.now - start < .seconds(3))
+        #expect(.now - start < .seconds(6))
     }
 
     @Test("the deadline of the whole check ends a lookup early")
