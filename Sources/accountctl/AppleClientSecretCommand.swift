@@ -14,12 +14,14 @@ import Terminal
 struct AppleClientSecretCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "client-secret",
-        abstract: "Print and inspect the static client secret of Supabase's web sign-in.",
+        abstract: "Print, push and inspect the static client secret of Supabase's web sign-in.",
         discussion: """
             Supabase's web flow keeps one client secret, which ends after six months at the latest; nobody tells you, sign-in on
             the web just stops. Native sign-in needs none.
             """,
-        subcommands: [AppleClientSecretPrintCommand.self, AppleClientSecretInspectCommand.self]
+        subcommands: [
+            AppleClientSecretPrintCommand.self, AppleClientSecretPushCommand.self, AppleClientSecretInspectCommand.self,
+        ]
     )
 }
 
@@ -52,14 +54,7 @@ struct AppleClientSecretPrintCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let identities = try context.appleIdentities(context.settingsForApple().apple)
-        guard let identity = identities.first(where: { $0.clientID == clientID }) else {
-            throw CommandError(
-                .notFound,
-                "\(clientID) is not among apple.client_ids",
-                hint: "Configured: \(identities.map(\.clientID).joined(separator: ", "))"
-            )
-        }
+        let identity = try context.appleIdentity(of: clientID, context.settingsForApple().apple)
         let now = Date()
         let secret = try ClientSecret.mint(for: identity, now: now, lifetime: .seconds(days * 86_400))
         try context.output.document(secret.reveal() + "\n")

@@ -22,6 +22,8 @@ struct AppleTestCommand: AccountctlCommand {
 
     private struct Row {
         let clientID: String
+        let teamID: String
+        let keyID: String
         let result: String
         let detail: String?
         let emphasis: Emphasis
@@ -30,6 +32,8 @@ struct AppleTestCommand: AccountctlCommand {
 
     private static let fields: [Field<Row>] = [
         Field("client_id", "Client id") { .text($0.clientID) },
+        Field("team_id", "Team") { .text($0.teamID) },
+        Field("key_id", "Key") { .text($0.keyID) },
         Field("result", "Result", emphasis: { $0.emphasis }) { .text($0.result) },
         Field("detail", "Detail") { .text($0.detail) },
     ]
@@ -44,7 +48,7 @@ struct AppleTestCommand: AccountctlCommand {
             var rows: [Row] = []
             for clientID in clients.clientIDs {
                 guard let client = clients[clientID] else { continue }
-                rows.append(Self.row(clientID, try await client.selfTest()))
+                rows.append(Self.row(client.identity, try await client.selfTest()))
             }
             return rows
         }
@@ -52,14 +56,21 @@ struct AppleTestCommand: AccountctlCommand {
         return rows.map(\.status).max { $0.rawValue < $1.rawValue } ?? .ok
     }
 
-    private static func row(_ clientID: String, _ outcome: SelfTestOutcome) -> Row {
-        switch outcome {
-        case .good:
-            Row(clientID: clientID, result: "good", detail: nil, emphasis: .good, status: .ok)
-        case .misconfigured(let reason):
-            Row(clientID: clientID, result: "rejected", detail: "\(reason)", emphasis: .bad, status: .notAuthorised)
-        case .later(let delay):
-            Row(clientID: clientID, result: "unknown", detail: "\(delay)", emphasis: .caution, status: .temporary)
-        }
+    private static func row(_ identity: AppleClientIdentity, _ outcome: SelfTestOutcome) -> Row {
+        let (result, detail, emphasis, status): (String, String?, Emphasis, ExitStatus) =
+            switch outcome {
+            case .good: ("good", nil, .good, .ok)
+            case .misconfigured(let reason): ("rejected", "\(reason)", .bad, .notAuthorised)
+            case .later(let delay): ("unknown", "\(delay)", .caution, .temporary)
+            }
+        return Row(
+            clientID: identity.clientID,
+            teamID: identity.teamID,
+            keyID: identity.keyID,
+            result: result,
+            detail: detail,
+            emphasis: emphasis,
+            status: status
+        )
     }
 }

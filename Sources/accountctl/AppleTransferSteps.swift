@@ -250,9 +250,6 @@ struct AppleTransferApplyCommand: AccountctlCommand {
     @OptionGroup
     var options: TransferOptions
 
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
-    var dryRun = false
-
     @OptionGroup
     var confirm: ConfirmOptions
 
@@ -261,10 +258,10 @@ struct AppleTransferApplyCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let transfer = options.transfer
-        return try await context.withDatabase { [dryRun, confirm, options] pool in
+        return try await context.withDatabase { [confirm, options] pool in
             let books = TransferBooks(pool: pool, transfer: transfer)
             let due = try await books.status().exchanged
-            if dryRun {
+            if confirm.dryRun {
                 context.messages.note("Would change the Apple identity of \(due) accounts.")
                 return .ok
             }
@@ -301,7 +298,7 @@ extension CommandContext {
         let transfer = options.transfer
         return try await withApple { clients in
             guard let client = clients[options.clientID] else {
-                throw CommandError(.notFound, "\(options.clientID) is not among apple.client_ids")
+                throw CommandError(.notFound, "\(options.clientID) is not among the configured client ids")
             }
             return try await withDatabase { pool in
                 let total = due(try await TransferBooks(pool: pool, transfer: transfer).status())

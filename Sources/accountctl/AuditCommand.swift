@@ -14,8 +14,9 @@ struct AuditCommand: ParsableCommand {
             EXAMPLES
               accountctl audit list --since 7d
               accountctl audit list --user anna@example.com
+              accountctl audit show 42
             """,
-        subcommands: [AuditListCommand.self]
+        subcommands: [AuditListCommand.self, AuditShowCommand.self]
     )
 }
 
@@ -41,6 +42,9 @@ struct AuditListCommand: AccountctlCommand {
         Field("database_role", "Role") { .text($0.databaseRole) },
         Field("action", "What") { .text($0.action) },
         Field("reason", "Why") { .text($0.reason) },
+        Field("ticket", "Ticket") { .text($0.ticket) },
+        Field("machine_user", nil) { .text($0.machineUser) },
+        Field("subject", nil) { .text($0.subject?.hexadecimal) },
         Field("facts", nil) { .text($0.facts) },
         Field("has_subject", nil) { .bool($0.hasSubject) },
     ]
@@ -56,6 +60,9 @@ struct AuditListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Actions that start so, such as deletion.", valueName: "name"))
     var action: String?
 
+    @Option(name: .long, help: ArgumentHelp("For this ticket.", valueName: "number"))
+    var ticket: String?
+
     @Option(name: .long, help: ArgumentHelp("Since then: a date, a moment or a time ago (7d).", valueName: "time"))
     var since: String?
 
@@ -69,6 +76,7 @@ struct AuditListCommand: AccountctlCommand {
         var filter = OperatorLog.Filter()
         filter.operatorName = by
         filter.action = action
+        filter.ticket = ticket
         filter.since = try since.map { try DurationArgument.moment($0) }
         filter.limit = max(1, min(limit, 100_000))
         let term = try user.map { text in
@@ -79,14 +87,7 @@ struct AuditListCommand: AccountctlCommand {
         let entries = try await context.withConnection { [filter] connection in
             var filter = filter
             if let term, let hashKey {
-                let found = try AccountDirectory(hashKey: hashKey).find(term, on: connection)
-                // The account may be gone: then its id is what was given.
-                guard let id = found.matches.first?.id ?? term.userID, found.matches.count <= 1 else {
-                    throw CommandError(
-                        .notFound,
-                        found.matches.isEmpty ? found.absence : "\"\(term.text)\" names several accounts"
-                    )
-                }
+                let id = try context.subject(term, in: AccountDirectory(hashKey: hashKey), on: connection)
                 filter.subject = SubjectHash(id, key: hashKey)
             }
             return try OperatorLog.entries(filter, on: connection)

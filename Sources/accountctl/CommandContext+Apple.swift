@@ -36,30 +36,16 @@ extension CommandContext {
 
     /// Who we are to Apple, one identity for each client id.
     ///
-    /// - Throws: ``CommandError`` with what is wrong, never with the key.
+    /// - Throws: ``CommandError`` when there is none.
     func appleIdentities(_ settings: AppleSettings) throws -> [AppleClientIdentity] {
-        guard let teamID = settings.teamID, let keyID = settings.keyID, let text = settings.privateKey,
-            !settings.clientIDs.isEmpty
-        else {
+        guard settings.isConfigured else {
             throw CommandError(
                 .usage,
                 "Sign in with Apple is not configured",
                 hint: "Set apple.team_id, apple.key_id, apple.private_key_file and apple.client_ids."
             )
         }
-        let key: ApplePrivateKey
-        do {
-            key = try ApplePrivateKey(parsing: text)
-        } catch {
-            throw CommandError(.usage, "apple.private_key: \(error)")
-        }
-        return try settings.clientIDs.map { clientID in
-            do {
-                return try AppleClientIdentity(clientID: clientID, teamID: teamID, keyID: keyID, key: key)
-            } catch {
-                throw CommandError(.usage, "\(clientID): \(error)")
-            }
-        }
+        return settings.identities
     }
 
     /// The sealing keys.
@@ -81,11 +67,31 @@ extension CommandContext {
         }
     }
 
+    /// Who we are to Apple with one client id.
+    ///
+    /// - Throws: ``CommandError`` when it is not configured.
+    func appleIdentity(of clientID: String, _ settings: AppleSettings) throws -> AppleClientIdentity {
+        let identities = try appleIdentities(settings)
+        guard let identity = identities.first(where: { $0.clientID == clientID }) else {
+            throw CommandError(
+                .notFound,
+                "\(clientID) is not among the configured client ids",
+                hint: "Configured: \(identities.map(\.clientID).joined(separator: ", "))"
+            )
+        }
+        return identity
+    }
+
     /// The settings, of which only those that a command about Apple needs have to be right.
-    func settingsForApple() throws -> Settings {
+    func settingsForApple() throws -> Settings { try settings(checking: ["apple.", "log."]) }
+
+    /// The same for a command that also asks the management API.
+    func settingsForProject() throws -> Settings { try settings(checking: ["apple.", "supabase.", "log."]) }
+
+    private func settings(checking sections: [String]) throws -> Settings {
         let (settings, problems) = Settings.check(try settingsInputs())
         let needed = problems.filter { problem in
-            problem.key == "environment" || problem.key.hasPrefix("apple.") || problem.key.hasPrefix("log.")
+            problem.key == "environment" || sections.contains { problem.key.hasPrefix($0) }
         }
         if !needed.isEmpty { throw SettingsError(needed) }
         return settings

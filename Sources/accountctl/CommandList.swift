@@ -18,11 +18,12 @@ enum CommandList {
     static let accounts: [any ParsableCommand.Type] = [
         UserCommand.self,
         AuditCommand.self,
-        DeletionCommand.self,
+        DeletionCommand.self, AvatarsCommand.self,
         RelayCommand.self,
     ]
 
     static let help: [any ParsableCommand.Type] = [
-        CompletionCommand.self
+        CompletionCommand.self,
+        ManualCommand.self,
     ]
 }

@@ -10,7 +10,7 @@ import Terminal
 #endif
 
 /// Cancels a deletion.
-struct DeletionCancelCommand: AccountctlCommand {
+struct DeletionCancelCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
         abstract: "Cancel a deletion while nothing irreversible was begun.",
@@ -25,31 +25,28 @@ struct DeletionCancelCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "A request id, or the user id of its account.")
-    var request: String
+    @OptionGroup
+    var target: RequestTarget
 
     @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
-    var writing: WriteOptions
+    var consent: WriteOptions
 
     @OptionGroup
     var global: GlobalOptions
 
-    func run(in context: CommandContext) async throws -> ExitStatus {
-        let desk = try context.desk(acting)
-        let (name, reason, isDry) = (request, acting.reason, writing.dryRun)
-        let (id, act) = try await context.withConnection { connection in
-            let id = try context.request(name, hashKey: desk.hashKey, on: connection)
-            return (id, isDry ? .done : try await desk.cancel(id, reason: reason, on: connection))
+    func act() throws -> Act<DeletionDesk.Act> {
+        let reason = acting.reason
+        return Act(plan: "would be cancelled", done: "cancelled") { actor, request, connection in
+            try await DeletionDesk(actor).cancel(request, reason: reason, on: connection)
         }
-        return try context.report(act, id, done: isDry ? "would be cancelled" : "cancelled")
     }
 }
 
 /// Has a deletion looked at again now.
-struct DeletionRetryCommand: AccountctlCommand {
+struct DeletionRetryCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Look at a deletion again now, after its fault is gone.",
@@ -59,35 +56,30 @@ struct DeletionRetryCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "A request id, or the user id of its account.")
-    var request: String
+    @OptionGroup
+    var target: RequestTarget
 
     @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
-    var writing: WriteOptions
+    var consent: WriteOptions
 
     @OptionGroup
     var global: GlobalOptions
 
-    func run(in context: CommandContext) async throws -> ExitStatus {
-        let desk = try context.desk(acting)
-        let (name, isDry) = (request, writing.dryRun)
-        let (id, act) = try await context.withConnection { connection in
-            let id = try context.request(name, hashKey: desk.hashKey, on: connection)
-            return (id, isDry ? .done : try await desk.retry(id, on: connection))
+    func act() throws -> Act<DeletionDesk.Act> {
+        Act(plan: "would be tried again", done: "tried again as soon as a worker is free") {
+            actor,
+            request,
+            connection in
+            try await DeletionDesk(actor).retry(request, on: connection)
         }
-        return try context.report(
-            act,
-            id,
-            done: isDry ? "would be tried again" : "tried again as soon as a worker is free"
-        )
     }
 }
 
 /// Has a deletion go on although something is missing for good.
-struct DeletionProceedCommand: AccountctlCommand {
+struct DeletionProceedCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "proceed",
         abstract: "Go on with a deletion without Apple, or without its identifiers.",
@@ -101,8 +93,8 @@ struct DeletionProceedCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "A request id, or the user id of its account.")
-    var request: String
+    @OptionGroup
+    var target: RequestTarget
 
     @Flag(name: .long, help: "Do not wait for Apple any longer.")
     var withoutApple = false
@@ -110,14 +102,11 @@ struct DeletionProceedCommand: AccountctlCommand {
     @Flag(name: .long, help: "The key of the identifiers is lost: search for the user id alone.")
     var withoutIdentifiers = false
 
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
-    var dryRun = false
-
     @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
-    var confirmation: ConfirmOptions
+    var consent: ConfirmOptions
 
     @OptionGroup
     var global: GlobalOptions
@@ -128,28 +117,22 @@ struct DeletionProceedCommand: AccountctlCommand {
         }
     }
 
-    func run(in context: CommandContext) async throws -> ExitStatus {
-        let desk = try context.desk(acting)
-        let name = request
-        let id = try await context.withConnection { try context.request(name, hashKey: desk.hashKey, on: $0) }
-        if dryRun { return try context.report(.done, id, done: "would go on") }
-        let text = id.uuidString.lowercased()
-        try context.confirmIrreversible(
-            "Go on with the deletion \(text) without what is missing?",
-            id: text,
-            confirmation
-        )
+    func act() throws -> Act<DeletionDesk.Act> {
         let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, acting.reason)
-        let act = try await context.withConnection { connection in
-            try await desk.proceed(
-                id,
-                withoutApple: apple,
-                withoutIdentifiers: identifiers,
-                reason: reason,
-                on: connection
-            )
-        }
-        return try context.report(act, id, done: "goes on")
+        return Act(
+            plan: "would go on",
+            done: "goes on",
+            question: { "Go on with the deletion \($0) without what is missing?" },
+            perform: { actor, request, connection in
+                try await DeletionDesk(actor).proceed(
+                    request,
+                    withoutApple: apple,
+                    withoutIdentifiers: identifiers,
+                    reason: reason,
+                    on: connection
+                )
+            }
+        )
     }
 }
 
@@ -170,14 +153,11 @@ struct DeletionAcceptCommand: AccountctlCommand {
     @Argument(help: "schema.table.column, as deletion show names it.")
     var column: String
 
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
-    var dryRun = false
-
     @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
-    var confirmation: ConfirmOptions
+    var consent: ConfirmOptions
 
     @OptionGroup
     var global: GlobalOptions
@@ -188,14 +168,16 @@ struct DeletionAcceptCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let desk = try context.desk(acting)
-        if dryRun {
+        let actor = try context.actor(acting)
+        if consent.dryRun {
             context.messages.note("would accept \(column)")
             return .ok
         }
-        try context.confirmIrreversible("Let \(column) keep identifiers of erased accounts?", id: column, confirmation)
+        try consent.ask("Let \(column) keep identifiers of erased accounts?", id: column, in: context)
         let (name, reason) = (column, acting.reason ?? "")
-        let waiting = try await context.withConnection { try await desk.accept(name, reason: reason, on: $0) }
+        let waiting = try await context.withConnection {
+            try await DeletionDesk(actor).accept(name, reason: reason, on: $0)
+        }
         context.messages.note("accepted; \(Wording.count(waiting, "request")) looked at again")
         return .ok
     }

@@ -15,43 +15,34 @@ struct DeletionPauseCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "A request id, or the user id of its account.")
-    var request: String?
-
-    @Flag(name: .long, help: "Every deletion, those to come as well.")
-    var all = false
+    @OptionGroup
+    var target: BrakeTarget
 
     @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
-    var writing: WriteOptions
+    var consent: WriteOptions
 
     @OptionGroup
     var global: GlobalOptions
 
-    func validate() throws {
-        if all == (request != nil) { throw ValidationError("name a request, or give --all") }
-    }
-
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let desk = try context.desk(acting)
         let reason = acting.reason
-        guard let name = request else {
-            if writing.dryRun {
-                context.messages.note("would pause every deletion")
-                return .ok
+        if let request = target.one {
+            let act = Act(plan: "would be paused", done: "paused") { actor, request, connection in
+                try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
             }
-            try await context.withConnection { try await desk.pauseAll(reason: reason, on: $0) }
-            context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
+            return try await context.carryOut(act, on: request, acting, consent)
+        }
+        let actor = try context.actor(acting)
+        if consent.dryRun {
+            context.messages.note("would pause every deletion")
             return .ok
         }
-        let isDry = writing.dryRun
-        let (id, act) = try await context.withConnection { connection in
-            let id = try context.request(name, hashKey: desk.hashKey, on: connection)
-            return (id, isDry ? .done : try await desk.pause(id, reason: reason, on: connection))
-        }
-        return try context.report(act, id, done: isDry ? "would be paused" : "paused")
+        try await context.withConnection { try await DeletionDesk(actor).pauseAll(reason: reason, on: $0) }
+        context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
+        return .ok
     }
 }
 
@@ -68,41 +59,32 @@ struct DeletionResumeCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "A request id, or the user id of its account.")
-    var request: String?
-
-    @Flag(name: .long, help: "Every deletion that is not paused by itself.")
-    var all = false
+    @OptionGroup
+    var target: BrakeTarget
 
     @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
-    var writing: WriteOptions
+    var consent: WriteOptions
 
     @OptionGroup
     var global: GlobalOptions
 
-    func validate() throws {
-        if all == (request != nil) { throw ValidationError("name a request, or give --all") }
-    }
-
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let desk = try context.desk(acting)
-        guard let name = request else {
-            if writing.dryRun {
-                context.messages.note("would let every deletion go on")
-                return .ok
+        if let request = target.one {
+            let act = Act(plan: "would go on", done: "goes on") { actor, request, connection in
+                try await DeletionDesk(actor).resume(request, on: connection)
             }
-            try await context.withConnection { try await desk.resumeAll(on: $0) }
-            context.messages.note("deletions go on")
+            return try await context.carryOut(act, on: request, acting, consent)
+        }
+        let actor = try context.actor(acting)
+        if consent.dryRun {
+            context.messages.note("would let every deletion go on")
             return .ok
         }
-        let isDry = writing.dryRun
-        let (id, act) = try await context.withConnection { connection in
-            let id = try context.request(name, hashKey: desk.hashKey, on: connection)
-            return (id, isDry ? .done : try await desk.resume(id, on: connection))
-        }
-        return try context.report(act, id, done: isDry ? "would go on" : "goes on")
+        try await context.withConnection { try await DeletionDesk(actor).resumeAll(on: $0) }
+        context.messages.note("deletions go on")
+        return .ok
     }
 }

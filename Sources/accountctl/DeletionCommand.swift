@@ -21,7 +21,7 @@ struct DeletionCommand: ParsableCommand {
             DeletionCancelCommand.self, DeletionRetryCommand.self, DeletionPauseCommand.self,
             DeletionResumeCommand.self, DeletionProceedCommand.self, DeletionAcceptCommand.self,
             DeletionRehearseCommand.self,
-            DeletionReceiptCommand.self,
+            DeletionReceiptCommand.self, DeletionWatchCommand.self,
         ],
         aliases: ["deletions"]
     )

@@ -23,18 +23,25 @@ struct ActingOptions: ParsableArguments {
         )
     )
     var operatorName: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The ticket that asks for it, for the operators' log.", valueName: "number")
+    )
+    var ticket: String?
 }
 
 extension CommandContext {
-    /// The desk at which an operator acts.
+    /// Who acts.
     ///
     /// - Throws: ``CommandError`` without a hash key: the log names accounts by it.
-    func desk(_ options: ActingOptions) throws -> DeletionDesk {
+    func actor(_ options: ActingOptions) throws -> Operator {
         let known = [
             options.operatorName, environment["ACCOUNTCTL_OPERATOR"], environment["SUDO_USER"], environment["USER"],
         ]
         let name = known.compactMap(\.self).first { !$0.isEmpty } ?? "unknown"
-        return DeletionDesk(operatorName: name, hashKey: try neededHashKey())
+        let ticket = options.ticket.flatMap { $0.isEmpty ? nil : $0 }
+        return Operator(name: name, machineUser: MachineUser.name, ticket: ticket, hashKey: try neededHashKey())
     }
 
     /// The key of keyed hashes, which acts on accounts cannot do without.
@@ -59,19 +66,5 @@ extension CommandContext {
             )
         }
         return request
-    }
-
-    /// Says what came of an act on a request.
-    func report(_ act: DeletionDesk.Act, _ request: UUID, done: String) throws -> ExitStatus {
-        let id = request.uuidString.lowercased()
-        switch act {
-        case .done:
-            messages.note(done)
-            try output.show(Sheet([.init(.facts([.init("request", "Request", .text(id))]))]))
-            return .ok
-        case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(id)")
-        case .ended(let state): throw CommandError(.blocked, "request \(id) has ended: \(state.rawValue)")
-        case .refused(let why): throw CommandError(.blocked, why)
-        }
     }
 }

@@ -10,7 +10,8 @@ struct DeletionPlanCommand: AccountctlCommand {
         commandName: "plan",
         abstract: "Show what the deletion of an account would take along, and what would stop it.",
         discussion: """
-            Reads the catalog's foreign keys and counts; changes nothing. With --ask-triggers the delete is done and rolled back,
+            Reads the catalog's foreign keys and counts; changes nothing. A bucket named by neither deletion.buckets nor
+            deletion.kept_buckets stands in the way while the account has objects there. With --ask-triggers the delete is done and rolled back,
             since only a trigger itself knows whether it refuses.
 
             EXIT CODES
@@ -42,18 +43,19 @@ struct DeletionPlanCommand: AccountctlCommand {
         let term = try lookup.term(user)
         let directory = AccountDirectory(hashKey: try context.hashKey())
         let asksTriggers = askTriggers
+        let policy = WorkerServices.policy(try context.settings())
         let preview = try await context.withConnection { connection in
             let account = try context.oneAccount(term, in: directory, on: connection)
             return try await DeletionPreview.read(
                 account.id,
-                policy: DeletionPolicy(),
+                policy: policy,
                 asksTriggers: asksTriggers,
                 on: connection
             )
         }
         guard let preview else { throw CommandError(.notFound, "the account has just gone") }
         try context.output.show(Self.sheet(preview))
-        return preview.blockers.isEmpty && !preview.isHeld ? .ok : .blocked
+        return preview.blockers.isEmpty && !preview.isHeld && preview.undecidedBuckets.isEmpty ? .ok : .blocked
     }
 
     private static func sheet(_ preview: DeletionPreview) -> Sheet {
@@ -98,9 +100,13 @@ struct DeletionPlanCommand: AccountctlCommand {
                 "objects",
                 title: "Objects",
                 .table(
-                    [TableColumn("Bucket"), TableColumn("Objects", alignment: .right)],
-                    rows: preview.objects.sorted { $0.key < $1.key }.map { [.text($0.key), .integer($0.value)] },
-                    names: ["bucket", "objects"],
+                    [
+                        TableColumn("Bucket"), TableColumn("Objects", alignment: .right),
+                        TableColumn("What becomes of them"),
+                    ],
+                    rows: preview.objects.sorted { $0.key < $1.key }
+                        .map { [.text($0.key), .integer($0.value), .text(preview.fate(of: $0.key).rawValue)] },
+                    names: ["bucket", "objects", "fate"],
                     whenEmpty: "none"
                 )
             ),

@@ -10,10 +10,10 @@ struct DeletionReceiptCommand: AccountctlCommand {
         abstract: "Show the evidence of an erasure, and whether anybody rewrote it.",
         discussion: """
             Named by its number, the request's id or the user id. An erased account is never found by e-mail. Whether the receipt is
-            as it was written is checked with the key that sealed it.
+            as it was written is checked with the key that sealed it (keys.hash_file); nobody without that key can write one.
 
             EXIT CODES
-              0 shown and as it was written; 3 no such receipt; 5 it was changed
+              0 shown and as it was written; 3 no such receipt; 5 it was changed, exchanged or removed
 
             EXAMPLES
               accountctl deletion receipt 42
@@ -35,11 +35,14 @@ struct DeletionReceiptCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let hashKey = try context.hashKey()
         let name = receipt
-        let found = try await context.withConnection { connection in
+        let (found, state) = try await context.withConnection { connection in
             let id = try context.request(name, hashKey: hashKey, on: connection)
-            return try IssuedReceipt.find(of: id, on: connection)
+            let receipt = try IssuedReceipt.find(of: id, on: connection)
+            return (receipt, try DeletionSummary.find(id, on: connection)?.state)
         }
         guard let found else {
+            // Written in the transaction that ended the request: there was one.
+            if state == .verified { throw CommandError(.residue, "the receipt of this erasure was removed") }
             throw CommandError(
                 .notFound,
                 "there is no receipt yet",

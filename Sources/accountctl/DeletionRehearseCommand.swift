@@ -48,11 +48,17 @@ struct DeletionRehearseCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let settings = try context.settings()
-        let desk = try context.desk(acting)
+        let actor = try context.actor(acting)
         let term = try lookup.term(user)
-        let directory = AccountDirectory(hashKey: desk.hashKey)
+        let directory = AccountDirectory(hashKey: actor.hashKey)
         let account = try await context.withConnection { try context.oneAccount(term, in: directory, on: $0) }
         let id = account.id.uuidString.lowercased()
+        if confirmation.dryRun {
+            context.messages.note(
+                "would erase the account \(id) now; what goes with it: accountctl deletion plan \(id)"
+            )
+            return .ok
+        }
         try context.confirmIrreversible("Erase the account \(id) now, for good?", id: id, confirmation)
         let reason = acting.reason ?? "rehearsal"
         let logger = context.logger(settings)
@@ -71,7 +77,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     }
                 )
                 let opening = try await pool.withConnection { connection in
-                    try await desk.request(account.id, reason: reason, grace: .zero, on: connection)
+                    try await DeletionDesk(actor).request(account.id, reason: reason, grace: .zero, on: connection)
                 }
                 let request: UUID
                 switch opening {

@@ -9,35 +9,45 @@ import Terminal
     import Foundation
 #endif
 
-/// Asks for the deletion of one account.
+/// Asks for the deletion of one account, or of many.
 struct DeletionRequestCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
-        abstract: "Ask for the deletion of one account.",
+        abstract: "Ask for the deletion of one account, or of all in a list.",
         discussion: """
             The account works, and the deletion can be cancelled, until the grace period ends; afterwards a worker erases it.
             Asked again, the open request is found. The user id has to be typed, or given with --confirm.
 
+            With --file the list is read whole and every bad line told before anything is done; the number of its ids has to be
+            typed, or given with --confirm. What was done to each is added to the result file. When a run ends early, for
+            whatever reason, the same command line goes on with what is not done.
+
             EXIT CODES
-              0 requested, or there was an open request; 2 declined; 3 no such account
+              0 requested, or there was an open request; 1 some failed; 2 declined; 3 no such account; 75 the database went away
 
             EXAMPLES
               accountctl deletion request anna@example.com --reason "asked by mail"
               accountctl deletion request 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --confirm=8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f
               accountctl deletion request anna@example.com --dry-run
+              accountctl user list --idle-since 1000d --format tsv | cut -f 1 > ids.txt
+              accountctl deletion request --file ids.txt --dry-run
+              accountctl deletion request --file ids.txt --confirm=1200 --rate 50/s --reason "idle for years"
             """
     )
 
-    static let jsonFields = ["request", "user_id", "outcome"]
+    static let jsonFields = [
+        "request", "user_id", "outcome", "ids", "repeated", "done_before", "accounts", "unknown_user", "found", "held",
+        "confirm", "requested", "failed", "result_file",
+    ]
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
-    var user: String
+    var user: String?
+
+    @OptionGroup
+    var bulk: BulkOptions
 
     @Option(name: .long, help: "Seconds in which it can be cancelled. Default: the setting deletion.grace.")
     var graceSeconds: Int?
-
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
-    var dryRun = false
 
     @OptionGroup
     var lookup: LookupOptions
@@ -52,25 +62,27 @@ struct DeletionRequestCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func validate() throws {
+        if (user == nil) == (bulk.file == nil) { throw ValidationError("name an account, or a list with --file") }
         if let graceSeconds, !(0...2_592_000).contains(graceSeconds) {
             throw ValidationError("--grace-seconds must lie between 0 and 2592000 (30 days)")
         }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let term = try lookup.term(user)
-        let desk = try context.desk(acting)
-        let directory = AccountDirectory(hashKey: desk.hashKey)
+        let actor = try context.actor(acting)
+        if let file = bulk.file { return try await requestAll(in: file, actor, context) }
+        let term = try lookup.term(user ?? "")
+        let directory = AccountDirectory(hashKey: actor.hashKey)
         let account = try await context.withConnection { try context.oneAccount(term, in: directory, on: $0) }
         let id = account.id.uuidString.lowercased()
-        if dryRun {
+        if confirmation.dryRun {
             try context.output.show(sheet(nil, id, "would_be_requested"))
             return .ok
         }
         try context.confirmIrreversible("Delete the account \(id) for good?", id: id, confirmation)
-        let grace = graceSeconds.map { Duration.seconds($0) }
+        let grace = grace
         let opening = try await context.withConnection { connection in
-            try await desk.request(account.id, reason: acting.reason, grace: grace, on: connection)
+            try await DeletionDesk(actor).request(account.id, reason: acting.reason, grace: grace, on: connection)
         }
         switch opening {
         case .opened(let request):
@@ -85,6 +97,29 @@ struct DeletionRequestCommand: AccountctlCommand {
             throw CommandError(.notFound, "the account has just gone")
         }
         return .ok
+    }
+
+    private var grace: Duration? { graceSeconds.map { .seconds($0) } }
+
+    private func requestAll(in file: String, _ actor: Operator, _ context: CommandContext) async throws -> ExitStatus {
+        let resultPath = try bulk.resultPath(for: file)
+        let list = try UserIDList(path: file)
+        if list.repeated > 0 {
+            context.messages.note("\(Wording.count(list.repeated, "line")) repeat an id, which counts once")
+        }
+        return try await context.withDatabase { pool in
+            try await BulkRequest(
+                context: context,
+                pool: pool,
+                list: list,
+                resultPath: resultPath,
+                desk: DeletionDesk(actor),
+                reason: acting.reason,
+                grace: grace,
+                confirmation: confirmation
+            )
+            .run(BulkPace(rate: bulk.rate, stopAfter: bulk.stopAfter ?? 10))
+        }
     }
 
     private func sheet(_ request: UUID?, _ user: String, _ outcome: String) -> Sheet {

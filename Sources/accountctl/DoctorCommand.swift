@@ -12,7 +12,7 @@ struct DoctorCommand: AccountctlCommand {
         abstract: "Say whether this deployment is sound.",
         discussion: """
             Looks at the settings, the connection, the role's rights, the schema, whatever blocks or slows a deletion, jobs and
-            workers, open requests, sealing keys, Apple and Storage. Changes nothing and uses nothing up: Apple is asked with a
+            workers, open requests, sealing keys, mail streams, Apple and Storage. Changes nothing and uses nothing up: Apple is asked with a
             code that cannot exist.
 
             EXIT CODES

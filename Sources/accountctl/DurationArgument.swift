@@ -13,6 +13,14 @@ enum DurationArgument {
         DurationText.read(text)
     }
 
+    /// The same, with the option named when it is something else.
+    static func required(_ text: String, _ option: String) throws -> Duration {
+        guard let duration = DurationText.read(text) else {
+            throw CommandError(.usage, "\(option) must be a length of time such as 90s, 15m, 24h or 7d")
+        }
+        return duration
+    }
+
     /// A date (`2026-11-20`), a moment in RFC 3339, or how long ago (`30d`).
     static func moment(_ text: String, now: Date = Date()) throws -> Date {
         if let ago = DurationText.read(text) { return now - TimeInterval(ago.components.seconds) }

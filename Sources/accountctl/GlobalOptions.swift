@@ -36,6 +36,9 @@ struct GlobalOptions: ParsableArguments {
     @Flag(name: .long, help: "No colours; NO_COLOR and TERM=dumb do the same.")
     var noColor = false
 
+    @Flag(name: .long, help: "Write long tables as they are; otherwise $ACCOUNTCTL_PAGER, $PAGER or less shows them.")
+    var noPager = false
+
     @Flag(name: .long, help: "Never ask: fail and name the flag that answers.")
     var noInput = false
 
@@ -89,25 +92,4 @@ extension GlobalOptions {
             self.names = names
         }
     }
-}
-
-/// The options of commands that write.
-struct WriteOptions: ParsableArguments {
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
-    var dryRun = false
-
-    @Flag(name: [.customShort("y"), .long], help: "Answer yes to ordinary questions; not to those that ask for an id.")
-    var yes = false
-}
-
-/// The option of commands that cannot be undone.
-struct ConfirmOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp("The full id, instead of typing it when asked.", valueName: "id")
-    )
-    var confirm: String?
-
-    @Flag(name: .long, help: "Needed besides in an environment that is marked as production.")
-    var production = false
 }

@@ -31,35 +31,13 @@ struct JobsCancelCommand: AccountctlCommand {
     var ids: [Int64]
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        if write.dryRun {
-            return try JobResult.write(ids.map { JobResult(id: $0, result: "would be cancelled") }, context)
-        }
-        try context.confirm("Cancel \(ids.count == 1 ? "job \(ids[0])" : "\(ids.count) jobs")?", write)
-        let results = try await context.withConnection { connection in
-            var results: [JobResult] = []
-            for id in ids {
-                let result = try await connection.transaction { connection in
-                    try JobQueue().cancel(id, reason: reason, on: connection)
-                }
-                results.append(Self.told(id, result))
+        try await context.act(on: ids, write, asking: "Cancel \(CommandContext.named(ids))?") { id, connection in
+            switch try JobQueue().cancel(id, reason: reason, on: connection) {
+            case .cancelled: ("cancelled", "would be cancelled")
+            case .requested: ("told to stop", "would be told to stop")
+            case .finished: throw JobQueueError(.wrongState, "job \(id) had ended already")
+            case .unknown: throw JobQueueError(.notFound, "there is no job \(id)")
             }
-            return results
-        }
-        return try JobResult.write(results, context)
-    }
-
-    private static func told(_ id: Int64, _ result: JobQueue.CancelResult) -> JobResult {
-        switch result {
-        case .cancelled: JobResult(id: id, result: "cancelled")
-        case .requested: JobResult(id: id, result: "told to stop")
-        case .finished:
-            JobResult(
-                id: id,
-                result: "had ended already",
-                error: JobQueueError(.wrongState, "job \(id) had ended already")
-            )
-        case .unknown:
-            JobResult(id: id, result: "does not exist", error: JobQueueError(.notFound, "there is no job \(id)"))
         }
     }
 }

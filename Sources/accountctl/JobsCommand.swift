@@ -14,11 +14,13 @@ struct JobsCommand: ParsableCommand {
               accountctl jobs watch                       follow along
               accountctl jobs retry 42                    run a discarded job again
               accountctl jobs pause apple --reason "incident 7"
+              accountctl jobs limit --kind mail.check --running 2
             """,
         subcommands: [
             JobsStatsCommand.self, JobsListCommand.self, JobsShowCommand.self, JobsWatchCommand.self,
-            JobsRetryCommand.self, JobsCancelCommand.self, JobsDiscardCommand.self, JobsPauseCommand.self,
-            JobsResumeCommand.self, JobsLimitCommand.self, JobsPruneCommand.self, JobsWorkersCommand.self,
+            JobsEnqueueCommand.self, JobsRetryCommand.self, JobsSnoozeCommand.self, JobsCancelCommand.self,
+            JobsDiscardCommand.self, JobsPauseCommand.self, JobsResumeCommand.self, JobsLimitCommand.self,
+            JobsPruneCommand.self, JobsWorkersCommand.self,
         ]
     )
 }
@@ -65,6 +67,7 @@ extension JobQueueError: ReportableError {
         case .invalidField, .duplicateKind: ErrorReport(.usage, message)
         case .notFound: ErrorReport(.notFound, message)
         case .wrongState, .liveDuplicate: ErrorReport(.blocked, message)
+        case .outcomesLost: ErrorReport(.temporary, message)
         default: ErrorReport(.failure, message)
         }
     }

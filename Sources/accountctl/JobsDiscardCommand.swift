@@ -29,21 +29,9 @@ struct JobsDiscardCommand: AccountctlCommand {
     var ids: [Int64]
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        if write.dryRun {
-            return try JobResult.write(ids.map { JobResult(id: $0, result: "would be discarded") }, context)
+        try await context.act(on: ids, write, asking: "Give up \(CommandContext.named(ids))?") { id, connection in
+            try JobQueue().discard(id, reason: reason, on: connection)
+            return ("discarded", "would be discarded")
         }
-        try context.confirm("Give up \(ids.count == 1 ? "job \(ids[0])" : "\(ids.count) jobs")?", write)
-        let results = try await context.withConnection { connection in
-            try ids.map { id in
-                try JobQueue().discard(id, reason: reason, on: connection)
-                    ? JobResult(id: id, result: "discarded")
-                    : JobResult(
-                        id: id,
-                        result: "does not wait",
-                        error: JobQueueError(.wrongState, "job \(id) does not wait")
-                    )
-            }
-        }
-        return try JobResult.write(results, context)
     }
 }

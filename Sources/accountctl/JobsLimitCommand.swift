@@ -3,15 +3,20 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// Limits how fast a queue is worked off.
+/// Limits how fast a queue is worked off, or how many jobs of a kind run at once.
 struct JobsLimitCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
-        abstract: "Limit how many jobs of a queue begin in a time, over all workers.",
+        abstract:
+            "Limit how many jobs of a queue begin in a time, or how many of a kind run at once, over all workers.",
         discussion: """
+            Limits of a kind come with its code; what is set here counts instead until --none. accountctl jobs stats shows them.
+
             EXAMPLES
               accountctl jobs limit apple --count 100 --seconds 60
               accountctl jobs limit apple --none
+              accountctl jobs limit --kind mail.check --running 2 --per-key 1
+              accountctl jobs limit --kind mail.check --none
             """
     )
 
@@ -21,29 +26,69 @@ struct JobsLimitCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Option(name: .long, help: ArgumentHelp("How many jobs.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("How many jobs of the queue begin.", valueName: "number"))
     var count: Int?
 
-    @Option(name: .long, help: ArgumentHelp("In how many seconds.", valueName: "number"))
-    var seconds = 60
+    @Option(name: .long, help: ArgumentHelp("In how many seconds; 60 when not given.", valueName: "number"))
+    var seconds: Int?
+
+    @Option(name: .long, help: ArgumentHelp("Limit this kind instead of a queue.", valueName: "name"))
+    var kind: String?
+
+    @Option(name: .long, help: ArgumentHelp("How many jobs of the kind run at once.", valueName: "number"))
+    var running: Int?
+
+    @Option(name: .long, help: ArgumentHelp("How many of the kind and one limit key run at once.", valueName: "number"))
+    var perKey: Int?
 
     @Flag(name: .long, help: "Lift the limit.")
     var none = false
 
     @Argument(help: "The queue.")
-    var queue: String
+    var queue: String?
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        guard none != (count != nil) else { throw CommandError(.usage, "give either --count or --none") }
-        if write.dryRun {
-            context.messages.note("would change the limit of \(queue)")
-            return .ok
+        let told: String
+        switch (queue, kind) {
+        case (let queue?, nil): told = try await limit(queue: queue, in: context)
+        case (nil, let kind?): told = try await limit(kind: kind, in: context)
+        default: throw CommandError(.usage, "give either a queue or --kind")
         }
+        context.messages.note(write.dryRun ? "would be: \(told)" : told)
+        return .ok
+    }
+
+    private func limit(queue: String, in context: CommandContext) async throws -> String {
+        guard running == nil, perKey == nil else {
+            throw CommandError(.usage, "--running and --per-key limit a kind: give --kind")
+        }
+        guard none != (count != nil), !none || seconds == nil else {
+            throw CommandError(.usage, "give either --count or --none")
+        }
+        let seconds = seconds ?? 60
         let limit = count.map { (count: $0, period: Duration.seconds(seconds)) }
         try await context.withConnection { connection in
-            try JobQueue().limitRate(queue: queue, to: limit, on: connection)
+            try await connection.transaction(rehearsed: write.dryRun) { connection in
+                try JobQueue().limitRate(queue: queue, to: limit, on: connection)
+            }
         }
-        context.messages.note(limit.map { "\(queue): \($0.count) in \(seconds) s" } ?? "\(queue) has no limit")
-        return .ok
+        return limit.map { "\(queue): \($0.count) in \(seconds) s" } ?? "\(queue) has no limit"
+    }
+
+    private func limit(kind: String, in context: CommandContext) async throws -> String {
+        guard count == nil, seconds == nil else {
+            throw CommandError(.usage, "--count and --seconds limit a queue: give its name instead of --kind")
+        }
+        guard none != (running != nil || perKey != nil) else {
+            throw CommandError(.usage, "give either --running, --per-key or both, or --none")
+        }
+        try await context.withConnection { connection in
+            try await connection.transaction(rehearsed: write.dryRun) { connection in
+                try JobQueue().limit(kind: kind, running: running, runningPerKey: perKey, on: connection)
+            }
+        }
+        if none { return "\(kind) has the limits of its code" }
+        let parts = [running.map { "\($0) at once" }, perKey.map { "\($0) per key" }].compactMap { $0 }
+        return "\(kind): " + parts.joined(separator: ", ")
     }
 }

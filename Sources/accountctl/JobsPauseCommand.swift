@@ -27,15 +27,13 @@ struct JobsPauseCommand: AccountctlCommand {
     var queue: String
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        if write.dryRun {
-            context.messages.note("would pause \(queue)")
-            return .ok
-        }
-        try context.confirm("Pause queue \(queue)?", write)
+        if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
         try await context.withConnection { connection in
-            try JobQueue().pause(queue: queue, reason: reason, on: connection)
+            try await connection.transaction(rehearsed: write.dryRun) { connection in
+                try JobQueue().pause(queue: queue, reason: reason, on: connection)
+            }
         }
-        context.messages.note("\(queue) is paused")
+        context.messages.note(write.dryRun ? "would pause \(queue)" : "\(queue) is paused")
         return .ok
     }
 }
@@ -61,14 +59,13 @@ struct JobsResumeCommand: AccountctlCommand {
     var queue: String
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        if write.dryRun {
-            context.messages.note("would resume \(queue)")
-            return .ok
-        }
         let wasPaused = try await context.withConnection { connection in
-            try JobQueue().resume(queue: queue, on: connection)
+            try await connection.transaction(rehearsed: write.dryRun) { connection in
+                try JobQueue().resume(queue: queue, on: connection)
+            }
         }
-        context.messages.note(wasPaused ? "\(queue) goes on" : "\(queue) was not paused")
+        let resumed = write.dryRun ? "would resume \(queue)" : "\(queue) goes on"
+        context.messages.note(wasPaused ? resumed : "\(queue) was not paused")
         return .ok
     }
 }

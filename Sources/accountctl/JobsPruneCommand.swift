@@ -31,13 +31,18 @@ struct JobsPruneCommand: AccountctlCommand {
         guard (0...3650).contains(olderThanDays) else {
             throw CommandError(.usage, "--older-than-days must lie between 0 and 3650")
         }
+        let age = Duration.seconds(olderThanDays * 86_400)
         if write.dryRun {
-            context.messages.note("would drop history of more than \(olderThanDays) days ago")
+            let days = try await context.withConnection { connection in
+                try JobQueue().prunable(olderThan: age, on: connection)
+            }
+            let field = Field<String>("partition", "Would be dropped") { .text($0) }
+            try context.output.list(days, [field], whenEmpty: "nothing to drop")
             return .ok
         }
         try context.confirm("Drop the history of jobs that ended more than \(olderThanDays) days ago?", write)
         let dropped = try await context.withConnection { connection in
-            try await JobQueue().prune(olderThan: .seconds(olderThanDays * 86_400), on: connection)
+            try await JobQueue().prune(olderThan: age, on: connection)
         }
         try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "nothing to drop")
         return .ok

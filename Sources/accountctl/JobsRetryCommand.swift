@@ -37,27 +37,13 @@ struct JobsRetryCommand: AccountctlCommand {
         }
         let filter = try options.filter()
         let queue = JobQueue()
-        let results = try await context.withDatabase { pool in
-            let chosen =
-                ids.isEmpty
-                ? try await pool.withConnection { connection in try queue.retryable(filter, on: connection) } : ids
-            if write.dryRun { return chosen.map { JobResult(id: $0, result: "would run again") } }
-            if ids.isEmpty { try context.confirm("Run \(chosen.count) jobs again?", write) }
-            var results: [JobResult] = []
-            var queues: Set<String> = []
-            for id in chosen {
-                do {
-                    queues.insert(
-                        try await pool.withTransaction { connection in try queue.retry(id, on: connection) }
-                    )
-                    results.append(JobResult(id: id, result: "runs again"))
-                } catch let error as JobQueueError {
-                    results.append(JobResult(id: id, result: error.message, error: error))
-                }
-            }
-            try await queue.wake(queues, in: pool)
-            return results
+        let chosen =
+            ids.isEmpty
+            ? try await context.withConnection { connection in try queue.retryable(filter, on: connection) } : ids
+        let question = ids.isEmpty ? "Run \(CommandContext.named(chosen)) again?" : nil
+        return try await context.act(on: chosen, write, asking: question) { id, connection in
+            try queue.wakeAtCommit([try queue.retry(id, on: connection)], on: connection)
+            return ("runs again", "would run again")
         }
-        return try JobResult.write(results, context)
     }
 }

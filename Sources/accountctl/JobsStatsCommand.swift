@@ -19,15 +19,20 @@ struct JobsStatsCommand: AccountctlCommand {
     )
 
     static let jsonFields = [
-        "queues", "exhausted", "ended_last_minute", "oldest_snapshot_seconds", "dead_rows", "history_default_rows",
+        "queues", "settings", "limits", "exhausted", "ended_last_minute", "oldest_snapshot_seconds", "dead_rows",
+        "history_default_rows",
     ]
 
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let figures = try await context.withConnection { connection in
-            try JobQueue().figures(on: connection)
+        let (figures, settings, limits) = try await context.withConnection { connection in
+            let queue = JobQueue()
+            return (
+                try queue.figures(on: connection), try queue.queueSettings(on: connection),
+                try queue.kindLimits(on: connection)
+            )
         }
         let names = Set(figures.depths.map(\.queue)).sorted()
         let rows = names.map { name -> [OutputValue] in
@@ -50,6 +55,8 @@ struct JobsStatsCommand: AccountctlCommand {
                         whenEmpty: "No unfinished jobs."
                     )
                 ),
+                Self.section(settings),
+                Self.section(limits),
                 .init(
                     .facts([
                         .init(
@@ -83,5 +90,32 @@ struct JobsStatsCommand: AccountctlCommand {
             ])
         )
         return figures.exhausted > 0 || figures.defaultRows > 0 ? .residue : .ok
+    }
+
+    private static func section(_ settings: [QueueSetting]) -> Sheet.Section {
+        let rows = settings.map { setting -> [OutputValue] in
+            [
+                .text(setting.name), .date(setting.pausedAt), .text(setting.pauseReason),
+                setting.rate.map { .integer(Int64($0)) } ?? .null,
+                setting.ratePeriod.map { .duration(.seconds($0)) } ?? .null,
+            ]
+        }
+        let columns = ["Queue", "Paused since", "Reason", "Begin at most", "In"].map { TableColumn($0) }
+        let names = ["queue", "paused_at", "pause_reason", "rate", "rate_period_seconds"]
+        let table = Sheet.Content.table(columns, rows: rows, names: names)
+        return .init("settings", table)
+    }
+
+    private static func section(_ limits: [KindLimitRecord]) -> Sheet.Section {
+        let rows = limits.map { limit -> [OutputValue] in
+            [
+                .text(limit.kind), limit.running.map { .integer(Int64($0)) } ?? .null,
+                limit.runningPerKey.map { .integer(Int64($0)) } ?? .null, .bool(limit.isSetByHand),
+            ]
+        }
+        let columns = ["Kind", "Run at once", "Per key", "Set by hand"].map { TableColumn($0) }
+        let names = ["kind", "running", "running_per_key", "is_set_by_hand"]
+        let table = Sheet.Content.table(columns, rows: rows, names: names)
+        return .init("limits", table)
     }
 }

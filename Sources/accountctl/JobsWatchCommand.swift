@@ -46,6 +46,10 @@ struct JobsWatchCommand: AccountctlCommand {
     var kind: String?
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        var filter = JobFilter()
+        filter.queue = queue
+        filter.kind = kind
+        try filter.check()
         let settings = try context.settingsForDatabase()
         let listener = JobListener(context.connectionConfiguration(settings), logger: context.logger(settings))
         try await context.withDatabase { pool in

@@ -34,11 +34,13 @@ struct Launch {
                 try command.run()
                 return .ok
             }
+            let style = style(.output, noColour: noColour)
             let output = Output(
                 format: command.global.outputFormat,
-                style: style(.output, noColour: noColour),
+                style: style,
                 sink: DescriptorSink(descriptor: 1),
-                messages: messages
+                messages: messages,
+                pager: command.global.noPager ? nil : pager(style)
             )
             return try await command.run(
                 in: CommandContext(
@@ -62,6 +64,12 @@ struct Launch {
         !global.noInput && StandardStreams.isTerminal(.input) && StandardStreams.isTerminal(.error)
     }
 
+    private func pager(_ style: StreamStyle) -> Pager? {
+        .decide(style: style, rows: StandardStreams.rows(.output), environment: environment) { program in
+            Pager.isInstalled(program, path: environment["PATH"] ?? "")
+        }
+    }
+
     private func style(_ stream: StandardStreams.Stream, noColour: Bool) -> StreamStyle {
         .decide(
             isTerminal: StandardStreams.isTerminal(stream),
@@ -71,11 +79,20 @@ struct Launch {
         )
     }
 
+    /// The parser's help screen in our order; nil when the message is something else, such as the version.
+    private func help(_ message: String, words: [String]) -> String? {
+        guard message.hasPrefix("OVERVIEW: ") else { return nil }
+        let path = CommandPath(root: Accountctl.self, words: words.first == "help" ? Array(words.dropFirst()) : words)
+        let columns = style(.output, noColour: true).width
+        return HelpScreen(command: path.last, parsed: message, columns: columns).text + "\n"
+    }
+
     /// Help and version are data; everything else the parser says is a mistake on the command line.
     private func reportParsing(_ error: any Error, words: [String], messages: Messages) -> ExitStatus {
         if Accountctl.exitCode(for: error) == .success {
             do {
-                try DescriptorSink(descriptor: 1).write(Accountctl.fullMessage(for: error) + "\n")
+                let message = Accountctl.fullMessage(for: error)
+                try DescriptorSink(descriptor: 1).write(help(message, words: words) ?? message + "\n")
                 return .ok
             } catch {
                 return ErrorReport(error).status

@@ -18,6 +18,7 @@ enum Main {
     private static func run(_ arguments: [String]) async -> ExitStatus {
         // A reader that goes away is an error of the write, not the end of the process in the middle of something.
         signal(SIGPIPE, SIG_IGN)
+        CoreDumps.forbid()
         return await Launch(arguments: arguments).run()
     }
 }

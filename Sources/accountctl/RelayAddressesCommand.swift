@@ -40,6 +40,12 @@ struct RelayAddressesCommand: AccountctlCommand {
     }
 
     @OptionGroup
+    var reveal: RevealOptions
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var global: GlobalOptions
 
     @Flag(name: .long, help: "List the accounts instead of counting them.")
@@ -69,10 +75,13 @@ struct RelayAddressesCommand: AccountctlCommand {
         }
         let state = forwarding?.rawValue
         let count = limit
+        let actor = try reveal.actor(acting, in: context)
+        let reason = acting.reason
         let entries = try await context.withConnection { connection in
-            try RelayDirectory.entries(forwarding: state, limit: count, on: connection)
+            if let actor { try AccountDesk(actor).recordReveal("relay.reveal_list", reason: reason, on: connection) }
+            return try RelayDirectory.entries(forwarding: state, limit: count, on: connection)
         }
-        try context.output.list(entries, Self.entryFields, whenEmpty: "no account has such an address")
+        try reveal.output(in: context).list(entries, Self.entryFields, whenEmpty: "no account has such an address")
         return .ok
     }
 }

@@ -15,15 +15,25 @@ extension ServicesDoctor {
     /// Looks at the copy of the client secret that Supabase keeps, where there is one.
     func webSecret() -> [Finding] {
         guard let text = parts.settings.apple.webClientSecret else { return [] }
+        return webSecret(StaticClientSecret.inspect(text, now: Date()), "apple.web_client_secret")
+    }
+
+    /// Tells what a secret of the web flow is.
+    ///
+    /// - Parameters:
+    ///   - inspection: What it turned out to be.
+    ///   - place: Where it lies, in words.
+    /// - Returns: One finding for each thing worth saying.
+    func webSecret(_ inspection: StaticClientSecret.Inspection, _ place: String) -> [Finding] {
         let renew =
-            "Print a new one (accountctl apple client-secret print) and put it into Supabase's settings and the copy."
-        switch StaticClientSecret.inspect(text, now: Date()) {
+            "Make a new one for Supabase's settings and the copy: accountctl apple client-secret push, or print."
+        switch inspection {
         case .privateKey:
             return [
                 Finding(
                     .error,
                     "apple.web_secret",
-                    "apple.web_client_secret is the .p8 key itself",
+                    "\(place) is the .p8 key itself",
                     why:
                         "If it was pasted into Supabase's settings too, web sign-in fails and the key is where it should not be.",
                     todo: "Revoke the key at Apple, make a new one. " + renew
@@ -34,7 +44,7 @@ extension ServicesDoctor {
                 Finding(
                     .error,
                     "apple.web_secret",
-                    "apple.web_client_secret is no client secret, which is a JWT (eyJ...)",
+                    "\(place) is no client secret, which is a JWT (eyJ...)",
                     why: "Sign-in with Apple on the web fails with it.",
                     todo: renew
                 )

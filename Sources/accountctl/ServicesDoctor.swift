@@ -1,4 +1,3 @@
-import ObjectStorage
 import Settings
 import SignInWithApple
 
@@ -7,7 +6,7 @@ struct ServicesDoctor {
     let parts: WorkerServices
 
     func findings() async throws -> [Finding] {
-        try await apple() + webSecret() + storage()
+        try await apple() + webSecret() + project() + storage()
     }
 
     private func apple() async throws -> [Finding] {
@@ -24,6 +23,7 @@ struct ServicesDoctor {
         var findings: [Finding] = []
         for id in clients.clientIDs {
             guard let client = clients[id] else { continue }
+            let section = parts.settings.apple.section(of: id)
             switch try await client.selfTest() {
             case .good:
                 findings.append(.ok("apple.credentials", "Apple accepts team, key and \(id)"))
@@ -34,7 +34,7 @@ struct ServicesDoctor {
                         "apple.credentials",
                         "\(reason)",
                         why: "Accounts that hold a credential of \(id) wait before anything of them is erased.",
-                        todo: "Compare apple.team_id, apple.key_id and the client id with the developer account."
+                        todo: "Compare \(section).team_id, .key_id and the client id with the developer account."
                     )
                 )
             case .later(let delay):
@@ -50,40 +50,5 @@ struct ServicesDoctor {
             }
         }
         return findings
-    }
-
-    private func storage() async throws -> [Finding] {
-        let client: StorageClient
-        do {
-            guard let configured = try parts.storageClient() else { return [] }
-            client = configured
-        } catch {
-            let report = ErrorReport(error)
-            return [Finding(.error, "storage.key", report.message, why: "No file can be deleted.", todo: report.hint)]
-        }
-        switch try await client.buckets() {
-        case .done:
-            return [.ok("storage.reachable", "Storage answers and takes the key")]
-        case .gone(let refusal), .misconfigured(let refusal):
-            return [
-                Finding(
-                    .error,
-                    "storage.key",
-                    "\(refusal)",
-                    why: "Accounts that own files wait.",
-                    todo: "Compare storage.url and the key with the project's API settings."
-                )
-            ]
-        case .later(let delay):
-            return [
-                Finding(
-                    .warning,
-                    "storage.reachable",
-                    "\(delay)",
-                    why: "Storage could not be asked from here now.",
-                    todo: "Try again; see whether this machine may call \(parts.settings.storage.url ?? "it")."
-                )
-            ]
-        }
     }
 }

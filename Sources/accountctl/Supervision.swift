@@ -3,14 +3,23 @@ import ServiceLifecycle
 import Telemetry
 import UnixSignals
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Runs services until they end or a signal ends them.
 ///
 /// The first SIGTERM or SIGINT asks everything to end well; a second one cancels everything. Either way nothing is lost that a worker
-/// holds: jobs that were not done go back.
+/// holds: jobs that were not done go back. What has not ended well after `stopTime` is ended where it stands, as by `kill -9`.
 struct Supervision {
     let services: [ServiceGroupConfiguration.ServiceConfiguration]
     let health: Health
     let logger: Logger
+    let stopTime: Duration
 
     /// - Returns: `ok` when the services ended or were asked once; `interrupted` when a second signal cancelled them.
     func run() async throws -> ExitStatus {
@@ -25,6 +34,7 @@ struct Supervision {
                 for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
                     if isAsked { return .interrupted }
                     isAsked = true
+                    endAfterStopTime()
                     logger.notice("stopping; a second signal stops at once", metadata: ["signal": "\(signal)"])
                     health.stop()
                     await group.triggerGracefulShutdown()
@@ -35,6 +45,17 @@ struct Supervision {
             let status = try await tasks.next() ?? .ok
             tasks.cancelAll()
             return status
+        }
+    }
+
+    /// A statement that cannot be cancelled, or a name server that does not answer, must not keep the process from ending.
+    ///
+    /// Not a child task: it watches the end of all of them, and ends with the process.
+    private func endAfterStopTime() {
+        Task {
+            try? await Task.sleep(for: stopTime, clock: .continuous)
+            logger.critical("did not end in time and is ended", metadata: ["after": "\(stopTime)"])
+            exit(ExitStatus.temporary.rawValue)
         }
     }
 }

@@ -14,7 +14,8 @@ struct UserCommand: ParsableCommand {
         subcommands: [
             UserFindCommand.self, UserShowCommand.self, UserListCommand.self, UserSignOutCommand.self,
             UserSuspendCommand.self,
-            UserRestoreCommand.self, UserHoldCommand.self, UserReleaseCommand.self,
+            UserRestoreCommand.self, UserHoldCommand.self, UserReleaseCommand.self, UserExportCommand.self,
+            UserWatchCommand.self,
         ],
         aliases: ["users"]
     )

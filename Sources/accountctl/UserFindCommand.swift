@@ -23,7 +23,7 @@ struct UserFindCommand: AccountctlCommand {
             EXAMPLES
               accountctl user find anna@example.com
               accountctl user find "+49 151 123456" --by phone
-              accountctl user find --prefix anna@
+              accountctl user find --prefix anna
               accountctl user find - --json id,state < ids.txt
             """
     )
@@ -66,6 +66,12 @@ struct UserFindCommand: AccountctlCommand {
     @OptionGroup
     var lookup: LookupOptions
 
+    @OptionGroup
+    var reveal: RevealOptions
+
+    @OptionGroup
+    var acting: ActingOptions
+
     @Flag(name: .long, help: "Compare the start of e-mail addresses and usernames.")
     var prefix = false
 
@@ -93,12 +99,21 @@ struct UserFindCommand: AccountctlCommand {
         if contains {
             context.messages.warning("--contains reads the whole table of users: expect seconds on a large one")
         }
-        var directory = AccountDirectory(hashKey: try context.hashKey())
+        let actor = try reveal.actor(acting, in: context)
+        var directory = AccountDirectory(hashKey: try actor?.hashKey ?? context.hashKey())
         directory.limit = limit
+        let reason = acting.reason
         let answers = try await context.withConnection { [directory] connection in
-            try terms.map { try directory.find($0, comparison, on: connection) }
+            let answers = try terms.map { try directory.find($0, comparison, on: connection) }
+            // Before anything is shown: what cannot be recorded is not shown.
+            if let actor {
+                for match in answers.flatMap(\.matches) {
+                    try AccountDesk(actor).recordReveal(match.id, reason: reason, on: connection)
+                }
+            }
+            return answers
         }
-        var rows = try context.output.startList(Self.fields)
+        var rows = try reveal.output(in: context).startList(Self.fields)
         var isAnyMissing = false
         for answer in answers {
             for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match, gone: nil)) }

@@ -77,6 +77,12 @@ struct UserListCommand: AccountctlCommand {
     var count = false
 
     @OptionGroup
+    var reveal: RevealOptions
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -95,11 +101,16 @@ struct UserListCommand: AccountctlCommand {
             return .ok
         }
         let limit = limit
-        let output = context.output
+        let output = reveal.output(in: context)
+        let actor = try reveal.actor(acting, in: context)
+        let reason = acting.reason
         try await context.withConnection { connection in
-            var rows = try output.startList(Self.fields)
-            try listing.forEach(limit: limit, after: after, on: connection) { try rows.append($0) }
-            try rows.finish(whenEmpty: "No account.")
+            if let actor { try AccountDesk(actor).recordReveal("user.reveal_list", reason: reason, on: connection) }
+            try output.paged { output in
+                var rows = try output.startList(Self.fields)
+                try listing.forEach(limit: limit, after: after, on: connection) { try rows.append($0) }
+                try rows.finish(whenEmpty: "No account.")
+            }
         }
         return .ok
     }

@@ -35,8 +35,8 @@ struct UserShowCommand: AccountctlCommand {
     @Argument(help: "A user id, e-mail address, phone number, Apple sub, username, request or receipt.")
     var term: String
 
-    @Flag(name: .long, help: "Show personal data as it is; that somebody looked is written to the operators' log.")
-    var reveal = false
+    @OptionGroup
+    var reveal: RevealOptions
 
     @OptionGroup
     var lookup: LookupOptions
@@ -49,23 +49,19 @@ struct UserShowCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let term = try lookup.term(term)
-        let hashKey = try reveal ? context.neededHashKey() : context.hashKey()
-        let operatorName = try reveal ? context.desk(acting).operatorName : ""
+        let actor = try reveal.actor(acting, in: context)
+        let hashKey = try actor?.hashKey ?? context.hashKey()
         let directory = AccountDirectory(hashKey: hashKey)
-        let (reveals, reason) = (reveal, acting.reason)
+        let reason = acting.reason
         let report = try await context.withConnection { connection in
             let match = try context.oneAccount(term, in: directory, on: connection)
             let report = try await AccountReport.read(match, hashKey: hashKey, on: connection)
-            if reveals, let hashKey {
-                // Before anything is shown: what cannot be recorded is not shown.
-                try AccountDesk(operatorName: operatorName, hashKey: hashKey)
-                    .recordReveal(match.id, reason: reason, on: connection)
-            }
+            // Before anything is shown: what cannot be recorded is not shown.
+            if let actor { try AccountDesk(actor).recordReveal(match.id, reason: reason, on: connection) }
             return report
         }
         guard let report else { throw CommandError(.notFound, "the account has just gone") }
-        let output = reveal ? context.output.revealing() : context.output
-        try output.show(AccountSheet(report: report, now: Date()).sheet)
+        try reveal.output(in: context).show(AccountSheet(report: report, now: Date()).sheet)
         return .ok
     }
 }

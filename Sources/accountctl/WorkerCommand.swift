@@ -11,10 +11,12 @@ struct WorkerCommand: AccountctlCommand {
             number may run at once.
 
             SIGTERM or Ctrl-C: takes no new job and lets running ones end (worker.shutdown_timeout); what does not end is handed
-            back. A second signal hands everything back at once.
+            back. A second signal hands everything back at once. Without its database it ends a few seconds later all the same; what
+            it could not write is done again by another worker when the leases end (worker.lease).
 
             EXIT CODES
-              0 stopped when told, or idle with --until-idle; 75 the database could not be reached; 130 stopped at once
+              0 stopped when told, or idle with --until-idle; 75 the database could not be reached, also when outcomes of jobs
+              could not be written; 130 stopped at once
 
             EXAMPLES
               accountctl worker

@@ -44,9 +44,16 @@ struct WorkerProcess {
                 let queue = JobQueue()
                 let health = Health()
                 health.add("database") { await Self.databaseVerdict(pool) }
+                // One for all parts: what one finds out about Apple holds for the others.
+                let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+                let apple = try parts.appleClients()
                 var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+                if let apple {
+                    let board = RejectionBoard(pool: pool, apple: apple, logger: logger)
+                    services.append(.init(service: RejectionWatch(board: board, logger: logger)))
+                }
                 if role != .listeners {
-                    let worker = try await makeWorker(pool, caller, queue, connection, logger)
+                    let worker = try await makeWorker(pool, parts, apple, queue, connection, logger)
                     services.append(
                         .init(
                             service: WorkService(worker: worker, endsWhenIdle: role == .untilIdle),
@@ -72,11 +79,18 @@ struct WorkerProcess {
                     )
                 }
                 publishWebSecretEnd()
-                if role != .untilIdle, let listener = try publicListener(pool, caller, logger) {
+                if role != .untilIdle, let listener = try publicListener(pool, parts, apple, logger) {
                     services.append(.init(service: listener))
                 }
                 logger.notice("started", metadata: ["version": "\(Version.number)", "role": "\(role)"])
-                let status = try await Supervision(services: services, health: health, logger: logger).run()
+                let status = try await Supervision(
+                    services: services,
+                    health: health,
+                    logger: logger,
+                    // What the worker needs at most after its grace, when every wait runs into its limit.
+                    stopTime: settings.worker.shutdownTimeout + .seconds(20)
+                )
+                .run()
                 logger.notice("stopped")
                 return status
             }
@@ -106,10 +120,14 @@ struct WorkerProcess {
     }
 
     /// Takes Apple's notifications, where an address for them is set.
-    private func publicListener(_ pool: Pool, _ caller: HTTPCaller, _ logger: Logger) throws -> PublicListener? {
+    private func publicListener(
+        _ pool: Pool,
+        _ parts: WorkerServices,
+        _ apple: AppleClients?,
+        _ logger: Logger
+    ) throws -> PublicListener? {
         guard let address = settings.listeners.publicAddress else { return nil }
-        let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-        guard let credentials = try parts.credentialServices(pool: pool) else {
+        guard let credentials = try parts.credentialServices(pool: pool, apple: apple) else {
             throw CommandError(
                 .usage,
                 "listen.public is set, and Sign in with Apple is not configured",
@@ -133,18 +151,18 @@ struct WorkerProcess {
 
     private func makeWorker(
         _ pool: Pool,
-        _ caller: HTTPCaller,
+        _ parts: WorkerServices,
+        _ apple: AppleClients?,
         _ queue: JobQueue,
         _ connection: ConnectionConfiguration,
         _ logger: Logger
     ) async throws -> Worker {
-        let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-        let services = try parts.deletionServices(pool: pool)
+        let services = try parts.deletionServices(pool: pool, apple: apple)
         try await publish(parts.policy, pool)
         var registry = JobRegistry()
         try AccountLifecycle.registerJobs(in: &registry, services: services)
         try await parts.checkKeys(pool: pool)
-        if let credentials = try parts.credentialServices(pool: pool) {
+        if let credentials = try parts.credentialServices(pool: pool, apple: apple) {
             try CredentialJobs.register(in: &registry, services: credentials)
         }
         try MailCheckJob(

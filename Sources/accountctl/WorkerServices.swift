@@ -16,12 +16,12 @@ struct WorkerServices {
     /// What deletions and credentials are carried out with.
     ///
     /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
-    func deletionServices(pool: Pool) throws -> DeletionServices {
+    func deletionServices(pool: Pool, apple: AppleClients?) throws -> DeletionServices {
         DeletionServices(
             pool: pool,
             policy: policy,
             vault: try vault(),
-            apple: AppleDoor(try appleClients()),
+            apple: AppleDoor(apple),
             storage: StorageDoor(try storageClient()),
             logger: logger
         )
@@ -30,8 +30,8 @@ struct WorkerServices {
     /// What credentials are followed with; nil where Apple is not configured.
     ///
     /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
-    func credentialServices(pool: Pool) throws -> CredentialServices? {
-        guard let apple = try appleClients() else { return nil }
+    func credentialServices(pool: Pool, apple: AppleClients?) throws -> CredentialServices? {
+        guard let apple else { return nil }
         return CredentialServices(
             pool: pool,
             apple: apple,
@@ -66,7 +66,9 @@ struct WorkerServices {
     }
 
     /// The operator's decisions on deletions.
-    var policy: DeletionPolicy {
+    var policy: DeletionPolicy { Self.policy(settings) }
+
+    static func policy(_ settings: Settings) -> DeletionPolicy {
         var policy = DeletionPolicy()
         policy.grace = settings.deletion.grace
         policy.tokenLife = settings.deletion.tokenLife
@@ -113,16 +115,10 @@ struct WorkerServices {
     /// The clients of Apple; nil where nothing is configured.
     func appleClients() throws -> AppleClients? {
         let apple = settings.apple
-        guard let teamID = apple.teamID, let keyID = apple.keyID, let privateKey = apple.privateKey,
-            !apple.clientIDs.isEmpty
-        else { return nil }
+        guard apple.isConfigured else { return nil }
         do {
-            let key = try ApplePrivateKey(parsing: privateKey)
-            let identities = try apple.clientIDs.map { clientID in
-                try AppleClientIdentity(clientID: clientID, teamID: teamID, keyID: keyID, key: key)
-            }
             return try AppleClients(
-                identities,
+                apple.identities,
                 address: try ServiceAddress(apple.host),
                 caller: caller,
                 deadline: apple.timeout,

@@ -1,0 +1,91 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A command that does one thing to one account, or to one deletion request.
+///
+/// Such commands differ in what they do and agree in how: find what the term names, stop there on a dry run, ask, act, tell. The way is
+/// ``CommandContext/carryOut(_:on:_:_:)``; a command names its target, its kind of consent and its act.
+protocol ActCommand: AccountctlCommand {
+    associatedtype Target: ActTarget
+    associatedtype Consent: ConsentOptions
+
+    /// What is acted on.
+    var target: Target { get }
+    /// Who acts, and why.
+    var acting: ActingOptions { get }
+    /// Whether it is only shown, and how the question is answered beforehand.
+    var consent: Consent { get }
+
+    /// What is done.
+    ///
+    /// - Throws: ``CommandError`` when the command line lacks something, before anything is looked up.
+    func act() throws -> Act<Target.Outcome>
+}
+
+extension ActCommand {
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        try await context.carryOut(try act(), on: target, acting, consent)
+    }
+}
+
+/// What an operator has done to an account or a request.
+struct Act<Outcome: Sendable>: Sendable {
+    /// What a dry run says: "would be paused".
+    let plan: String
+    /// What is said when it was done: "paused".
+    let done: String
+    /// What is asked before, given the id; nil where nothing is asked.
+    var question: (@Sendable (_ id: String) -> String)?
+    /// Does it, and records it in the same transaction.
+    let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
+}
+
+/// What a term on the command line names.
+protocol ActTarget: ParsableArguments, Sendable {
+    /// What may come of an act on it.
+    associatedtype Outcome: Sendable
+
+    /// Finds it; only ever the one that is meant.
+    func find(as actor: Operator, in context: CommandContext, on connection: isolated Connection) throws -> UUID
+
+    /// Says what came of an act.
+    ///
+    /// - Throws: ``CommandError`` for all that is not done and was not so already.
+    func tell(_ outcome: Outcome, of id: UUID, done: String, in context: CommandContext) throws
+
+    /// How its id is named in the output.
+    static var idField: (name: String, label: String) { get }
+}
+
+extension CommandContext {
+    /// Finds, shows or asks, acts and tells, in this order.
+    ///
+    /// The act has a connection of its own: none is held while somebody thinks about a question.
+    func carryOut<Target: ActTarget>(
+        _ act: Act<Target.Outcome>,
+        on target: Target,
+        _ acting: ActingOptions,
+        _ consent: some ConsentOptions
+    ) async throws -> ExitStatus {
+        let actor = try self.actor(acting)
+        let id = try await withConnection { try target.find(as: actor, in: self, on: $0) }
+        let text = id.uuidString.lowercased()
+        if consent.dryRun {
+            messages.note(act.plan)
+        } else {
+            if let question = act.question { try consent.ask(question(text), id: text, in: self) }
+            let outcome = try await withConnection { try await act.perform(actor, id, $0) }
+            try target.tell(outcome, of: id, done: act.done, in: self)
+        }
+        try output.show(Sheet([.init(.facts([.init(Target.idField.name, Target.idField.label, .text(text))]))]))
+        return .ok
+    }
+}

@@ -1,0 +1,90 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The account that a command acts on.
+struct AccountTarget: ActTarget {
+    static let idField = (name: "id", label: "Account")
+
+    @Argument(help: "Any term that user find takes.")
+    var term: String
+
+    @OptionGroup
+    var lookup: LookupOptions
+
+    func find(as actor: Operator, in context: CommandContext, on connection: isolated Connection) throws -> UUID {
+        try context.oneAccount(
+            try lookup.term(term),
+            in: AccountDirectory(hashKey: actor.hashKey),
+            on: connection
+        ).id
+    }
+
+    func tell(_ outcome: AccountDesk.Outcome, of id: UUID, done: String, in context: CommandContext) throws {
+        let name = id.uuidString.lowercased()
+        switch outcome {
+        case .done(let sessions):
+            let ended = sessions > 0 ? " \(Wording.count(sessions, "session")) ended." : ""
+            context.messages.note("Done: \(done).\(ended)")
+        case .unchanged: context.messages.note("Nothing to do.")
+        case .unknownUser: throw CommandError(.notFound, "the account \(name) has just gone")
+        case .beingErased(let state):
+            throw CommandError(
+                .blocked,
+                "the account \(name) is being erased (\(state))",
+                hint: "See: accountctl deletion show \(name)"
+            )
+        }
+    }
+}
+
+/// The deletion request that a command acts on.
+struct RequestTarget: ActTarget {
+    static let idField = (name: "request", label: "Request")
+
+    @Argument(help: "A request id, or the user id of its account.")
+    var request: String
+
+    func find(as actor: Operator, in context: CommandContext, on connection: isolated Connection) throws -> UUID {
+        try context.request(request, hashKey: actor.hashKey, on: connection)
+    }
+
+    func tell(_ outcome: DeletionDesk.Act, of id: UUID, done: String, in context: CommandContext) throws {
+        let name = id.uuidString.lowercased()
+        switch outcome {
+        case .done: context.messages.note(done)
+        case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
+        case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
+        case .refused(let why): throw CommandError(.blocked, why)
+        }
+    }
+}
+
+/// One deletion request, or all of them: what the brakes act on.
+struct BrakeTarget: ParsableArguments {
+    @Argument(help: "A request id, or the user id of its account.")
+    var request: String?
+
+    @Flag(name: .long, help: "Every deletion, those to come as well.")
+    var all = false
+
+    func validate() throws {
+        if all == (request != nil) { throw ValidationError("name a request, or give --all") }
+    }
+
+    /// The one request; nil for all.
+    var one: RequestTarget? {
+        request.map {
+            var target = RequestTarget()
+            target.request = $0
+            return target
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import Sealing
+import Settings
+import SignInWithApple
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Puts a new client secret into the project's settings.
+struct AppleClientSecretPushCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push",
+        abstract: "Put a new client secret into the Supabase project's settings.",
+        discussion: """
+            Makes a secret for the client id of the web flow, which is the first of the project's list, and replaces the one
+            that the project keeps. Needs supabase.project and supabase.access_token_file.
+
+            EXIT CODES
+              0 replaced; 4 the token may not do this; 6 the project signs in as another client id, or not with Apple at all;
+              75 the management API cannot be asked now
+
+            EXAMPLES
+              accountctl apple client-secret push com.example.web --dry-run
+              accountctl apple client-secret push com.example.web --copy /etc/accountctl/web.secret
+            """
+    )
+
+    @Argument(help: "The client id: the Services ID of the web sign-in.")
+    var clientID: String
+
+    @Option(name: .long, help: ArgumentHelp("How many days it lives, at most 182.", valueName: "days"))
+    var days = 180
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Write it to this file too: the copy that apple.web_client_secret_file names.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var copy: String?
+
+    @OptionGroup
+    var confirm: ConfirmOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    mutating func validate() throws {
+        if !(1...182).contains(days) {
+            throw ValidationError("--days must be from 1 to 182: Apple takes no longer life")
+        }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let settings = try context.settingsForProject()
+        let identity = try context.appleIdentity(of: clientID, settings.apple)
+        return try await context.withProject(settings) { project in
+            try await push(identity, to: project, context)
+        }
+    }
+
+    private func push(
+        _ identity: AppleClientIdentity,
+        to project: ProjectAuthSettings,
+        _ context: CommandContext
+    ) async throws -> ExitStatus {
+        let provider = try value(of: try await project.provider(), project)
+        guard provider.isOn else {
+            throw CommandError(.blocked, "Sign in with Apple is switched off in project \(project.project)")
+        }
+        guard provider.webClientID == clientID else {
+            throw CommandError(
+                .blocked,
+                "project \(project.project) signs in on the web as \(provider.webClientID ?? "nobody"), not as \(clientID)",
+                hint: "Make the Services ID the first of the project's client ids, or push for that one."
+            )
+        }
+        if confirm.dryRun {
+            context.messages.note(
+                "Would replace the client secret of \(clientID) in project \(project.project) by one for \(days) days."
+            )
+            return .ok
+        }
+        try confirm.ask(
+            "This replaces the client secret of web sign-in in project \(project.project).",
+            id: project.project,
+            in: context
+        )
+        let secret = try ClientSecret.mint(for: identity, now: Date(), lifetime: .seconds(days * 86_400))
+        let copy = copy.map { SecretCopy(path: $0) }
+        // A file that cannot be written must not leave a secret behind that nobody watches, nor a copy of one not in use.
+        try copy?.prepare(secret)
+        do {
+            _ = try value(of: try await project.replaceSecret(secret), project)
+        } catch {
+            copy?.discard()
+            throw error
+        }
+        try copy?.publish()
+        context.messages.note("Replaced; good for \(days) days.")
+        return .ok
+    }
+
+    private func value<Value>(of outcome: ProjectAuthSettings.Outcome<Value>, _ project: ProjectAuthSettings) throws
+        -> Value
+    {
+        switch outcome {
+        case .done(let value): return value
+        case .notAllowed(let status):
+            throw CommandError(
+                .notAuthorised,
+                "the management API does not let this token at project \(project.project) (HTTP \(status))",
+                hint: "Compare supabase.project and the token's owner and scopes."
+            )
+        case .refused(let status): throw CommandError(.failure, "the management API refuses this (HTTP \(status))")
+        case .later(let reason): throw CommandError(.temporary, "the management API cannot be asked now: \(reason)")
+        }
+    }
+}

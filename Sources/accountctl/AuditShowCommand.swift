@@ -1,0 +1,101 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Shows one line of the operators' log.
+struct AuditShowCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one act: who, what, on whom, when and why.",
+        discussion: """
+            The account stands there as a keyed hash. With --user it is told whether it is that of an account one knows, also of an
+            erased one by its user id.
+
+            EXIT CODES
+              0 shown; 3 no such line; 5 with --user: it is about somebody else, or about nobody
+
+            EXAMPLES
+              accountctl audit show 42
+              accountctl audit show 42 --user 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+            """
+    )
+
+    static let jsonFields = [
+        "id", "logged_at", "operator", "machine_user", "database_role", "action", "subject", "subject_key", "reason",
+        "ticket", "facts", "is_about_user",
+    ]
+
+    @Argument(help: "The number of the line, as audit list shows it.")
+    var number: Int64
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Whether it is about this account: any term that user find takes.", valueName: "term")
+    )
+    var user: String?
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let term = try user.map { text in
+            guard let term = LookupTerm(text) else { throw CommandError(.usage, "\"\(text)\" is nothing to look for") }
+            return term
+        }
+        let hashKey = try term == nil ? nil : context.neededHashKey()
+        let number = number
+        let (entry, subject) = try await context.withConnection { connection in
+            let entry = try OperatorLog.entry(number, on: connection)
+            guard let term, let hashKey else { return (entry, SubjectHash?.none) }
+            let id = try context.subject(term, in: AccountDirectory(hashKey: hashKey), on: connection)
+            return (entry, SubjectHash(id, key: hashKey))
+        }
+        guard let entry else { throw CommandError(.notFound, "there is no line \(number) in the operators' log") }
+        let isAbout = subject.map { $0 == entry.subject }
+        try context.output.show(sheet(entry, isAbout))
+        return isAbout == false ? .residue : .ok
+    }
+
+    private func sheet(_ entry: OperatorLog.Entry, _ isAbout: Bool?) -> Sheet {
+        Sheet([
+            .init(
+                .facts([
+                    .init("id", "Number", .integer(entry.id)),
+                    .init("logged_at", "When", .date(entry.loggedAt)),
+                    .init("operator", "Who", .text(entry.operatorName)),
+                    .init("machine_user", "On the machine as", .text(entry.machineUser)),
+                    .init("database_role", "In the database as", .text(entry.databaseRole)),
+                    .init("action", "What", .text(entry.action)),
+                    .init("subject", "On whom", .text(entry.subject?.hexadecimal)),
+                    .init("subject_key", "By the key", .text(entry.subject?.keyID)),
+                    .init("is_about_user", "Is it them", .bool(isAbout), shown: isAbout.map { $0 ? "yes" : "no" }),
+                    .init("reason", "Why", .text(entry.reason)),
+                    .init("ticket", "Ticket", .text(entry.ticket)),
+                    .init("facts", "Facts", .text(entry.facts == "{}" ? nil : entry.facts)),
+                ])
+            )
+        ])
+    }
+}
+
+extension CommandContext {
+    /// The user id that a term names in the log: of an account, or, of one that is gone, what was typed.
+    ///
+    /// - Throws: ``CommandError`` when it names several accounts, or none and is no user id.
+    func subject(
+        _ term: LookupTerm,
+        in directory: AccountDirectory,
+        on connection: isolated Connection
+    ) throws -> UUID {
+        let found = try directory.find(term, on: connection)
+        if found.matches.isEmpty, let id = term.userID { return id }
+        return try oneAccount(term, in: directory, on: connection).id
+    }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// Avatars in Storage.
+struct AvatarsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "avatars",
+        abstract: "Look after the avatars in Storage.",
+        discussion: """
+            EXAMPLES
+              accountctl avatars sweep                     what was left behind
+              accountctl avatars sweep --confirm=1200
+            """,
+        subcommands: [AvatarsSweepCommand.self]
+    )
+}

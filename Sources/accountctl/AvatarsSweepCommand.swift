@@ -1,0 +1,171 @@
+import AccountLifecycle
+import ArgumentParser
+import HTTPCalls
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Deletes avatars that were left behind.
+struct AvatarsSweepCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sweep",
+        abstract: "Delete avatars that no profile names any more.",
+        discussion: """
+            The app uploads each new avatar under a new name and leaves the old one. Deleted are objects of the bucket avatars that are
+            an account's (by owner, or by a folder of that id where there is no owner), older than --older-than, and named by no profile.
+            Objects of nobody stay, and those of accounts under a legal hold or with an open deletion.
+
+            Without --confirm it only shows what would go. The number to confirm is that of the objects; no more than these are deleted.
+
+            EXIT CODES
+              0 shown, or deleted; 1 some object stayed; 2 the number is another now; 6 no profiles tell what is in use; 75 Storage is away
+
+            EXAMPLES
+              accountctl avatars sweep
+              accountctl avatars sweep --older-than 90d --json
+              accountctl avatars sweep --confirm=1200 --reason "yearly clean-up"
+            """
+    )
+
+    static let jsonFields = ["objects", "bytes", "accounts", "deleted", "stayed", "confirm", "examples"]
+
+    @Option(name: .long, help: ArgumentHelp("How old they are at least, such as 30d.", valueName: "time"))
+    var olderThan = "30d"
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var confirmation: ConfirmOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        guard let age = DurationArgument.read(olderThan), age >= .seconds(3600) else {
+            throw CommandError(.usage, "--older-than must be a time of at least 1h: an upload is named a little later")
+        }
+        let actor = try context.actor(acting)
+        let settings = try context.settings()
+        let logger = context.logger(settings)
+        let sweep = AvatarSweep(before: Date() - TimeInterval(age.components.seconds))
+        return try await HTTPCaller.withCaller(logger: logger) { caller in
+            try await context.withDatabase { pool in
+                do {
+                    let survey = try await pool.withConnection { try sweep.survey(examples: 20, on: $0) }
+                    guard confirmation.confirm != nil, !confirmation.dryRun, survey.objects > 0 else {
+                        try context.output.show(sheet(survey))
+                        return .ok
+                    }
+                    try context.confirmIrreversible(
+                        "Delete \(Wording.count(survey.objects, "avatar")) for good?",
+                        id: "\(survey.objects)",
+                        confirmation
+                    )
+                    let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+                    let storage = StorageDoor(try parts.storageClient())
+                    return try await delete(survey, by: sweep, storage, as: actor, pool, context)
+                } catch let failure as AvatarSweep.Failure {
+                    throw Self.told(failure)
+                }
+            }
+        }
+    }
+
+    private func delete(
+        _ survey: AvatarSweep.Survey,
+        by sweep: AvatarSweep,
+        _ storage: StorageDoor,
+        as actor: Operator,
+        _ pool: Pool,
+        _ context: CommandContext
+    ) async throws -> ExitStatus {
+        let progress = context.progress("Deleting", total: survey.objects)
+        let reason = acting.reason
+        var (done, stayed, last) = (0, 0, String?.none)
+        while done < survey.objects {
+            let limit = min(AvatarSweep.batch, survey.objects - done)
+            let batch = try await pool.withConnection { [last] connection in
+                let batch = try sweep.next(after: last, limit: limit, on: connection)
+                guard !batch.isEmpty else { return batch }
+                // Before they go: what cannot be recorded is not done.
+                let facts = ["objects": Int64(batch.count), "bytes": batch.reduce(0) { $0 + $1.bytes }]
+                try actor.log("avatars.sweep", on: nil, reason: reason, facts: facts, connection)
+                return batch
+            }
+            if batch.isEmpty { break }
+            stayed += try await AvatarSweep.delete(batch, by: storage, pool: pool).count
+            done += batch.count
+            last = batch.last?.key
+            progress.update(done)
+        }
+        progress.finish(done)
+        try context.output.show(sheet(survey, deleted: done - stayed, stayed: stayed))
+        if stayed > 0 {
+            throw CommandError(
+                .failure,
+                "Storage left \(Wording.count(stayed, "object")) in place",
+                hint: "The same command tries again."
+            )
+        }
+        return .ok
+    }
+
+    private func sheet(_ survey: AvatarSweep.Survey, deleted: Int? = nil, stayed: Int? = nil) -> Sheet {
+        Sheet([
+            .init(
+                .facts([
+                    .init("objects", "Left behind", .integer(survey.objects)),
+                    .init("bytes", "Size", .bytes(survey.bytes)),
+                    .init("accounts", "Of accounts", .integer(survey.accounts)),
+                    .init("deleted", "Deleted", .integer(deleted)),
+                    .init("stayed", "Stayed", .integer(stayed)),
+                    .init(
+                        "confirm",
+                        "To delete them",
+                        deleted == nil && survey.objects > 0 ? .text("--confirm=\(survey.objects)") : .null
+                    ),
+                ])
+            ),
+            .init(
+                "examples",
+                title: "The oldest",
+                .table(
+                    [
+                        TableColumn("Account"), TableColumn("Object"), TableColumn("Size", alignment: .right),
+                        TableColumn("Since"),
+                    ],
+                    rows: deleted != nil
+                        ? []
+                        : survey.examples.map {
+                            [
+                                .text($0.account), .personal($0.key, .identifier), .bytes($0.bytes),
+                                .date($0.changedAt),
+                            ]
+                        },
+                    names: ["account", "object", "bytes", "changed_at"]
+                )
+            ),
+        ])
+    }
+
+    private static func told(_ failure: AvatarSweep.Failure) -> CommandError {
+        switch failure {
+        case .noProfiles:
+            CommandError(.blocked, "there is no public.profiles with avatar_url: nothing says which avatars are in use")
+        case .hiddenRows(let table):
+            CommandError(
+                .notAuthorised,
+                "row-level security hides rows of \(table) from this role: what it does not see would look unused",
+                hint: "Use the role postgres, or another one with BYPASSRLS."
+            )
+        case .storage(let detail):
+            CommandError(.temporary, "Storage: \(detail)", hint: "accountctl doctor says more.")
+        }
+    }
+}

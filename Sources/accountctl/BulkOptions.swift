@@ -1,0 +1,63 @@
+import ArgumentParser
+import Settings
+
+/// How many accounts are worked on, from a list.
+struct BulkOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Ask for the deletion of every account in this list of user ids, one a line; - reads standard input.",
+            valueName: "path"
+        )
+    )
+    var file: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With --file: the file that says what was done to each, and from which a run goes on. Default: the list's path and .results.ndjson.",
+            valueName: "path"
+        )
+    )
+    var result: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With --file: the most accounts in a time, such as 50/s.", valueName: "rate")
+    )
+    var rate: Rate?
+
+    @Option(name: .long, help: ArgumentHelp("With --file: stop after so many failures.", valueName: "count"))
+    var stopAfter: Int?
+
+    func validate() throws {
+        if file == nil {
+            for (name, isGiven) in [
+                ("--result", result != nil), ("--rate", rate != nil), ("--stop-after", stopAfter != nil),
+            ] where isGiven { throw ValidationError("\(name) goes with --file") }
+        }
+        if let rate, rate.count < 1 { throw ValidationError("--rate must be at least one account, such as 1/s") }
+        if let stopAfter, stopAfter < 1 { throw ValidationError("--stop-after must be at least 1") }
+    }
+
+    /// Where the results of a list go.
+    ///
+    /// - Throws: ``CommandError`` for standard input without `--result`.
+    func resultPath(for list: String) throws -> String {
+        if let result { return result }
+        if list == "-" {
+            throw CommandError(
+                .usage,
+                "a list from standard input needs --result PATH, so that the run can go on later"
+            )
+        }
+        return list + ".results.ndjson"
+    }
+}
+
+extension Rate: ExpressibleByArgument {
+    /// Reads `50/s`.
+    public init?(argument: String) {
+        self.init(argument)
+    }
+}

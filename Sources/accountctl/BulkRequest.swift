@@ -1,0 +1,178 @@
+import AccountLifecycle
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Asks for the deletion of many accounts: looks first, asks once, works in batches, writes down what was done.
+///
+/// Asking again finds the open request, so that nothing is lost or done twice whenever a run ends: what was done and not written down is
+/// found by the next run.
+struct BulkRequest {
+    let context: CommandContext
+    let pool: Pool
+    let list: UserIDList
+    let resultPath: String
+    let desk: DeletionDesk
+    let reason: String?
+    let grace: Duration?
+    let confirmation: ConfirmOptions
+
+    /// How often a batch is tried again when the database is away, a little longer apart each time.
+    private static let waits: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(20)]
+
+    func run(_ pace: BulkPace) async throws -> ExitStatus {
+        if confirmation.dryRun {
+            let settled = try BulkResults.settled(in: resultPath)
+            let left = list.ids.filter { !settled.contains($0) }
+            let survey = try await survey(left)
+            try context.output.show(Sheet([.init(.facts(plan(left.count, survey)))]))
+            return .ok
+        }
+        return try await BulkResults.with(resultPath) { results in
+            let left = list.ids.filter { !results.settled.contains($0) }
+            let survey = try await survey(left)
+            // The count of the list, not of what is left: the same command line goes on with an unfinished run.
+            try context.confirmIrreversible(question(left.count, survey), id: "\(list.ids.count)", confirmation)
+            var pace = pace
+            try await work(left, results, &pace)
+            try context.output.show(Sheet([.init(.facts(outcome(left.count, pace)))]))
+            return try end(pace, left.count)
+        }
+    }
+
+    private func survey(_ users: [UUID]) async throws -> DeletionDesk.Survey {
+        try await pool.withConnection { connection in
+            var sum = DeletionDesk.Survey()
+            var rest = users[...]
+            while !rest.isEmpty {
+                sum = sum + (try DeletionDesk.survey(rest.prefix(5000), on: connection))
+                rest = rest.dropFirst(5000)
+            }
+            return sum
+        }
+    }
+
+    private func work(_ users: [UUID], _ results: BulkResults, _ pace: inout BulkPace) async throws {
+        let progress = context.progress("Requesting", total: users.count)
+        let start = ContinuousClock.now
+        var rest = users[...]
+        while !rest.isEmpty, !pace.isStopped {
+            let batch = Array(rest.prefix(pace.batch))
+            rest = rest.dropFirst(batch.count)
+            do {
+                try note(try await request(batch), results, &pace)
+            } catch let error as PostgresError where Self.isOfOneRow(error) {
+                try await oneByOne(batch, results, &pace)
+            }
+            progress.update(pace.done)
+            let wait = pace.wait(elapsed: ContinuousClock.now - start)
+            if !rest.isEmpty, wait > .zero { try await Task.sleep(for: wait) }
+        }
+        progress.finish(pace.done)
+    }
+
+    /// One account spoils its batch: the others are done by themselves, and it is told with its error.
+    private func oneByOne(_ users: [UUID], _ results: BulkResults, _ pace: inout BulkPace) async throws {
+        for user in users where !pace.isStopped {
+            do {
+                try note(try await request([user]), results, &pace)
+            } catch let error as PostgresError where Self.isOfOneRow(error) {
+                try note([BulkResult(userID: user, outcome: .failed, error: error.description)], results, &pace)
+            }
+        }
+    }
+
+    private func note(_ done: [BulkResult], _ results: BulkResults, _ pace: inout BulkPace) throws {
+        try results.append(done, at: Date())
+        pace.add(done)
+    }
+
+    /// Asks for some, again and again for a while when the database is away.
+    private func request(_ users: [UUID]) async throws -> [BulkResult] {
+        for wait in Self.waits {
+            do {
+                return try await requestOnce(users)
+            } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
+                context.messages.warning("the database is away, trying again in \(Wording.length(wait)): \(error)")
+                try await Task.sleep(for: wait)
+            }
+        }
+        return try await requestOnce(users)
+    }
+
+    private func requestOnce(_ users: [UUID]) async throws -> [BulkResult] {
+        let (desk, reason, grace) = (desk, reason, grace)
+        let openings = try await pool.withConnection { connection in
+            try await desk.requestMany(users, reason: reason, grace: grace, on: connection)
+        }
+        return users.map { user in
+            switch openings[user] {
+            case .opened(let request): BulkResult(userID: user, outcome: .requested, request: request)
+            case .found(let request): BulkResult(userID: user, outcome: .found, request: request)
+            case .unknownUser, nil: BulkResult(userID: user, outcome: .unknownUser)
+            }
+        }
+    }
+
+    /// Whether another row may fare better: not so with a missing right or table, nor while the database is away.
+    private static func isOfOneRow(_ error: PostgresError) -> Bool {
+        error.connectionUsable && !error.isTransient && error.code == .server && error.sqlState?.class.rawValue != "42"
+    }
+
+    private func end(_ pace: BulkPace, _ planned: Int) throws -> ExitStatus {
+        let failed = pace.counts[.failed, default: 0]
+        if failed > 0 {
+            throw CommandError(
+                .failure,
+                pace.isStopped && pace.done < planned
+                    ? "stopped after \(Wording.count(failed, "failure")): \(planned - pace.done) not looked at"
+                    : "\(Wording.count(failed, "account")) failed",
+                hint: "\(resultPath) says why. The same command line goes on with what is not done."
+            )
+        }
+        return pace.counts[.unknownUser, default: 0] > 0 ? .notFound : .ok
+    }
+
+    private func question(_ left: Int, _ survey: DeletionDesk.Survey) -> String {
+        var facts = ["\(Wording.count(list.ids.count, "id")) in the list"]
+        if left < list.ids.count { facts.append("\(list.ids.count - left) done before") }
+        if left > survey.accounts { facts.append("\(left - survey.accounts) no account") }
+        if survey.open > 0 { facts.append("\(survey.open) asked for already") }
+        if survey.held > 0 { facts.append("\(survey.held) under legal hold") }
+        return
+            "Delete \(Wording.count(survey.accounts - survey.open, "account")) for good? (\(facts.joined(separator: ", ")))"
+    }
+
+    private func plan(_ left: Int, _ survey: DeletionDesk.Survey) -> [Sheet.Fact] {
+        [
+            .init("outcome", "Outcome", "would_be_requested"),
+            .init("ids", "Ids", .integer(list.ids.count)),
+            .init("repeated", "Lines that repeat one", .integer(list.repeated)),
+            .init("done_before", "Done before", .integer(list.ids.count - left)),
+            .init("accounts", "Accounts", .integer(survey.accounts)),
+            .init("unknown_user", "No account", .integer(left - survey.accounts)),
+            .init("found", "Asked for already", .integer(survey.open)),
+            .init("held", "Under legal hold", .integer(survey.held)),
+            .init("confirm", "To be confirmed by", .text("--confirm=\(list.ids.count)")),
+            .init("result_file", "Results", .text(resultPath)),
+        ]
+    }
+
+    private func outcome(_ left: Int, _ pace: BulkPace) -> [Sheet.Fact] {
+        [
+            .init("outcome", "Outcome", .text(pace.done < left ? "stopped" : "requested")),
+            .init("ids", "Ids", .integer(list.ids.count)),
+            .init("done_before", "Done before", .integer(list.ids.count - left)),
+            .init("requested", "Requested", .integer(pace.counts[.requested, default: 0])),
+            .init("found", "Asked for already", .integer(pace.counts[.found, default: 0])),
+            .init("unknown_user", "No account", .integer(pace.counts[.unknownUser, default: 0])),
+            .init("failed", "Failed", .integer(pace.counts[.failed, default: 0])),
+            .init("result_file", "Results", .text(resultPath)),
+        ]
+    }
+}

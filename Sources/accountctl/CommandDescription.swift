@@ -1,0 +1,75 @@
+import ArgumentParser
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A command with its arguments and subcommands, as the argument parser describes it (`--experimental-dump-help`).
+struct CommandDescription: Decodable {
+    let commandName: String
+    let superCommands: [String]?
+    let abstract: String?
+    let discussion: String?
+    let shouldDisplay: Bool?
+    let arguments: [Argument]?
+    private let subcommands: [CommandDescription]?
+
+    /// One argument, option or flag.
+    struct Argument: Decodable {
+        enum Kind: String, Decodable {
+            case positional, option, flag
+        }
+
+        struct Name: Decodable, Equatable {
+            let kind: String
+            let name: String
+
+            /// As it is typed.
+            var text: String { (kind == "long" ? "--" : "-") + name }
+        }
+
+        let kind: Kind
+        let shouldDisplay: Bool
+        let isOptional: Bool
+        let isRepeating: Bool
+        let names: [Name]?
+        let preferredName: Name?
+        let valueName: String?
+        let defaultValue: String?
+        let abstract: String?
+    }
+
+    private struct Tool: Decodable {
+        let command: CommandDescription
+    }
+
+    /// The words that are typed to reach it.
+    var path: [String] { (superCommands ?? []) + [commandName] }
+
+    /// The commands below it that are shown.
+    var children: [CommandDescription] {
+        (subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false }
+    }
+
+    /// It and every command below it.
+    var all: [CommandDescription] { [self] + children.flatMap(\.all) }
+
+    /// The whole program.
+    static func root() throws -> CommandDescription {
+        try JSONDecoder().decode(Tool.self, from: Data(Accountctl._dumpHelp().utf8)).command
+    }
+
+    /// The preferred names of the options that every command takes.
+    static func globalOptions() throws -> Set<String> {
+        let described = try JSONDecoder().decode(Tool.self, from: Data(GlobalOptions._dumpHelp().utf8)).command
+        return Set((described.arguments ?? []).compactMap { $0.preferredName?.text } + ["--help", "--version"])
+    }
+
+    /// The command that the words below this one name; nil when they name none.
+    func find(_ words: some Collection<String>) -> CommandDescription? {
+        guard let word = words.first else { return self }
+        return children.first { $0.commandName == word }?.find(words.dropFirst())
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+
+/// Whether something is only shown, and how the question before it is answered on the command line.
+protocol ConsentOptions: ParsableArguments, Sendable {
+    var dryRun: Bool { get }
+
+    /// Asks, unless the command line answered.
+    ///
+    /// - Throws: `PromptRefusal`.
+    func ask(_ question: String, id: String, in context: CommandContext) throws
+}
+
+/// The options of commands whose effect can be undone.
+struct WriteOptions: ConsentOptions {
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
+    var dryRun = false
+
+    @Flag(name: [.customShort("y"), .long], help: "Answer yes to ordinary questions; not to those that ask for an id.")
+    var yes = false
+
+    func ask(_ question: String, id: String, in context: CommandContext) throws {
+        try context.confirm(question, self)
+    }
+}
+
+/// The options of commands whose effect cannot be undone.
+struct ConfirmOptions: ConsentOptions {
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
+    var dryRun = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The full id, instead of typing it when asked.", valueName: "id")
+    )
+    var confirm: String?
+
+    @Flag(name: .long, help: "Needed besides in an environment that is marked as production.")
+    var production = false
+
+    func ask(_ question: String, id: String, in context: CommandContext) throws {
+        try context.confirmIrreversible(question, id: id, self)
+    }
+}

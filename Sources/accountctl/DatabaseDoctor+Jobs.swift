@@ -1,0 +1,67 @@
+import JobQueue
+import Postgres
+import Terminal
+
+extension DatabaseDoctor {
+    func jobs(on connection: isolated Connection) throws -> [Finding] {
+        var findings: [Finding] = []
+        let (alive, lastBeat) = try connection.one(
+            """
+            select count(*) filter (where status in ('alive', 'stopping')), min(seconds_since_beat)
+            from accountctl.worker_status
+            """,
+            as: (Int, Double?).self
+        )
+        if alive > 0 {
+            findings.append(.ok("workers.alive", Wording.count(alive, "worker") + " alive"))
+        } else {
+            let last =
+                lastBeat.map { "the last one was seen \(Wording.length(.seconds(Int($0)))) ago" }
+                ?? "none was ever seen"
+            findings.append(
+                Finding(
+                    lastBeat.map { $0 < 86_400 } == true ? .warning : .error,
+                    "workers.alive",
+                    "no worker is alive; \(last)",
+                    why: "Requests wait, and Apple's codes expire after five minutes.",
+                    todo: "Start one: accountctl worker; with cron this is the state between two runs."
+                )
+            )
+        }
+        let figures = try JobQueue().figures(on: connection)
+        for (queue, seconds) in figures.oldestReady.sorted(by: { $0.key < $1.key }) where seconds > 300 {
+            findings.append(
+                Finding(
+                    .warning,
+                    "jobs.age",
+                    "a job of the queue \(queue) could run for \(Wording.length(.seconds(Int(seconds))))",
+                    why: "Work comes in faster than it is done, or nobody does it.",
+                    todo: "Start more workers, or see what they do: accountctl jobs list"
+                )
+            )
+        }
+        if figures.exhausted > 0 {
+            findings.append(
+                Finding(
+                    .error,
+                    "jobs.exhausted",
+                    Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
+                    why: "They are tried once a day only, and somebody waits for them.",
+                    todo: "accountctl jobs list names them and their last errors."
+                )
+            )
+        }
+        if figures.defaultRows > 0 {
+            findings.append(
+                Finding(
+                    .warning,
+                    "jobs.partitions",
+                    "\(figures.defaultRows) rows of the job history have no day's partition",
+                    why: "Partitions were not made ahead: no worker ran, or it may not create tables.",
+                    todo: "Let a worker run; it makes them and moves the rows."
+                )
+            )
+        }
+        return findings
+    }
+}

@@ -1,0 +1,57 @@
+import AccountLifecycle
+import Postgres
+
+extension DatabaseDoctor {
+    /// What would stop or slow the deletion of any account, by the catalog.
+    func deletionPlan(on connection: isolated Connection) throws -> [Finding] {
+        let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
+        var findings: [Finding] = []
+        for key in plan.refusing {
+            findings.append(
+                Finding(
+                    .warning,
+                    "deletion.blocking_key",
+                    "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE or SET NULL",
+                    why: "An account that has rows there cannot be deleted.",
+                    todo: "Decide what happens to these rows: give the key a delete rule, or delete them first."
+                )
+            )
+        }
+        for key in plan.unindexed where key.table.schema != "accountctl" {
+            findings.append(
+                Finding(
+                    key.estimatedRows > 10_000 ? .warning : .notice,
+                    "deletion.missing_index",
+                    "no index begins with \(key.columns.joined(separator: ", ")) of \(key.table)",
+                    why: "Each deletion reads the whole table (about \(key.estimatedRows) rows).",
+                    todo: key.table.schema == "auth"
+                        ? "Supabase owns the table; nothing to do." : "create index concurrently on \(key.table) (…)"
+                )
+            )
+        }
+        for trigger in plan.triggers where trigger.table.schema != "storage" {
+            findings.append(
+                Finding(
+                    .notice,
+                    "deletion.trigger",
+                    "the trigger \(trigger.name) runs when rows of \(trigger.table) are deleted",
+                    why: "If it raises an error, the account cannot be deleted.",
+                    todo: "Make sure that it lets a delete pass; accountctl deletion plan tries one."
+                )
+            )
+        }
+        for fault in plan.faults {
+            findings.append(
+                Finding(
+                    .error,
+                    "deletion.rights",
+                    "\(fault.table): \(fault.code.rawValue)" + (fault.detail.map { " (\($0))" } ?? ""),
+                    why: "Rows there could not be deleted, or not be seen.",
+                    todo: "Grant the right, or connect as a role that has it."
+                )
+            )
+        }
+        if findings.isEmpty { findings.append(.ok("deletion.plan", "nothing in the catalog stops a deletion")) }
+        return findings
+    }
+}

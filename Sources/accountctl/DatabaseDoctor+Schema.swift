@@ -1,0 +1,63 @@
+import Migrations
+import Postgres
+import Terminal
+
+extension DatabaseDoctor {
+    func schema(on connection: isolated Connection) throws -> ([Finding], isInstalled: Bool) {
+        let plan = try engine.plan(on: connection)
+        guard plan.items.contains(where: { $0.applied != nil }) else {
+            return (
+                [
+                    Finding(
+                        .error,
+                        "schema.installed",
+                        "the schema is not installed",
+                        why: "There is nowhere to keep requests and jobs.",
+                        todo: "accountctl migrate up"
+                    )
+                ], false
+            )
+        }
+        var findings: [Finding] = []
+        for conflict in plan.conflicts {
+            findings.append(
+                Finding(
+                    .error,
+                    "schema.history",
+                    "migration \(conflict.number) \(conflict.name) is \(conflict.state.rawValue)",
+                    why: "The database was made by another version than this one.",
+                    todo: "Use the version that made it (\(conflict.applied?.version ?? "unknown")), or a later one."
+                )
+            )
+        }
+        if !plan.pending.isEmpty {
+            findings.append(
+                Finding(
+                    .warning,
+                    "schema.pending",
+                    Wording.count(plan.pending.count, "migration") + " to be applied",
+                    why: "This version expects them.",
+                    todo: "accountctl migrate up"
+                )
+            )
+        }
+        let differences = try CatalogSnapshot.differences(on: connection)
+        for difference in differences.prefix(20) {
+            findings.append(
+                Finding(
+                    .warning,
+                    "schema.drift",
+                    "\(difference.kind.rawValue): \(difference.object)",
+                    why: "Somebody changed what the migrations made; a policy or a right may be gone.",
+                    todo: "accountctl migrate verify --json shows both sides; --accept keeps the change."
+                )
+            )
+        }
+        if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
+        let isCurrent = try connection.one(
+            "select to_regclass('accountctl.deletion_requests') is not null",
+            as: Bool.self
+        )
+        return (findings, isCurrent)
+    }
+}

@@ -1,0 +1,70 @@
+import Postgres
+
+extension DatabaseDoctor {
+    func server(on connection: isolated Connection) throws -> [Finding] {
+        let version = connection.serverVersion
+        let (name, isStandby, skew) = try connection.one(
+            """
+            select current_setting('server_version'), pg_is_in_recovery(),
+                   extract(epoch from clock_timestamp())::double precision
+            """,
+            as: (String, Bool, Double).self
+        )
+        var findings: [Finding] = []
+        if (150_000..<180_000).contains(version) {
+            findings.append(.ok("database.version", "PostgreSQL \(name)"))
+        } else {
+            findings.append(
+                Finding(
+                    .warning,
+                    "database.version",
+                    "PostgreSQL \(name)",
+                    why: "This version is made and tested for PostgreSQL 15 to 17.",
+                    todo: "Use one of these."
+                )
+            )
+        }
+        if isStandby {
+            findings.append(
+                Finding(
+                    .error,
+                    "database.standby",
+                    "this server is a standby",
+                    why: "It takes no writes: nothing can be migrated or erased.",
+                    todo: "Name the primary, or several hosts with target_session_attrs=read-write."
+                )
+            )
+        }
+        switch connection.route {
+        case .direct: findings.append(.ok("database.pooler", "a direct connection"))
+        case .sessionPooler:
+            findings.append(.ok("database.pooler", "a pooler in session mode, which takes nothing away"))
+        case .transactionPooler:
+            findings.append(
+                Finding(
+                    .warning,
+                    "database.pooler",
+                    "a pooler in transaction mode lies between here and the server",
+                    why:
+                        "Workers hear no notifications there, only look about by the clock, and migrations are refused.",
+                    todo: "On Supabase use port 5432 (session mode) for workers and migrations."
+                )
+            )
+        }
+        let difference = abs(skew - Clock.secondsSince1970)
+        if difference > 5 {
+            findings.append(
+                Finding(
+                    .warning,
+                    "database.clock",
+                    "the clocks of this machine and the server differ by \(Int(difference)) s",
+                    why: "Apple refuses client secrets whose times are wrong.",
+                    todo: "Set the clock of this machine by NTP."
+                )
+            )
+        } else {
+            findings.append(.ok("database.clock", "the clocks agree"))
+        }
+        return findings
+    }
+}

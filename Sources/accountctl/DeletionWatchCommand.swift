@@ -1,0 +1,124 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Follows a deletion to its end.
+struct DeletionWatchCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Follow a deletion, step by step, to its end.",
+        discussion: """
+            A line for each change. It goes on through grace and holds, and ends when the deletion has ended or somebody has to act.
+            A lost connection is made again.
+
+            EXIT CODES
+              0 verified; 3 no such request; 5 residue; 6 blocked, or cancelled
+
+            EXAMPLES
+              accountctl deletion watch 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+              accountctl deletion watch 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --format ndjson
+            """
+    )
+
+    static let jsonFields = DeletionWatch.fields.map(\.name)
+
+    @Argument(help: "A request id, the user id of its account, or a receipt's number.")
+    var request: String
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let hashKey = try context.hashKey()
+        let name = request
+        let id = try await context.withConnection { try context.request(name, hashKey: hashKey, on: $0) }
+        return try await context.follow { DeletionWatch(id, try context.output.startList(DeletionWatch.fields)) }
+    }
+}
+
+/// What changed of a deletion since the last look.
+struct DeletionWatch: Watch, Sendable {
+    /// A line.
+    struct Change: Sendable {
+        let at: Date
+        let state: DeletionState
+        /// The step that changed; nil when the state did.
+        let step: DeletionStep?
+        let outcome: String?
+        let done: Int
+        let receipt: Int64?
+    }
+
+    static let fields: [Field<Change>] = [
+        Field("at", "At") { .date($0.at) },
+        Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
+        Field("step", "Step") { .text($0.step?.rawValue) },
+        Field("outcome", "Outcome") { .text($0.outcome) },
+        Field("progress", "Done", alignment: .right) { .text("\($0.done)/\(DeletionStep.allCases.count)") },
+        Field("receipt", nil) { .integer($0.receipt) },
+    ]
+
+    private let request: UUID
+    private var lines: ListWriter<Change>
+    private var known: DeletionDetails?
+
+    init(_ request: UUID, _ lines: ListWriter<Change>) {
+        self.request = request
+        self.lines = lines
+    }
+
+    mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
+        guard let now = try DeletionDetails.read(request, on: connection) else {
+            throw CommandError(.notFound, "the request has just gone")
+        }
+        let moment = try connection.one("select clock_timestamp()", as: Date.self)
+        for change in Self.changes(from: known, to: now, at: moment) { try lines.append(change) }
+        known = now
+        guard let end = Self.end(now.summary.state) else { return nil }
+        try lines.finish()
+        return end
+    }
+
+    mutating func flush() throws {
+        try lines.flush()
+    }
+
+    /// The lines between two looks.
+    static func changes(from old: DeletionDetails?, to new: DeletionDetails, at moment: Date) -> [Change] {
+        let done = new.steps.count { $0.finishedAt != nil }
+        func change(_ step: DeletionStep?, _ outcome: String?, at: Date?) -> Change {
+            Change(
+                at: at ?? moment,
+                state: new.summary.state,
+                step: step,
+                outcome: outcome,
+                done: done,
+                receipt: new.receipt
+            )
+        }
+        var changes = new.steps.filter { step in step.runs > 0 && old?.steps.contains(step) != true }.map { step in
+            change(step.step, step.outcome ?? "begun", at: step.finishedAt ?? step.startedAt)
+        }
+        if old?.summary.state != new.summary.state || old?.summary.situation != new.summary.situation {
+            changes.append(change(nil, new.summary.situation?.code.rawValue, at: new.summary.finishedAt))
+        }
+        return changes
+    }
+
+    /// How the command ends in a state; nil where the next comes by itself.
+    static func end(_ state: DeletionState) -> ExitStatus? {
+        switch state {
+        case .verified: .ok
+        case .residue: .residue
+        case .blocked, .cancelled: .blocked
+        case .requested, .grace, .held, .waitingForApple, .running, .settling: nil
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+
+/// What `--help` prints: the examples come first, because they answer most questions.
+///
+/// The argument parser's own screen breaks examples wherever the line is full, and shows them wherever they stand in the
+/// discussion; its usage, arguments and options are taken over as they are.
+struct HelpScreen {
+    /// Lines of sentences are not made longer than this.
+    private static let widest = 100
+
+    let command: any ParsableCommand.Type
+    /// The argument parser's own screen.
+    let parsed: String
+    /// The columns there are; nil off a terminal.
+    let columns: Int?
+
+    var text: String {
+        let help = HelpText(command)
+        let columns = min(columns ?? 80, Self.widest)
+        var blocks = [HelpText.wrap(help.abstract, columns: columns).joined(separator: "\n")]
+        let examples = help.examples.isEmpty ? Self.firstExamples(below: command) : help.examples
+        if !examples.isEmpty { blocks.append("EXAMPLES\n" + examples.map { "  " + $0 }.joined(separator: "\n")) }
+        blocks += help.paragraphs.map { HelpText.wrap($0, columns: columns).joined(separator: "\n") }
+        for section in help.sections {
+            let lines = section.lines.flatMap { line in
+                // A line that is a row of a table stays as it is.
+                line.contains("  ") ? ["  " + line] : HelpText.wrap(line, columns: columns, indent: "  ")
+            }
+            blocks.append(([section.title] + lines).joined(separator: "\n"))
+        }
+        blocks.append(usage)
+        return blocks.joined(separator: "\n\n")
+    }
+
+    /// The parser's screen from its usage on.
+    private var usage: String {
+        guard let start = parsed.ranges(of: "USAGE: ").first else { return parsed }
+        return String(parsed[start.lowerBound...])
+    }
+
+    /// One example of each command of a group that has none of its own.
+    private static func firstExamples(below command: any ParsableCommand.Type) -> [String] {
+        command.configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap {
+            HelpText($0).examples.first { $0.hasPrefix("accountctl ") && !$0.hasSuffix("\\") }
+        }
+    }
+}
+
+extension HelpText {
+    init(_ command: any ParsableCommand.Type) {
+        self.init(abstract: command.configuration.abstract, discussion: command.configuration.discussion)
+    }
+}

@@ -1,0 +1,72 @@
+/// The help of a command taken apart: the examples, what is said in sentences, and sections with a heading.
+///
+/// A command writes its discussion as it likes to read it in the source: paragraphs, and sections whose heading is a line in
+/// capitals over indented lines. Help screens and manual pages put the parts in the order that suits them.
+struct HelpText: Equatable {
+    /// A heading with its lines, without their common indentation.
+    struct Section: Equatable {
+        let title: String
+        var lines: [String] = []
+    }
+
+    /// What the command does, in a line.
+    let abstract: String
+    /// Lines of the section of examples; a command line may go on after a backslash.
+    private(set) var examples: [String] = []
+    /// Paragraphs, each in one line.
+    private(set) var paragraphs: [String] = []
+    /// The other sections in their order.
+    private(set) var sections: [Section] = []
+
+    init(abstract: String, discussion: String) {
+        self.abstract = abstract
+        var current: Section?
+        var paragraph: [String] = []
+        for line in discussion.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            if line.hasPrefix("  "), current != nil {
+                current?.lines.append(String(line.dropFirst(2)))
+                continue
+            }
+            if !paragraph.isEmpty, line.isEmpty || Self.isHeading(line) {
+                paragraphs.append(paragraph.joined(separator: " "))
+                paragraph = []
+            }
+            if line.isEmpty { continue }
+            add(current)
+            current = Self.isHeading(line) ? Section(title: line) : nil
+            if current == nil { paragraph.append(line) }
+        }
+        if !paragraph.isEmpty { paragraphs.append(paragraph.joined(separator: " ")) }
+        add(current)
+    }
+
+    private mutating func add(_ section: Section?) {
+        guard let section else { return }
+        if section.title == "EXAMPLES" {
+            examples += section.lines
+        } else {
+            sections.append(section)
+        }
+    }
+
+    private static func isHeading(_ line: String) -> Bool {
+        line.count > 3 && line.allSatisfy { $0.isUppercase || $0 == " " } && !line.hasPrefix(" ")
+    }
+
+    /// Breaks a text into lines of at most so many columns; words are never cut.
+    static func wrap(_ text: String, columns: Int, indent: String = "", hanging: String? = nil) -> [String] {
+        var lines: [String] = []
+        var line = indent
+        var isEmpty = true
+        for word in text.split(separator: " ") {
+            if !isEmpty, line.count + 1 + word.count > columns {
+                lines.append(line)
+                line = hanging ?? indent
+                isEmpty = true
+            }
+            line += (isEmpty ? "" : " ") + word
+            isEmpty = false
+        }
+        return isEmpty ? lines : lines + [line]
+    }
+}

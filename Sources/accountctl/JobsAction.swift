@@ -1,0 +1,63 @@
+import JobQueue
+import Postgres
+import Terminal
+
+extension Connection {
+    /// Runs `body` in a transaction, which is undone when it is only rehearsed: what it returns is what it would have done.
+    func transaction<Result: Sendable>(
+        rehearsed isRehearsal: Bool,
+        _ body: @Sendable (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await transaction { connection in
+                let result = try await body(connection)
+                if isRehearsal { throw Undone(result: result) }
+                return result
+            }
+        } catch let undone as Undone<Result> {
+            return undone.result
+        }
+    }
+}
+
+/// Ends a rehearsal.
+private struct Undone<Result: Sendable>: Error {
+    let result: Result
+}
+
+extension CommandContext {
+    /// Does something to each of some jobs, each in a transaction of its own, and lists what became of them.
+    ///
+    /// A dry run does the same and undoes it, so that it tells the truth. `done` says what happened and what would have.
+    ///
+    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form, which holds
+    ///   for all of them; ``PostgresError``.
+    func act(
+        on ids: [Int64],
+        _ write: WriteOptions,
+        asking question: String?,
+        _ act: @Sendable (Int64, isolated Connection) throws -> (done: String, would: String)
+    ) async throws -> ExitStatus {
+        if !write.dryRun, !ids.isEmpty, let question { try confirm(question, write) }
+        let results = try await withConnection { connection in
+            var results: [JobResult] = []
+            for id in ids {
+                do {
+                    let told = try await connection.transaction(rehearsed: write.dryRun) { connection in
+                        try act(id, connection)
+                    }
+                    results.append(JobResult(id: id, result: write.dryRun ? told.would : told.done))
+                } catch let error as JobQueueError where error.code != .invalidField {
+                    results.append(JobResult(id: id, result: error.message, error: error))
+                }
+            }
+            return results
+        }
+        return try JobResult.write(results, self)
+    }
+
+    /// `job 42`, or `3 jobs`.
+    static func named(_ ids: [Int64]) -> String {
+        ids.count == 1 ? "job \(ids[0])" : "\(ids.count) jobs"
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Adds a job.
+struct JobsEnqueueCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enqueue",
+        abstract: "Add a job, such as to have periodic work done now.",
+        discussion: """
+            With --unique-key no job is added while one with the key is unfinished: its id is told. Exit codes as everywhere.
+
+            EXAMPLES
+              accountctl jobs enqueue deletion.upkeep --queue deletions --unique-key deletion.upkeep
+              accountctl jobs enqueue mail.check --priority 1 --in 10m
+            """
+    )
+
+    private static let fields: [Field<EnqueuedJob>] = [
+        Field("id", "Id", alignment: .right) { .integer($0.id) },
+        Field("is_new", "New") { .bool($0.isNew) },
+    ]
+
+    static let jsonFields = fields.map(\.name)
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @Option(name: .long, help: ArgumentHelp("The queue that the kind's workers take from.", valueName: "name"))
+    var queue = "default"
+
+    @Option(name: .long, help: ArgumentHelp("A JSON object.", valueName: "json"))
+    var arguments = "{}"
+
+    @Option(name: .long, help: ArgumentHelp("The version of the form of the arguments.", valueName: "number"))
+    var argumentsVersion: Int16 = 1
+
+    @Option(name: .long, help: ArgumentHelp("0, the most urgent, to 9.", valueName: "number"))
+    var priority: Int16 = 5
+
+    @Option(name: .long, help: ArgumentHelp("How long from now it waits, such as 10m.", valueName: "duration"))
+    var `in`: String?
+
+    @Option(name: .long, help: ArgumentHelp("At most one unfinished job has it.", valueName: "key"))
+    var uniqueKey: String?
+
+    @Option(name: .long, help: ArgumentHelp("What a limit per key counts by.", valueName: "key"))
+    var limitKey: String?
+
+    @Option(name: .long, help: ArgumentHelp("Instead of the kind's attempts.", valueName: "number"))
+    var maxAttempts: Int16?
+
+    @Argument(help: "The kind.")
+    var kind: String
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let wait = try `in`.map { try DurationArgument.required($0, "--in") }
+        let job = try NewJob(
+            kind: kind,
+            queue: queue,
+            arguments: JobDocument(object: arguments),
+            argumentsVersion: argumentsVersion,
+            priority: priority,
+            uniqueKey: uniqueKey,
+            limitKey: limitKey,
+            maxAttempts: maxAttempts
+        )
+        let added = try await context.withConnection { connection in
+            try await connection.transaction(rehearsed: write.dryRun) { connection in
+                let jobs = JobQueue()
+                let added = try jobs.enqueue([job], on: connection)
+                if let wait {
+                    for job in added where job.isNew { try jobs.snooze(job.id, for: wait, on: connection) }
+                }
+                try jobs.wakeAtCommit([queue], on: connection)
+                return added
+            }
+        }
+        if write.dryRun {
+            context.messages.note(added.contains(where: \.isNew) ? "would be added" : "is there already")
+            return .ok
+        }
+        try context.output.list(added, Self.fields)
+        return .ok
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Has jobs wait longer.
+struct JobsSnoozeCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snooze",
+        abstract: "Have jobs that wait wait on, for so long from now.",
+        discussion: """
+            EXAMPLES
+              accountctl jobs snooze 42 --for 2h
+            """
+    )
+
+    static let jsonFields = ["id", "result"]
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long, such as 90s, 15m or 2h.", valueName: "duration"))
+    var wait: String
+
+    @Argument(help: "The ids.")
+    var ids: [Int64]
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let wait = try DurationArgument.required(wait, "--for")
+        return try await context.act(on: ids, write, asking: nil) { id, connection in
+            try JobQueue().snooze(id, for: wait, on: connection)
+            return ("waits on", "would wait on")
+        }
+    }
+}

@@ -1,0 +1,17 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The account on this machine that the program runs as, which no option and no variable changes.
+enum MachineUser {
+    /// Its name, or its number where it has none, as in many containers.
+    static let name: String = {
+        let number = getuid()
+        guard let entry = getpwuid(number), let name = entry.pointee.pw_name else { return "uid \(number)" }
+        return String(cString: name)
+    }()
+}

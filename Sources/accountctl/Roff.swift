@@ -1,0 +1,56 @@
+/// Text in the macros of man(7), with everything escaped that the formatter would take for a command.
+struct Roff {
+    private var lines: [String] = []
+
+    /// The page so far.
+    var text: String { lines.joined(separator: "\n") + "\n" }
+
+    /// A backslash is the formatter's own character; a bare hyphen may be broken at, or become another dash.
+    static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { result, character in
+            switch character {
+            case "\\": result += "\\e"
+            case "-": result += "\\-"
+            case "\"": result += "\\(dq"
+            case "'": result += "\\(aq"
+            case "^": result += "\\(ha"
+            case "`": result += "\\(ga"
+            case "~": result += "\\(ti"
+            default: result.append(character)
+            }
+        }
+    }
+
+    /// Adds lines that are macros or escaped already.
+    mutating func macro(_ line: String) { lines.append(line) }
+
+    /// Starts a section.
+    mutating func section(_ title: String) { lines.append(".SH \"\(Self.escaped(title))\"") }
+
+    /// Adds a line of running text.
+    mutating func text(_ text: String) { lines.append(Self.line(text)) }
+
+    /// Adds a paragraph.
+    mutating func paragraph(_ text: String) { lines += [".PP", Self.line(text)] }
+
+    /// Adds an item of a list: its head, and what it means behind it.
+    mutating func item(_ head: String, _ text: String) {
+        item(escaped: "\\fB\(Self.escaped(head))\\fP", text)
+    }
+
+    /// Adds an item whose head is escaped already.
+    mutating func item(escaped head: String, _ text: String) {
+        lines += [".TP", head, Self.line(text)]
+    }
+
+    /// Adds lines that stay as they are.
+    mutating func verbatim(_ text: [String]) {
+        lines += [".PP", ".nf", ".RS"] + text.map(Self.line) + [".RE", ".fi"]
+    }
+
+    /// A point or an apostrophe at the start of a line would make it a macro; an empty line would be space.
+    private static func line(_ text: String) -> String {
+        let escaped = escaped(text)
+        return escaped.isEmpty || escaped.hasPrefix(".") ? "\\&" + escaped : escaped
+    }
+}

@@ -1,0 +1,84 @@
+import Settings
+import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension ServicesDoctor {
+    /// Compares the project's settings of Sign in with Apple with ours, where the management API is configured.
+    func project() async throws -> [Finding] {
+        let settings = parts.settings
+        guard let project = try settings.supabase.project(parts.caller) else { return [] }
+        switch try await project.provider() {
+        case .done(let provider): return findings(about: provider, project.project)
+        case .notAllowed(let status), .refused(let status):
+            return [
+                Finding(
+                    .error,
+                    "supabase.project",
+                    "the management API does not let the token at project \(project.project) (HTTP \(status))",
+                    why: "The project's client ids and secret cannot be looked at.",
+                    todo: "Compare supabase.project and the owner and scopes of supabase.access_token_file."
+                )
+            ]
+        case .later(let reason):
+            return [
+                Finding(
+                    .warning,
+                    "supabase.reachable",
+                    "no verdict on project \(project.project): \(reason)",
+                    why: "The management API could not be asked from here now.",
+                    todo: "Try again; see whether this machine may call \(settings.supabase.host)."
+                )
+            ]
+        }
+    }
+
+    private func findings(about provider: ProjectAuthSettings.Provider, _ project: String) -> [Finding] {
+        guard provider.isOn else {
+            return [
+                Finding(
+                    .error,
+                    "supabase.apple",
+                    "Sign in with Apple is switched off in project \(project)",
+                    why: "Nobody can sign in with Apple.",
+                    todo: "Switch it on: Authentication, Sign In / Providers, Apple."
+                )
+            ]
+        }
+        var findings: [Finding] = []
+        let ours = parts.settings.apple.identities.map(\.clientID)
+        for id in ours where !provider.clientIDs.contains(id) {
+            findings.append(
+                Finding(
+                    .error,
+                    "supabase.client_ids",
+                    "project \(project) does not list the client id \(id)",
+                    why: "Whoever signs in with it is told that the audience of the token is not acceptable.",
+                    todo: "Add it to the client ids of the provider Apple in the project's settings."
+                )
+            )
+        }
+        for id in provider.clientIDs where !ours.contains(id) {
+            findings.append(
+                Finding(
+                    .warning,
+                    "apple.client_ids",
+                    "project \(project) lets people sign in with \(id), which is not configured here",
+                    why: "Their credentials cannot be kept or revoked, and notifications about them are refused.",
+                    todo: "Add it to the client_ids of its team: [apple], or [apple.app.NAME] for another team."
+                )
+            )
+        }
+        if let secret = provider.secret {
+            let kept = StaticClientSecret.inspect(secret, now: Date())
+            // Often the API shows a hash alone, of which nothing can be said.
+            if kept != .notASecret { findings.append(contentsOf: webSecret(kept, "the secret of project \(project)")) }
+        }
+        guard findings.isEmpty else { return findings }
+        return [.ok("supabase.client_ids", "project \(project) lists the same client ids")]
+    }
+}

@@ -1,0 +1,70 @@
+import ObjectStorage
+import Settings
+import Terminal
+
+extension ServicesDoctor {
+    /// Whether Storage takes the key and has the buckets that deletions know.
+    func storage() async throws -> [Finding] {
+        let client: StorageClient
+        do {
+            guard let configured = try parts.storageClient() else { return [] }
+            client = configured
+        } catch {
+            let report = ErrorReport(error)
+            return [Finding(.error, "storage.key", report.message, why: "No file can be deleted.", todo: report.hint)]
+        }
+        switch try await client.buckets() {
+        case .done(let buckets):
+            return [.ok("storage.reachable", "Storage answers and takes the key")] + compare(Set(buckets.map(\.id)))
+        case .gone(let refusal), .misconfigured(let refusal):
+            return [
+                Finding(
+                    .error,
+                    "storage.key",
+                    "\(refusal)",
+                    why: "Accounts that own files wait.",
+                    todo: "Compare storage.url and the key with the project's API settings."
+                )
+            ]
+        case .later(let delay):
+            return [
+                Finding(
+                    .warning,
+                    "storage.reachable",
+                    "\(delay)",
+                    why: "Storage could not be asked from here now.",
+                    todo: "Try again; see whether this machine may call \(parts.settings.storage.url ?? "it")."
+                )
+            ]
+        }
+    }
+
+    /// Buckets that are named and not there, and buckets that nobody decided about.
+    private func compare(_ found: Set<String>) -> [Finding] {
+        let deletion = parts.settings.deletion
+        let named = Set(["avatars"] + deletion.buckets)
+        var findings = named.subtracting(found).sorted().map { bucket in
+            Finding(
+                .warning,
+                "storage.bucket",
+                "there is no bucket \(bucket)",
+                why: "Files of accounts are looked for in it; perhaps the address is that of another project.",
+                todo: bucket == "avatars"
+                    ? "accountctl migrate up makes it." : "Correct deletion.buckets, or make the bucket."
+            )
+        }
+        let undecided = found.subtracting(named).subtracting(deletion.keptBuckets).sorted()
+        if !undecided.isEmpty {
+            findings.append(
+                Finding(
+                    .warning,
+                    "storage.undecided",
+                    "nobody decided about the files in \(Wording.list(undecided))",
+                    why: "An account that owns files there is not erased until somebody does.",
+                    todo: "Name each in deletion.buckets (delete them) or deletion.kept_buckets (keep them)."
+                )
+            )
+        }
+        return findings
+    }
+}

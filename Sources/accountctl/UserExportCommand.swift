@@ -1,0 +1,162 @@
+import AccountLifecycle
+import ArgumentParser
+import HTTPCalls
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Exports everything that concerns an account.
+struct UserExportCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write everything that concerns an account into one archive (GDPR, right of access).",
+        discussion: """
+            The archive (tar) holds a JSON array for each table with rows of the account, found by the foreign keys of the database, the
+            account's files, and manifest.json with counts and SHA-256 sums. Rows of other people stay out, also where they hang off
+            rows of the account; what names the account without a foreign key is not found. Secrets such as password hashes and
+            tokens are left out, and the manifest names their columns.
+
+            The file is readable to its owner only, and is there whole or not at all. That it was written is recorded.
+
+            EXIT CODES
+              0 written; 2 the file is there already; 3 no such account; 4 some table cannot be read; 75 Storage is away
+
+            EXAMPLES
+              accountctl user export anna@example.com --output anna.tar --reason "access request" --ticket 4711
+              accountctl user export anna@example.com --dry-run
+            """
+    )
+
+    static let jsonFields = ["account", "rows", "files", "bytes", "tables", "missing_files", "output"]
+
+    @Argument(help: "Any term that user find takes.")
+    var term: String
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "path"))
+    var output: String?
+
+    @Flag(name: .long, help: "Replace the file if it is there.")
+    var force = false
+
+    @Flag(name: .long, help: "Leave the bytes of files out; the manifest names the files.")
+    var withoutFiles = false
+
+    @Flag(name: [.customShort("n"), .long], help: "Count what would be written, and write nothing.")
+    var dryRun = false
+
+    @OptionGroup
+    var lookup: LookupOptions
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func validate() throws {
+        if (output == nil) != dryRun { throw ValidationError("give --output PATH to write, or --dry-run to count") }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let actor = try context.actor(acting)
+        let term = try lookup.term(term)
+        let settings = try context.settings()
+        let logger = context.logger(settings)
+        let manifest = try await HTTPCaller.withCaller(logger: logger) { caller in
+            try await context.withDatabase { pool in
+                let user = try await pool.withConnection { connection in
+                    try context.oneAccount(term, in: AccountDirectory(hashKey: actor.hashKey), on: connection).id
+                }
+                let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+                let storage = withoutFiles ? nil : StorageDoor(try parts.storageClient())
+                let export = AccountExport(pool: pool, storage: storage)
+                do {
+                    guard let output else { return try await export.survey(user, now: Date()) }
+                    return try await write(export, of: user, to: output, as: actor, pool, context)
+                } catch let failure as AccountExport.Failure {
+                    throw Self.told(failure)
+                }
+            }
+        }
+        try context.output.show(sheet(manifest))
+        return .ok
+    }
+
+    private func write(
+        _ export: AccountExport,
+        of user: UUID,
+        to path: String,
+        as actor: Operator,
+        _ pool: Pool,
+        _ context: CommandContext
+    ) async throws -> ExportManifest {
+        let reason = acting.reason
+        return try await PrivateFile.write(path, replaces: force) { descriptor in
+            let progress = context.progress("Files", total: nil)
+            let manifest = try await export.write(user, to: descriptor, now: Date()) { done, _ in progress.update(done)
+            }
+            progress.finish(manifest.files.count)
+            // Before the file is there: what cannot be recorded is not handed out.
+            let facts = ["rows": manifest.rows, "files": manifest.files.filter { $0.file != nil }.count]
+            try await pool.withConnection { connection in
+                _ = try actor.log("user.export", on: user, reason: reason, facts: facts, connection)
+            }
+            return manifest
+        }
+    }
+
+    private func sheet(_ manifest: ExportManifest) -> Sheet {
+        let missing = manifest.files.filter { $0.file == nil }.count
+        let bytes = manifest.tables.compactMap(\.bytes).reduce(0, +) + manifest.files.compactMap(\.bytes).reduce(0, +)
+        return Sheet([
+            .init(
+                .facts([
+                    .init("account", "Account", .uuid(manifest.account)),
+                    .init("output", "Archive", .text(output)),
+                    .init("rows", "Rows", .integer(manifest.rows)),
+                    .init("files", "Files", .integer(manifest.files.count)),
+                    .init("missing_files", "Of these without bytes", dryRun ? .null : .integer(missing)),
+                    .init("bytes", "Size", dryRun ? .null : .bytes(Int64(bytes))),
+                ])
+            ),
+            .init(
+                "tables",
+                title: "Tables",
+                .table(
+                    [TableColumn("Table"), TableColumn("Rows", alignment: .right), TableColumn("Left out")],
+                    rows: manifest.tables.filter { $0.rows > 0 }.map {
+                        [.text($0.table), .integer($0.rows), .list($0.leftOut.map { .text($0) })]
+                    },
+                    names: ["table", "rows", "left_out"]
+                )
+            ),
+        ])
+    }
+
+    private static func told(_ failure: AccountExport.Failure) -> CommandError {
+        switch failure {
+        case .unknownUser: CommandError(.notFound, "the account has just gone")
+        case .unreadable(let tables):
+            CommandError(
+                .notAuthorised,
+                "this role does not see all rows of \(Wording.list(tables)): an archive would be incomplete",
+                hint: "Use the role postgres, or one with SELECT on these tables and BYPASSRLS."
+            )
+        case .storage(let detail):
+            CommandError(
+                .temporary,
+                "Storage: \(detail)",
+                hint: "accountctl doctor says more. --without-files leaves the files out."
+            )
+        }
+    }
+}
+
+extension TarWriter.Failure: ReportableError {
+    var report: ErrorReport { ErrorReport(.failure, description) }
+}

@@ -1,0 +1,168 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Sealing
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Follows an account.
+struct UserWatchCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Follow an account: its state, sign-ins, sessions, and what operators do, until it is erased.",
+        discussion: """
+            A line for each change. A lost connection is made again.
+
+            EXIT CODES
+              0 the account was erased, and the receipt is there; 3 no such account, or it went without a receipt
+
+            EXAMPLES
+              accountctl user watch anna@example.com
+              accountctl user watch anna@example.com --format ndjson
+            """
+    )
+
+    static let jsonFields = UserWatch.fields.map(\.name)
+
+    @Argument(help: "Any term that user find takes.")
+    var term: String
+
+    @OptionGroup
+    var lookup: LookupOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let term = try lookup.term(term)
+        let hashKey = try context.hashKey()
+        let id = try await context.withConnection { connection in
+            try context.oneAccount(term, in: AccountDirectory(hashKey: hashKey), on: connection).id
+        }
+        return try await context.follow {
+            UserWatch(id, hashKey: hashKey, try context.output.startList(UserWatch.fields))
+        }
+    }
+}
+
+/// What changed of an account since the last look.
+struct UserWatch: Watch, Sendable {
+    /// A line.
+    struct Change: Sendable, Equatable {
+        let at: Date
+        let state: String
+        let step: String?
+        let sessions: Int
+        let lastSignInAt: Date?
+        /// The newest act of an operator.
+        let operation: String?
+        let receipt: Int64?
+    }
+
+    static let fields: [Field<Change>] = [
+        Field("at", "At") { .date($0.at) },
+        Field("state", "State", emphasis: { $0.state == "active" ? .none : .caution }) { .text($0.state) },
+        Field("step", "Step") { .text($0.step) },
+        Field("sessions", "Sessions", alignment: .right) { .integer($0.sessions) },
+        Field("last_sign_in_at", "Last sign-in") { .date($0.lastSignInAt) },
+        Field("operation", "Operator") { .text($0.operation) },
+        Field("receipt", nil) { .integer($0.receipt) },
+    ]
+
+    /// All that is compared between two looks.
+    private struct Look: Equatable {
+        let state: String
+        let step: String?
+        let sessions: Int
+        let lastSignInAt: Date?
+        let operation: OperatorLog.Entry?
+    }
+
+    private let user: UUID
+    private let hashKey: HashKey?
+    private var lines: ListWriter<Change>
+    private var known: Look?
+
+    init(_ user: UUID, hashKey: HashKey?, _ lines: ListWriter<Change>) {
+        self.user = user
+        self.hashKey = hashKey
+        self.lines = lines
+    }
+
+    mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
+        guard let term = LookupTerm(user.uuidString, as: .userID) else { return .failure }
+        let answer = try AccountDirectory(hashKey: hashKey).find(term, on: connection)
+        let (moment, sessions) = try connection.one(
+            "select clock_timestamp(), (select count(*) from auth.sessions where user_id = \(user))",
+            as: (Date, Int).self
+        )
+        guard let match = answer.matches.first(where: { $0.id == user }) else {
+            let gone = answer.erased.first
+            // Between the rows' end and the receipt the request is still on its way.
+            let isOnItsWay = try connection.one(
+                "select exists (select from accountctl.deletion_requests where user_id = \(user) and finished_at is null)",
+                as: Bool.self
+            )
+            if isOnItsWay { return nil }
+            try lines.append(
+                Change(
+                    at: gone?.erasedAt ?? moment,
+                    state: gone == nil ? "not_found" : "erased",
+                    step: nil,
+                    sessions: sessions,
+                    lastSignInAt: nil,
+                    operation: nil,
+                    receipt: gone?.receipt
+                )
+            )
+            try lines.finish()
+            return gone?.receipt == nil ? .notFound : .ok
+        }
+        let look = Look(
+            state: match.standing.word,
+            step: match.standing.deletion?.step,
+            sessions: sessions,
+            lastSignInAt: match.lastSignInAt,
+            operation: try newestOperation(on: connection)
+        )
+        if look != known {
+            try lines.append(
+                Change(
+                    at: moment,
+                    state: look.state,
+                    step: look.step,
+                    sessions: look.sessions,
+                    lastSignInAt: look.lastSignInAt,
+                    operation: look.operation?.action,
+                    receipt: nil
+                )
+            )
+        }
+        known = look
+        return nil
+    }
+
+    mutating func flush() throws {
+        try lines.flush()
+    }
+
+    private func newestOperation(on connection: isolated Connection) throws -> OperatorLog.Entry? {
+        guard let hashKey else { return nil }
+        var filter = OperatorLog.Filter()
+        filter.subject = SubjectHash(user, key: hashKey)
+        filter.limit = 1
+        return try OperatorLog.entries(filter, on: connection).first
+    }
+}
+
+extension AccountStanding {
+    /// The open deletion, if there is one.
+    fileprivate var deletion: DeletionInBrief? {
+        if case .deletion(let deletion) = self { deletion } else { nil }
+    }
+}
