@@ -14,8 +14,16 @@ struct Benchmark: Sendable {
     /// Each has a file of its own.
     static let all: [Benchmark] = [
         .driverRoundtrip,
+        .deletionRate,
+        .lookupFind,
+        .migrateApply,
+        .migrateIdle,
         .verifySingle,
         .verifyBatch,
+        .memoryIdle,
+        .memoryLoad,
+        .commandStart,
+        .commandSize,
         .queueDrain,
         .queueEnqueueBulk,
         .queueEnqueueSingle,
@@ -28,5 +36,7 @@ struct Benchmark: Sendable {
         .relayCheck,
         .relayParallel,
         .relaySPF,
+        .appleNotifications,
+        .appleNotificationsKilled,
     ]
 }

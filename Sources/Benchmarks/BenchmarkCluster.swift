@@ -68,6 +68,14 @@ struct BenchmarkCluster: Sendable {
         )
     }
 
+    /// psql itself, of the server's version: what Debian has in the path is a script that looks for it.
+    var psqlProgram: Program {
+        get async throws {
+            let folder = try await psql(["-c", "select setting from pg_config where name = 'BINDIR'"])
+            return Program(path: folder.filter { !$0.isNewline } + "/psql")
+        }
+    }
+
     /// Runs a command to its end and returns its standard output.
     ///
     /// - Throws: ``BenchmarkError`` with the command's standard error when it fails.

@@ -6,6 +6,6 @@ struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "Benchmarks",
         abstract: "Measures the product against a floor taken in the same run.",
-        subcommands: [ListCommand.self, RunCommand.self, SoakCommand.self]
+        subcommands: [ListCommand.self, RunCommand.self, SoakCommand.self, ApplyCommand.self]
     )
 }

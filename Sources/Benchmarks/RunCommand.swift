@@ -1,5 +1,9 @@
 import ArgumentParser
 
+#if DEBUG
+    import Foundation
+#endif
+
 /// Measures figures and prints them.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,6 +26,9 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        #if DEBUG
+            FileHandle.standardError.write(Data("A debug build: its figures say little. Build with -c release.\n".utf8))
+        #endif
         let chosen = names.isEmpty ? Benchmark.all : Benchmark.all.filter { names.contains($0.name) }
         var figures: [Figure] = []
         for benchmark in chosen {
