@@ -52,10 +52,16 @@ struct AccountctlProcess {
         try await AccountctlProcess(arguments, environment: environment, input: input).result()
     }
 
+    /// Its number.
+    var id: Int32 { process.processIdentifier }
+
     /// What it has written to standard error so far.
     var errorsSoFar: String {
         (try? String(contentsOf: folder.appendingPathComponent("err"), encoding: .utf8)) ?? ""
     }
+
+    /// Whether it has not ended.
+    var isRunning: Bool { process.isRunning }
 
     /// Sends a signal to it.
     func signal(_ number: Int32) {
@@ -71,10 +77,25 @@ struct AccountctlProcess {
         return errorsSoFar.contains(text)
     }
 
-    /// Waits for its end.
-    func result() async throws -> Result {
+    /// Waits until its standard output holds a text; false when it ended without.
+    func waitForOutput(containing text: String) async throws -> Bool {
+        let path = folder.appendingPathComponent("out")
+        func isThere() -> Bool { (try? String(contentsOf: path, encoding: .utf8))?.contains(text) == true }
+        while process.isRunning {
+            if isThere() { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return isThere()
+    }
+
+    /// Waits for its end; what runs longer than `limit` is killed.
+    func result(within limit: Duration? = nil) async throws -> Result {
         defer { try? FileManager.default.removeItem(at: folder) }
-        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+        let end = limit.map { ContinuousClock.now.advanced(by: $0) }
+        while process.isRunning {
+            if let end, ContinuousClock.now > end { signal(SIGKILL) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
         let isKilled = process.terminationReason == .uncaughtSignal
         return Result(
             status: isKilled ? -process.terminationStatus : process.terminationStatus,

@@ -41,6 +41,37 @@ struct WorkerProcessTests {
         }
     }
 
+    @Test("Asked to stop without its database, it ends, and tells what it could not write", .timeLimit(.minutes(2)))
+    func endsWithoutItsDatabase() async throws {
+        try await withKeys { keys in
+            try await TestCluster.with { cluster in
+                try await TestDatabase.with(.migrated, in: cluster) { database in
+                    try await database.psql(
+                        "select accountctl.enqueue_job(kind => 'mail.schedule', queue => 'mail')"
+                    )
+                    // The job is held up in the middle, so that it ends when there is no database to tell.
+                    async let lock = database.psql(
+                        "begin; lock table accountctl.mail_streams in access exclusive mode; select pg_sleep(100)"
+                    )
+                    let held = "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted"
+                    while try await database.psql(held) == "0" {}
+                    var variables = database.variables.merging(keys) { $1 }
+                    variables["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT"] = "1s"
+                    let worker = try AccountctlProcess(["worker"], environment: variables)
+                    let waiting = "select count(*) from pg_locks where not granted"
+                    while try await database.psql(waiting) == "0" {}
+                    try await cluster.stop(mode: "immediate")
+                    _ = try? await lock
+                    worker.signal(SIGTERM)
+                    let result = try await worker.result(within: .seconds(20))
+                    #expect(result.status == 75, "\(result.errors)")
+                    #expect(result.errors.contains("outcomes could not be written"), "\(result.errors)")
+                    #expect(result.errors.contains("\"jobs\":\"1\""), "\(result.errors)")
+                }
+            }
+        }
+    }
+
     @Test("Without keys, without the schema and with settings that are not right it does not start, and says why")
     func refuses() async throws {
         try await withKeys { keys in
@@ -72,37 +103,6 @@ struct WorkerProcessTests {
                 let settings = try await AccountctlProcess.run("worker", environment: wrong)
                 #expect(settings.status == 2)
                 #expect(settings.errors.contains("deletion.grace"))
-            }
-        }
-    }
-
-    @Test("The doctor finds nothing wrong with a sound database, and what is wrong with a broken one")
-    func doctor() async throws {
-        try await withKeys { keys in
-            try await TestDatabase.withPlatform { database in
-                let variables = database.variables.merging(keys) { $1 }
-                #expect(try await AccountctlProcess.run("migrate", "up", environment: variables).status == 0)
-                #expect(try await AccountctlProcess.run("worker", "--until-idle", environment: variables).status == 0)
-                let sound = try await AccountctlProcess.run(
-                    "doctor",
-                    "--database-only",
-                    "--json",
-                    environment: variables
-                )
-                #expect(!sound.output.contains("\"error\""), "\(sound.output)")
-                try await database.psql("create table public.posts (author uuid references auth.users)")
-                let result = try await AccountctlProcess.run(
-                    "doctor",
-                    "--database-only",
-                    "--json",
-                    "severity,code,what",
-                    environment: variables
-                )
-                #expect(result.output.contains("public.posts refers to auth.users"))
-                #expect(result.output.contains("deletion.missing_index"))
-                let blind = database.variables.merging(["PGUSER": "authenticator"]) { $1 }
-                let unable = try await AccountctlProcess.run("doctor", "--database-only", "--json", environment: blind)
-                #expect(unable.status != 0)
             }
         }
     }

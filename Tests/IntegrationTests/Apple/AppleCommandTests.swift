@@ -1,0 +1,190 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+@Suite("The commands that look after Apple", .timeLimit(.minutes(3)))
+struct AppleCommandTests {
+    @Test("Credentials and events are shown without what they hold, and a replay hurts nobody who came back")
+    func books() async throws {
+        try await AppleProgram.with { program in
+            let anna = try await program.signUp()
+            #expect(try await program.run("worker", "--until-idle").status == 0)
+            let held = try await program.database.psql("select id, sealed_token from accountctl.apple_credentials")
+                .split(separator: "|").map(String.init)
+            let credential = try #require(held.first)
+            var shown = ""
+            func run(_ arguments: String...) async throws -> AccountctlProcess.Result {
+                let result = try await AccountctlProcess(["apple"] + arguments, environment: program.variables).result()
+                shown += result.output + result.errors
+                return result
+            }
+            let list = try await run("credentials", "list", "--json", "user_id,client_id,sealing_key")
+            #expect(
+                list.output.contains(
+                    #"{"client_id":"com.example.app","sealing_key":"sealing","user_id":"\#(anna.id)"}"#
+                ),
+                "\(list.output)"
+            )
+            #expect(try await run("credentials", "show", credential).output.contains(anna.id))
+            #expect(try await run("credentials", "list", "--client", "com.example.web", "--json").output == "[]\n")
+            #expect(try await run("credentials", "show", "999999").status == 3)
+
+            try await program.withListener("serve") { _, url in
+                var told = AppleNotification(
+                    .accountDeleted,
+                    sub: anna.sub,
+                    audience: AppleProgram.clientID,
+                    eventTime: Date() - 7200,
+                    issuedAt: Date() - 7200
+                )
+                try await program.sandbox.notifications.post(told, to: url)
+                (told.sub, told.identifier) = ("001.stranger.9", "another")
+                try await program.sandbox.notifications.post(told, to: url)
+            }
+            let (event, stranger) = ("1", "2")
+            #expect(try await run("events", "list", "--outcome", "waiting", "--json", "id").output.contains(event))
+            #expect(try await program.run("worker", "--until-idle").status == 0)
+            #expect(try await run("events", "show", event, "--json", "outcome").output.contains("stale"))
+            #expect(try await run("events", "list", "--kind", "account-deleted").status == 0)
+            let rehearsal = try await run("events", "replay", event, "--dry-run")
+            #expect(rehearsal.status == 0)
+            let waiting = "select count(*) from accountctl.credential_events where outcome is null"
+            #expect(try await program.database.psql(waiting) == "0")
+            #expect(try await run("events", "replay", event).status == 0)
+            #expect(try await program.database.psql(waiting) == "1")
+            #expect(try await program.run("worker", "--until-idle").status == 0)
+            #expect(try await run("events", "show", event, "--json", "outcome").output.contains("stale"))
+            #expect(try await program.database.psql("select count(*) from auth.sessions") == "1")
+            #expect(try await run("events", "replay", stranger).status == 6)
+            #expect(try await run("events", "replay", "999999").status == 3)
+            for wrong in [
+                ["credentials", "list", "--user", "anna"], ["credentials", "list", "--limit", "0"],
+                ["credentials", "show", "one"], ["events", "list", "--user", "anna"],
+                ["events", "list", "--limit", "10001"], ["events", "replay"],
+            ] {
+                let result = try await AccountctlProcess(["apple"] + wrong, environment: program.variables).result()
+                #expect(result.status == 2, "\(wrong)")
+                #expect(result.output.isEmpty)
+            }
+            for secret in [anna.sub, anna.email, anna.code, held.last ?? "", "stranger"] {
+                #expect(!shown.contains(secret), "\(secret) was shown")
+            }
+        }
+    }
+
+    @Test("Credentials move to a new key while a worker takes in more of them, and a key that is missing is named")
+    func vault() async throws {
+        try await AppleProgram.with { program in
+            for _ in 0..<5 { _ = try await program.signUp() }
+            #expect(try await program.run("worker", "--until-idle").status == 0)
+            let file = try #require(program.variables["ACCOUNTCTL_KEYS_SEALING_FILE"])
+            let first = try String(contentsOfFile: file, encoding: .utf8)
+            let second = try await AccountctlProcess.run("keys", "new", "second").output
+            let both = ["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("both.keys", first + second)]
+            let worker = try AccountctlProcess(["worker"], environment: program.variables.merging(both) { $1 })
+            defer { worker.signal(SIGKILL) }
+            #expect(try await worker.waitForErrors(containing: "worker registered"))
+            let planned = try await program.run("apple", "vault", "rotate", "--dry-run", environment: both)
+            #expect(planned.errors.contains("Would move 5 to key \"second\""), "\(planned.errors)")
+            async let moved = program.run("apple", "vault", "rotate", environment: both)
+            for _ in 0..<3 { _ = try await program.signUp() }
+            #expect(try await moved.status == 0)
+            let count = "select count(*) from accountctl.apple_credentials where sealing_key_id = 'second'"
+            while try await program.database.psql(count) != "8" { try await Task.sleep(for: .milliseconds(50)) }
+            worker.signal(SIGTERM)
+            #expect(try await worker.result().status == 0)
+            let fields = "key,state,credentials"
+            let status = try await program.run("apple", "vault", "status", "--json", fields, environment: both)
+            #expect(status.status == 0)
+            #expect(status.output.contains(#"{"credentials":0,"key":"sealing","state":"unused"}"#), "\(status.output)")
+            #expect(status.output.contains(#"{"credentials":8,"key":"second","state":"sealing"}"#), "\(status.output)")
+
+            // What was moved can be opened: the next key takes it over, without the first one in the file.
+            let third = try await AccountctlProcess.run("keys", "new", "third").output
+            let next = ["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("next.keys", second + third)]
+            let again = try await program.run("apple", "vault", "rotate", environment: next)
+            #expect(again.status == 0)
+            #expect(again.errors.contains("Moved 8"), "\(again.errors)")
+
+            // The file without the key that is needed now, and another key under its name.
+            let missing = try await program.run("apple", "vault", "status", "--json", "key,state", environment: both)
+            #expect(missing.status == 5)
+            #expect(missing.output.contains(#"{"key":"third","state":"missing"}"#), "\(missing.output)")
+            let refused = try await program.run("worker", "--until-idle", environment: both)
+            #expect(refused.status == 5)
+            #expect(refused.errors.contains("third"))
+            let false3 = try await AccountctlProcess.run("keys", "new", "third").output
+            let wrong = ["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("wrong.keys", second + false3)]
+            let other = try await program.run("apple", "vault", "rotate", environment: wrong)
+            #expect(other.status == 5)
+            #expect(other.errors.contains("another key"))
+        }
+    }
+
+    @Test("A client secret is printed, and whatever lies where one should be is told for what it is")
+    func clientSecret() async throws {
+        try await AppleProgram.with { program in
+            let printed = try await program.run("apple", "client-secret", "print", "com.example.web")
+            #expect(printed.status == 0)
+            #expect(printed.output.hasPrefix("eyJ"))
+            let fields = "client_id,team_id,key_id,days_left"
+            let good = try await program.run(
+                "apple",
+                "client-secret",
+                "inspect",
+                "-",
+                "--json",
+                fields,
+                input: printed.output
+            )
+            #expect(good.status == 0)
+            let developer = program.sandbox.apple.developerKey
+            for part in ["com.example.web", developer.teamID, developer.keyID, "179"] {
+                #expect(good.output.contains(part), "\(good.output)")
+            }
+            let short = try await program.run("apple", "client-secret", "print", "com.example.web", "--days", "10")
+            let token = short.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            for (text, status) in [
+                (short.output, Int32(1)), (developer.privateKey, 5), ("sesame", 2), ("", 2),
+                (String(token.dropFirst(3)), 2),
+            ] {
+                let result = try await program.run(
+                    "apple",
+                    "client-secret",
+                    "inspect",
+                    try program.secretFile("secret-\(UUID())", text)
+                )
+                #expect(result.status == status, "\(result.output)\(result.errors)")
+                let written = result.output + result.errors
+                #expect(!written.contains(token.suffix(20)))
+                #expect(!written.contains("PRIVATE KEY"))
+            }
+            let unknown = try await program.run("apple", "client-secret", "print", "com.example.other")
+            #expect(unknown.status == 3)
+            #expect(unknown.errors.contains("com.example.web"))
+            let long = try await program.run("apple", "client-secret", "print", "com.example.web", "--days", "183")
+            #expect(long.status == 2)
+            #expect(long.output.isEmpty)
+        }
+    }
+
+    @Test("The test of client ids says which team and key Apple rejects, and when nobody can say")
+    func test() async throws {
+        try await AppleProgram.with { program in
+            let good = try await program.run("apple", "test", "--json", "client_id,result")
+            #expect(good.status == 0)
+            #expect(good.output.contains(#"{"client_id":"com.example.app","result":"good"}"#), "\(good.output)")
+            program.sandbox.faults.set(Fault(.html(status: 503)), for: .appleToken)
+            let away = try await program.run("apple", "test", environment: ["ACCOUNTCTL_APPLE_TIMEOUT": "1s"])
+            #expect(away.status == 75)
+            program.sandbox.faults.clearAll()
+            let developer = program.sandbox.apple.developerKey
+            program.sandbox.apple.revokeKey(developer.keyID)
+            let rejected = try await program.run("apple", "test", "--json")
+            #expect(rejected.status == 4)
+            #expect(rejected.output.contains("team \(developer.teamID), key \(developer.keyID)"), "\(rejected.output)")
+            #expect(rejected.output.contains("invalid_client"))
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Sandbox
+import TestSupport
+
+/// What the program needs to follow Apple's credentials: a database, the pretended Apple, keys and settings.
+struct AppleProgram: Sendable {
+    static let clientID = "com.example.app"
+
+    let database: TestDatabase
+    let sandbox: Sandbox
+    /// The settings, as variables.
+    let variables: [String: String]
+    private let folder: URL
+
+    /// Gives `body` a program that is set up for one app, and removes everything afterwards.
+    ///
+    /// With `recorded` the program has installed its schema itself, which the doctor asks for.
+    static func with(
+        recorded: Bool = false,
+        _ body: @Sendable (AppleProgram) async throws -> Void
+    ) async throws {
+        guard recorded else {
+            return try await TestDatabase.with(.migrated) { try await with($0, body) }
+        }
+        try await TestDatabase.withPlatform { database in
+            let installed = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
+            guard installed.status == 0 else { throw TestSupportError(installed.errors) }
+            try await with(database, body)
+        }
+    }
+
+    private static func with(
+        _ database: TestDatabase,
+        _ body: @Sendable (AppleProgram) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("apple-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await Sandbox.with { sandbox in
+            let developer = sandbox.apple.developerKey
+            var variables = database.variables
+            variables["ACCOUNTCTL_APPLE_HOST"] = sandbox.baseURL
+            variables["ACCOUNTCTL_APPLE_TEAM_ID"] = developer.teamID
+            variables["ACCOUNTCTL_APPLE_KEY_ID"] = developer.keyID
+            variables["ACCOUNTCTL_APPLE_CLIENT_IDS"] = "\(clientID), com.example.web"
+            var files = ["ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": developer.privateKey]
+            files["ACCOUNTCTL_KEYS_SEALING_FILE"] = try await AccountctlProcess.run("keys", "new", "sealing").output
+            files["ACCOUNTCTL_KEYS_HASH_FILE"] = try await AccountctlProcess.run("keys", "new", "hash").output
+            for (name, text) in files { variables[name] = try secretFile(name, text, in: folder) }
+            try await body(
+                AppleProgram(database: database, sandbox: sandbox, variables: variables, folder: folder)
+            )
+        }
+    }
+
+    /// Writes a file that its owner alone can read, and returns its path.
+    func secretFile(_ name: String, _ text: String) throws -> String {
+        try Self.secretFile(name, text, in: folder)
+    }
+
+    private static func secretFile(_ name: String, _ text: String, in folder: URL) throws -> String {
+        let path = folder.appendingPathComponent(name).path
+        guard
+            FileManager.default.createFile(
+                atPath: path,
+                contents: Data(text.utf8),
+                attributes: [.posixPermissions: 0o600]
+            )
+        else { throw TestSupportError("cannot write \(path)") }
+        return path
+    }
+
+    /// Runs the program to its end.
+    func run(
+        _ arguments: String...,
+        environment: [String: String] = [:],
+        input: String? = nil
+    ) async throws -> AccountctlProcess.Result {
+        try await AccountctlProcess(arguments, environment: variables.merging(environment) { $1 }, input: input)
+            .result()
+    }
+
+    // MARK: - The public listener
+
+    /// Gives `body` the address for notifications of a program that listens; whatever runs at the end is killed.
+    func withListener(
+        _ command: String,
+        environment: [String: String] = [:],
+        _ body: (_ process: AccountctlProcess, _ url: String) async throws -> Void
+    ) async throws {
+        var variables = variables.merging(environment) { $1 }
+        variables["ACCOUNTCTL_LISTEN_PUBLIC"] = "127.0.0.1:0"
+        let process = try AccountctlProcess([command], environment: variables)
+        defer { process.signal(SIGKILL) }
+        guard try await process.waitForErrors(containing: "public listener started"),
+            let line = process.errorsSoFar.split(separator: "\n").first(where: { $0.contains("public listener") }),
+            let port = line.firstMatch(of: /"port":"(\d+)"/)?.1
+        else { throw TestSupportError("\(command) does not listen: \(process.errorsSoFar)") }
+        try await body(process, "http://127.0.0.1:\(port)/apple/notifications")
+    }
+
+    // MARK: - People
+
+    /// Somebody with an account, signed in with Apple an hour ago.
+    struct Person: Sendable {
+        let id: String
+        let sub: String
+        let email: String
+        let code: String
+    }
+
+    /// Makes an account for a new person; with `credential` the app submits the code of the sign-in.
+    func signUp(clientID: String = Self.clientID, credential: Bool = true) async throws -> Person {
+        let signIn = try sandbox.apple.signIn(clientID: clientID, hidesEmail: true)
+        let person = Person(
+            id: UUID().uuidString.lowercased(),
+            sub: signIn.sub,
+            email: signIn.email ?? "",
+            code: signIn.authorizationCode
+        )
+        try await database.psql(
+            """
+            insert into auth.users (instance_id, id, aud, role, email, created_at)
+            values (
+                '00000000-0000-0000-0000-000000000000', '\(person.id)', 'authenticated', 'authenticated',
+                '\(person.email)', now() - interval '2 hours'
+            );
+            insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at)
+            values (
+                '\(person.sub)', '\(person.id)',
+                '{"sub": "\(person.sub)", "email": "\(person.email)"}', 'apple', now(), now() - interval '1 hour'
+            );
+            insert into auth.sessions (id, user_id) values (gen_random_uuid(), '\(person.id)');
+            """
+        )
+        if credential { try await submit(person.code, of: person, clientID: clientID) }
+        return person
+    }
+
+    /// The app submits a code, signed in as that person.
+    func submit(_ code: String, of person: Person, clientID: String = Self.clientID) async throws {
+        try await database.psql(
+            """
+            set role authenticated;
+            select set_config('request.jwt.claims', '{"sub": "\(person.id)"}', false);
+            select public.submit_apple_authorization_code('\(code)', '\(clientID)');
+            """
+        )
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+@Suite("The client secret of web sign-in, and the project that keeps it", .timeLimit(.minutes(3)))
+struct ClientSecretPushTests {
+    private static let web = "com.example.web"
+
+    /// The settings of the management API.
+    private func project(_ program: AppleProgram) throws -> [String: String] {
+        [
+            "ACCOUNTCTL_SUPABASE_PROJECT": program.sandbox.project.reference,
+            "ACCOUNTCTL_SUPABASE_HOST": program.sandbox.baseURL,
+            "ACCOUNTCTL_SUPABASE_ACCESS_TOKEN_FILE": try program.secretFile("token", program.sandbox.project.token),
+        ]
+    }
+
+    private func push(
+        _ program: AppleProgram,
+        _ client: String,
+        _ options: String...,
+        environment: [String: String]
+    ) async throws -> AccountctlProcess.Result {
+        try await AccountctlProcess(
+            ["apple", "client-secret", "push", client] + options,
+            environment: program.variables.merging(environment) { $1 }
+        ).result()
+    }
+
+    @Test("A new secret is put where Supabase keeps it, after a look, a question and nothing else")
+    func pushes() async throws {
+        try await AppleProgram.with { program in
+            let project = program.sandbox.project
+            let settings = try self.project(program)
+            let unset = try await push(program, Self.web, "--confirm", project.reference, environment: [:])
+            #expect(unset.status == 2)
+            #expect(unset.errors.contains("supabase.project"))
+            let rehearsal = try await push(program, Self.web, "--dry-run", environment: settings)
+            #expect(rehearsal.status == 0)
+            #expect(rehearsal.errors.contains(project.reference))
+            let unconfirmed = try await push(program, Self.web, environment: settings)
+            #expect(unconfirmed.status == 2)
+            let production = settings.merging(["ACCOUNTCTL_PRODUCTION": "yes"]) { $1 }
+            let marked = try await push(program, Self.web, "--confirm", project.reference, environment: production)
+            #expect(marked.status == 2)
+            #expect(marked.errors.contains("--production"))
+            // The project would sign in with another client id than the secret speaks for.
+            let native = try await push(
+                program,
+                AppleProgram.clientID,
+                "--confirm",
+                project.reference,
+                environment: settings
+            )
+            #expect(native.status == 6)
+            #expect(native.errors.contains("as com.example.web"))
+            #expect(project.settings.secret == nil)
+
+            let copy = try program.secretFile("copy", "old")
+            let done = try await push(
+                program,
+                Self.web,
+                "--confirm",
+                project.reference,
+                "--copy",
+                copy,
+                environment: settings
+            )
+            #expect(done.status == 0, "\(done.errors)")
+            let secret = try #require(project.settings.secret)
+            #expect(try String(contentsOfFile: copy, encoding: .utf8) == secret + "\n")
+            #expect(try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int == 0o600)
+            #expect(!(done.output + done.errors).contains(secret))
+            let read = try await program.run("apple", "client-secret", "inspect", copy, "--json", "client_id,days_left")
+            #expect(read.status == 0)
+            #expect(read.output.contains(Self.web))
+        }
+    }
+
+    @Test("A token that may not, an API that is away and a project without Apple have their own exit codes")
+    func refusals() async throws {
+        try await AppleProgram.with { program in
+            let project = program.sandbox.project
+            let settings = try self.project(program)
+            let stranger = settings.merging([
+                "ACCOUNTCTL_SUPABASE_ACCESS_TOKEN_FILE": try program.secretFile("other", "sbp_other")
+            ]) { $1 }
+            let refused = try await push(program, Self.web, "--confirm", project.reference, environment: stranger)
+            #expect(refused.status == 4)
+            #expect(!refused.errors.contains("sbp_other"))
+            program.sandbox.faults.set(.status(429, retryAfter: "60"), for: .projectAuth)
+            let throttled = try await push(program, Self.web, "--confirm", project.reference, environment: settings)
+            #expect(throttled.status == 75)
+            program.sandbox.faults.clearAll()
+            project.change { $0.isOn = false }
+            let off = try await push(program, Self.web, "--confirm", project.reference, environment: settings)
+            #expect(off.status == 6)
+            #expect(project.settings.secret == nil)
+        }
+    }
+
+    @Test("The doctor tells a client id that the project lacks, one that we lack, a pasted .p8 and a secret that ends")
+    func doctor() async throws {
+        try await AppleProgram.with { program in
+            let project = program.sandbox.project
+            let settings = try self.project(program)
+            func look() async throws -> String {
+                try await program.run("doctor", "--json", "severity,code,what", environment: settings).output
+            }
+            #expect(try await look().contains("lists the same client ids"))
+            let short = try await program.run("apple", "client-secret", "print", Self.web, "--days", "12")
+            let ending = short.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            project.change { settings in
+                settings.clientIDs = ["com.example.web", "com.example.forgotten"]
+                (settings.secret, settings.showsSecret) = (ending, true)
+            }
+            let first = try await look()
+            #expect(first.contains("does not list the client id com.example.app"), "\(first)")
+            #expect(first.contains("sign in with com.example.forgotten"), "\(first)")
+            #expect(first.contains("ends in 11 days"), "\(first)")
+            let key = program.sandbox.apple.developerKey.privateKey
+            project.change { $0.secret = key }
+            let second = try await look()
+            #expect(second.contains("is the .p8 key itself"), "\(second)")
+            #expect(!second.contains("PRIVATE KEY"))
+        }
+    }
+
+    @Test("The doctor recognises codes that were issued to another client id than the app says")
+    func wrongClient() async throws {
+        try await AppleProgram.with(recorded: true) { program in
+            for _ in 0..<3 {
+                let person = try await program.signUp(credential: false)
+                try await program.submit(person.code, of: person, clientID: Self.web)
+            }
+            let other = try await program.signUp(credential: false)
+            try await program.submit(other.code, of: other, clientID: "com.example.unknown")
+            #expect(try await program.run("worker", "--until-idle").status == 0)
+            let report = try await program.run("doctor", "--database-only", "--json", "what,why").output
+            let refused = "Apple refused all 3 codes that the app submitted for com.example.web"
+            #expect(report.contains(refused), "\(report)")
+            #expect(report.contains("usually a Services ID was named for a native sign-in"))
+            #expect(report.contains("submits codes for com.example.unknown, which is not configured"), "\(report)")
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+@Suite("A team transfer through the program", .timeLimit(.minutes(3)))
+struct TransferProcessTests {
+    private static let recipient = "RECIPIENT1"
+    private static let people = 24
+    private static let identified = """
+        select count(*) from accountctl.apple_transfers where state = 'generated'
+        """
+
+    private func transfer(
+        _ program: AppleProgram,
+        _ step: String,
+        _ options: String...,
+        environment: [String: String] = [:],
+        input: String? = nil
+    ) async throws -> AccountctlProcess.Result {
+        try await AccountctlProcess(
+            ["apple", "transfer", step, AppleProgram.clientID, "--team", Self.recipient] + options,
+            environment: program.variables.merging(environment) { $1 },
+            input: input
+        ).result()
+    }
+
+    @Test("Killed, throttled and started again, it asks about everybody once, and moves all who can be moved")
+    func wholeWay() async throws {
+        try await AppleProgram.with { program in
+            var people: [AppleProgram.Person] = []
+            for _ in 0..<Self.people { people.append(try await program.signUp(credential: false)) }
+            // One revoked before: Apple does not move them.
+            let gone = people[5]
+            program.sandbox.apple.stopUsing(sub: gone.sub, clientID: AppleProgram.clientID)
+            program.sandbox.apple.startTransfer(of: AppleProgram.clientID, to: Self.recipient)
+
+            let plan = try await transfer(program, "plan", "--json", "waiting,generated")
+            #expect(plan.output.contains("\"waiting\": 24"), "\(plan.output)")
+            let rehearsal = try await transfer(program, "generate", "--dry-run")
+            #expect(rehearsal.errors.contains("about 24 users"), "\(rehearsal.errors)")
+            #expect(program.sandbox.journal.count(.appleMigration) == 0)
+
+            try await generate(program)
+            let lines = try await transfer(program, "export").output
+            #expect(lines.split(separator: "\n").count == Self.people - 1)
+            for person in people { #expect(!lines.contains(person.sub) && !lines.contains(person.email)) }
+
+            try await handOver(lines, program)
+            try await exchange(program)
+            try await apply(program, people, gone)
+        }
+    }
+
+    /// The sender's side, which is killed once and throttled twice.
+    private func generate(_ program: AppleProgram) async throws {
+        let killed = try AccountctlProcess(
+            ["apple", "transfer", "generate", AppleProgram.clientID, "--team", Self.recipient, "--rate", "10"],
+            environment: program.variables
+        )
+        while (Int(try await program.database.psql(Self.identified)) ?? 0) < 3 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        killed.signal(SIGKILL)
+        #expect(try await killed.result().status == -SIGKILL)
+        let kept = Int(try await program.database.psql("select count(*) from accountctl.apple_transfers")) ?? 0
+        let asked = program.sandbox.journal.count(.appleMigration)
+        #expect(asked - kept <= 1)
+        #expect(kept < Self.people)
+
+        program.sandbox.faults.set(.status(429, retryAfter: "1").times(1), for: .appleMigration)
+        let rest = try await transfer(program, "generate", "--rate", "200")
+        #expect(rest.status == 0, "\(rest.errors)")
+        #expect(try await program.database.psql(Self.identified) == "\(Self.people - 1)")
+        // The one that was under way when it was killed, and the one that was throttled, were asked about twice.
+        #expect(program.sandbox.journal.count(.appleMigration) <= Self.people + 2)
+        let again = try await transfer(program, "generate")
+        #expect(again.status == 0)
+        #expect(again.errors.contains("0 done"))
+    }
+
+    /// The file goes to the recipient, whose database knows nothing of the transfer.
+    private func handOver(_ lines: String, _ program: AppleProgram) async throws {
+        try await program.database.psql("delete from accountctl.apple_transfers")
+        for damaged in [lines + "{\"user_id\":\n", lines.replacingOccurrences(of: "transfer_sub", with: "sub")] {
+            let refused = try await transfer(program, "import", input: damaged)
+            #expect(refused.status == 2)
+            #expect(refused.errors.contains("transfer_sub"))
+        }
+        #expect(try await program.database.psql(Self.identified) == "0")
+        let unknown = #"{"user_id":"00000000-0000-4000-8000-000000000000","transfer_sub":"t"}"#
+        let taken = try await transfer(program, "import", input: lines + unknown + "\n")
+        #expect(taken.status == 0)
+        #expect(taken.errors.contains("23 of 24 lines are new"), "\(taken.errors)")
+        #expect(taken.errors.contains("1 name accounts that this database does not have"))
+        let twice = try await transfer(program, "import", input: lines)
+        #expect(twice.errors.contains("0 of 23 lines are new"))
+    }
+
+    /// The recipient's side: refused with the sender's key, then carried out with its own.
+    private func exchange(_ program: AppleProgram) async throws {
+        program.sandbox.apple.acceptTransfer(of: AppleProgram.clientID)
+        let early = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
+        #expect(early.errors.contains("nothing to apply"))
+        let key = program.sandbox.apple.makeKey(teamID: Self.recipient)
+        let wrong = ["ACCOUNTCTL_APPLE_TEAM_ID": "SOMEBODY01"]
+        let refused = try await transfer(program, "exchange", environment: wrong)
+        #expect(refused.status == 75)
+        #expect(refused.errors.contains("team SOMEBODY01"), "\(refused.errors)")
+        #expect(try await program.database.psql(Self.identified) == "\(Self.people - 1)")
+        let own = [
+            "ACCOUNTCTL_APPLE_TEAM_ID": key.teamID, "ACCOUNTCTL_APPLE_KEY_ID": key.keyID,
+            "ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": try program.secretFile("recipient.p8", key.privateKey),
+        ]
+        let done = try await transfer(program, "exchange", "--rate", "200", environment: own)
+        #expect(done.status == 0, "\(done.errors)")
+        #expect(done.errors.contains("23 done"), "\(done.errors)")
+    }
+
+    private func apply(
+        _ program: AppleProgram,
+        _ people: [AppleProgram.Person],
+        _ gone: AppleProgram.Person
+    ) async throws {
+        let before = try await program.database.psql(Self.identities)
+        let rehearsal = try await transfer(program, "apply", "--dry-run")
+        #expect(rehearsal.errors.contains("of 23 accounts"))
+        let unconfirmed = try await transfer(program, "apply")
+        #expect(unconfirmed.status == 2)
+        let marked = try await transfer(
+            program,
+            "apply",
+            "--confirm",
+            AppleProgram.clientID,
+            environment: ["ACCOUNTCTL_PRODUCTION": "yes"]
+        )
+        #expect(marked.status == 2)
+        #expect(marked.errors.contains("--production"))
+        #expect(try await program.database.psql(Self.identities) == before)
+        let applied = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
+        #expect(applied.status == 0, "\(applied.errors)")
+        let status = try await transfer(program, "status", "--json", "waiting,exchanged,applied,conflict")
+        #expect(status.output.contains("\"applied\": 23"), "\(status.output)")
+        let after = try await program.database.psql(Self.identities)
+        for person in people { #expect(after.contains(person.sub) == (person.sub == gone.sub)) }
+        // Whoever hides the address is reached by the new team's relay address.
+        let kept = try await program.database.psql("select string_agg(email, ' ') from auth.users")
+        for person in people { #expect(kept.contains(person.email) == (person.sub == gone.sub)) }
+    }
+
+    private static let identities = "select string_agg(provider_id, ' ' order by user_id) from auth.identities"
+}

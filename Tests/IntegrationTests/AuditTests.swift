@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The operators' log, by the program")
+struct AuditTests {
+    private static let anna = OperatorStage.id(1)
+
+    @Test("An act tells who, what, on whom, when and why; a line names its account to whoever knows it")
+    func lines() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let act = try await stage.run([
+                "user", "suspend", Self.anna, "--for", "3d", "--reason", "spam", "--ticket", "T-7", "--yes",
+            ])
+            #expect(act.status == 0, "\(act.errors)")
+            #expect(try await stage.run(["user", "sign-out", OperatorStage.id(2), "--yes"]).status == 0)
+            let list = try await stage.run([
+                "audit", "list", "--ticket", "T-7", "--json", "operator,database_role,action,reason,ticket",
+            ])
+            let line =
+                #"{"action":"user.suspend","database_role":"postgres","operator":"olga","reason":"spam","ticket":"T-7"}"#
+            #expect(list.output == "[\n\(line)\n]\n")
+
+            let shown = try await stage.run(["audit", "show", "1", "--user", "u1@example.com", "--json"])
+            #expect(shown.status == 0, "\(shown.errors)")
+            for fact in [
+                #""operator": "olga""#, #""database_role": "postgres""#, #""action": "user.suspend""#,
+                #""is_about_user": true"#, #""ticket": "T-7""#, #""reason": "spam""#, #""machine_user": ""#,
+            ] { #expect(shown.output.contains(fact), "\(fact) in \(shown.output)") }
+            #expect(!shown.output.contains("example.com") && !shown.output.contains(Self.anna))
+            #expect(try await stage.run(["audit", "show", "1", "--user", OperatorStage.id(2)]).status == 5)
+            #expect(try await stage.run(["audit", "show", "99"]).status == 3)
+            // The account is gone; whoever knows its id still finds what was done to it.
+            try await stage.database.psql("delete from auth.users where id = '\(Self.anna)'")
+            let later = try await stage.run(["audit", "list", "--user", Self.anna, "--json", "action"])
+            #expect(later.output.contains("user.suspend"))
+            #expect(try await stage.run(["audit", "show", "1", "--user", Self.anna]).status == 0)
+        }
+    }
+
+    @Test(
+        "What is masked is shown on request, and the look is on record before it is shown",
+        arguments: [
+            (["user", "find", "u1@example.com"], "user.reveal"), (["user", "show", "u1@example.com"], "user.reveal"),
+            (["user", "list"], "user.reveal_list"), (["relay", "addresses", "--list"], "relay.reveal_list"),
+        ]
+    )
+    func reveal(_ command: [String], _ action: String) async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            try await stage.database.psql(
+                """
+                insert into accountctl.relay_addresses (user_id, address, apple_claim)
+                values ('\(Self.anna)', 'u1@example.com', true);
+                """
+            )
+            let masked = try await stage.run(command)
+            #expect(masked.status == 0, "\(masked.errors)")
+            #expect(!masked.output.contains("u1@example.com"))
+            let count = "select count(*) from accountctl.operator_log"
+            #expect(try await stage.database.psql(count) == "0")
+            let shown = try await stage.run(command + ["--reveal", "--reason", "asked", "--ticket", "T-1"])
+            #expect(shown.output.contains("u1@example.com"), "\(shown.output) \(shown.errors)")
+            let log = "select action, reason, ticket from accountctl.operator_log"
+            #expect(try await stage.database.psql(log) == "\(action)|asked|T-1")
+            // What cannot be recorded is not shown.
+            try await stage.database.psql(
+                "revoke execute on all functions in schema accountctl from public, postgres, accountctl_operator"
+            )
+            try await stage.database.psql("alter function accountctl.log_operation owner to supabase_admin")
+            let refused = try await stage.run(command + ["--reveal"])
+            #expect(refused.status == 4, "\(refused.errors)")
+            #expect(!refused.output.contains("u1@example.com"))
+        }
+    }
+}

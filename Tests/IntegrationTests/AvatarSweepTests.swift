@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Sweeping avatars")
+struct AvatarSweepTests {
+    private static let anna = OperatorStage.id(1)
+    private static let bob = OperatorStage.id(2)
+    private static let held = OperatorStage.id(3)
+    private static let leaving = OperatorStage.id(4)
+
+    /// Objects of every kind, all old but one; what has to go is named `left…`.
+    private func fill(_ storage: StorageStage) async throws {
+        try await storage.stage.addAccounts(4)
+        for (key, person) in [
+            ("left-of-anna.jpeg", Self.anna), ("named-by-key.jpeg", Self.anna), ("named-by-url.jpeg", Self.anna),
+            ("named with blank.jpeg", Self.anna), ("named-by-bob.jpeg", Self.anna), ("young.jpeg", Self.anna),
+            ("\(Self.anna.uppercased())/left.jpeg", Self.anna), ("held.jpeg", Self.held),
+            ("leaving.jpeg", Self.leaving),
+        ] { try await storage.upload(key, by: person) }
+        try await storage.upload("\(Self.bob)/left-in-folder.jpeg", by: nil)
+        try await storage.upload("of-nobody.jpeg", by: nil)
+        try await storage.stage.database.psql(
+            """
+            alter table storage.objects disable trigger user;
+            update storage.objects set created_at = now() - interval '60 days', updated_at = now() - interval '60 days'
+            where name <> 'young.jpeg';
+            alter table storage.objects enable trigger user;
+            update public.profiles set avatar_url = 'named-by-key.jpeg' where id = '\(Self.anna)';
+            update public.profiles set avatar_url = 'https://x.example/storage/v1/object/public/avatars/named-by-bob.jpeg?t=1'
+            where id = '\(Self.bob)';
+            update public.profiles set avatar_url = 'https://x.example/avatars/named%20with%20blank.jpeg'
+            where id = '\(Self.held)';
+            update public.profiles set avatar_url = 'avatars/named-by-url.jpeg#x' where id = '\(Self.leaving)';
+            insert into accountctl.holds (user_id, reason, placed_by) values ('\(Self.held)', 'court', 'olga');
+            select accountctl.open_deletion_request('\(Self.leaving)', 'app');
+            """
+        )
+    }
+
+    @Test("Only what is old, owned and named by no profile goes; a look changes nothing; the count confirms")
+    func sweep() async throws {
+        try await StorageStage.with { storage in
+            try await fill(storage)
+            let stage = storage.stage
+            let all = try await storage.keys()
+            let look = try await stage.run(["avatars", "sweep", "--json"])
+            #expect(look.status == 0, "\(look.errors)")
+            #expect(look.output.contains(#""objects": 3"#), "\(look.output)")
+            #expect(!look.output.contains("left-of-anna"), "keys are masked")
+            let wrong = try await stage.run(["avatars", "sweep", "--confirm=2"])
+            #expect(wrong.status == 2)
+            #expect(try await stage.run(["avatars", "sweep", "--confirm=3", "--dry-run"]).status == 0)
+            #expect(try await storage.keys() == all)
+
+            let done = try await stage.run(["avatars", "sweep", "--confirm=3", "--reason", "yearly", "--json"])
+            #expect(done.status == 0, "\(done.errors)")
+            #expect(done.output.contains(#""deleted": 3"#))
+            #expect(try await storage.keys() == all.filter { !$0.contains("left") })
+            let log = "select action, reason, facts ->> 'objects' from accountctl.operator_log"
+            #expect(try await stage.database.psql(log) == "avatars.sweep|yearly|3")
+            let again = try await stage.run(["avatars", "sweep", "--confirm=3"])
+            #expect(again.status == 0)
+            #expect(try await stage.database.psql("select count(*) from accountctl.operator_log") == "1")
+        }
+    }
+
+    @Test("Without profiles, Storage or all rows nothing is deleted")
+    func refusals() async throws {
+        try await StorageStage.with { storage in
+            try await fill(storage)
+            let stage = storage.stage
+            let elsewhere = OperatorStage(
+                database: stage.database,
+                folder: stage.folder,
+                variables: stage.variables.merging(["ACCOUNTCTL_STORAGE_URL": "http://127.0.0.1:1/storage/v1"]) { $1 }
+            )
+            #expect(try await elsewhere.run(["avatars", "sweep", "--confirm=3"]).status == 75)
+            let blind = try await stage.run(["avatars", "sweep", "--confirm=3"], as: "authenticated")
+            #expect(blind.status == 4, "\(blind.errors)")
+            #expect(try await stage.run(["avatars", "sweep", "--older-than", "5m"]).status == 2)
+            #expect(try await storage.keys().count == 11)
+            try await stage.database.psql("alter table public.profiles drop column avatar_url")
+            let unknown = try await stage.run(["avatars", "sweep", "--confirm=3"])
+            #expect(unknown.status == 6, "\(unknown.errors)")
+            #expect(try await storage.keys().count == 11)
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import Testing
+
+@testable import Benchmarks
+
+@Suite struct BenchmarkListTests {
+    /// Each goal that the README tells a figure for can be measured by its name.
+    @Test(arguments: [
+        "driver.roundtrip", "deletion.rate", "lookup.find", "migrate.apply", "migrate.idle", "verify.single",
+        "verify.batch", "memory.idle", "memory.load", "cli.start",
+    ])
+    func everyFigureWithAGoalHasAName(_ name: String) {
+        #expect(Benchmark.all.count { $0.name == name } == 1)
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Asking for the deletion of many accounts")
+struct BulkRequestTests {
+    private func write(_ ids: [String], _ stage: OperatorStage) throws -> String {
+        let path = stage.path("ids.txt")
+        try ids.map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    /// How often each outcome stands in the result file.
+    private func outcomes(_ path: String) throws -> [String: Int] {
+        struct Line: Decodable { let outcome: String }
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        return try lines.reduce(into: [:]) { counts, line in
+            counts[try JSONDecoder().decode(Line.self, from: Data(line.utf8)).outcome, default: 0] += 1
+        }
+    }
+
+    private func requests(_ database: TestDatabase) async throws -> String {
+        try await database.psql("select count(*), count(distinct user_id) from accountctl.deletion_requests")
+    }
+
+    @Test("Every bad line is told with its number, and nothing is done")
+    func badLines() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let database = stage.database
+            let text =
+                "# list\n\(OperatorStage.id(1))\nanna@example.com\n\n{\(OperatorStage.id(2).uppercased())}\nx\u{1B}[2J' or 1=1\n"
+            let result = try await stage.run(
+                ["deletion", "request", "--file", "-", "--result", stage.path("r"), "--confirm=2"],
+                input: text
+            )
+            #expect(result.status == 2)
+            #expect(result.errors.contains("line 3: \"anna@example.com\" is no user id"))
+            #expect(result.errors.contains("line 6: \"x\\u{1b}[2J' or 1=1\" is no user id"))
+            #expect(!result.errors.contains("line 5"))
+            #expect(try await requests(database) == "0|0")
+            #expect(!FileManager.default.fileExists(atPath: stage.path("r")))
+            let away = try await stage.run(["deletion", "request", "--file", "/nowhere"])
+            #expect(away.status == 2)
+            #expect(away.errors.contains("cannot read /nowhere: No such file"))
+        }
+    }
+
+    @Test("A dry run says what would happen; the count is the confirmation; done twice is done once")
+    func planConfirmRepeat() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(5)
+            let database = stage.database
+            let path = try write([1, 2, 3, 2, 77].map(OperatorStage.id), stage)
+            try await database.psql(
+                """
+                select accountctl.open_deletion_request('\(OperatorStage.id(1))', 'app');
+                insert into accountctl.holds (user_id, reason, placed_by) values ('\(OperatorStage.id(2))', 'court', 'olga');
+                """
+            )
+            let dry = try await stage.run(["deletion", "request", "--file", path, "--dry-run", "--json"])
+            #expect(dry.status == 0, "\(dry.errors)")
+            for fact in [
+                #""ids": 4"#, #""accounts": 3"#, #""found": 1"#, #""held": 1"#, #""unknown_user": 1"#,
+                #""repeated": 1"#,
+                #""confirm": "--confirm=4""#,
+            ] { #expect(dry.output.contains(fact), "\(fact) in \(dry.output)") }
+            let asked = try await stage.run(["deletion", "request", "--file", path])
+            #expect(asked.status == 2)
+            #expect(asked.errors.contains("--confirm=4"))
+            let wrong = try await stage.run(["deletion", "request", "--file", path, "--confirm=3"])
+            #expect(wrong.status == 2)
+            #expect(try await requests(database) == "1|1")
+
+            let command = ["deletion", "request", "--file", path, "--confirm=4", "--ticket", "T-1", "--json"]
+            let first = try await stage.run(command)
+            #expect(first.status == 3, "\(first.errors)")
+            #expect(try outcomes(path + ".results.ndjson") == ["found": 1, "requested": 2, "unknown_user": 1])
+            let second = try await stage.run(command)
+            #expect(second.status == 0)
+            #expect(second.output.contains(#""done_before": 4"#))
+            #expect(try await requests(database) == "3|3")
+            let log = "select count(*), min(ticket) from accountctl.operator_log where action = 'deletion.request'"
+            #expect(try await database.psql(log) == "3|T-1")
+            let mode = try FileManager.default.attributesOfItem(atPath: path + ".results.ndjson")[.posixPermissions]
+            #expect(mode as? Int == 0o600)
+        }
+    }
+
+    @Test("A run that is killed goes on with what is not done", .timeLimit(.minutes(1)))
+    func killed() async throws {
+        let count = 600
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(count)
+            let database = stage.database
+            let path = try write((1...count).map(OperatorStage.id), stage)
+            let result = path + ".results.ndjson"
+            let command = ["deletion", "request", "--file", path, "--confirm=\(count)"]
+            let run = try AccountctlProcess(command + ["--rate", "200/s"], environment: stage.variables)
+            while try await requests(database) == "0|0" { try await Task.sleep(for: .milliseconds(10)) }
+            run.signal(SIGKILL)
+            #expect(try await run.result().status == -SIGKILL)
+            let before = try #require(Int(try await requests(database).split(separator: "|")[0]))
+            #expect((1..<count).contains(before))
+            // As if the kill had come in the middle of a line.
+            let written = try String(contentsOfFile: result, encoding: .utf8)
+            try (written + #"{"at":"2026-11"#).write(toFile: result, atomically: true, encoding: .utf8)
+            let rest = try await stage.run(command)
+            #expect(rest.status == 0, "\(rest.errors)")
+            #expect(try await requests(database) == "\(count)|\(count)")
+            let told = try outcomes(result)
+            #expect(told.values.reduce(0, +) == count)
+            #expect(told["failed"] == nil && told["unknown_user"] == nil)
+        }
+    }
+
+    @Test("One account that fails does not take its neighbours along; too many stop the run, and it goes on later")
+    func failures() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(30)
+            let database = stage.database
+            let path = try write((1...30).map(OperatorStage.id), stage)
+            try await database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    if right(new.user_id::text, 1) = '5' then raise exception 'not this one' ; end if;
+                    return new;
+                end
+                $$;
+                create trigger refuse before insert on accountctl.deletion_requests
+                    for each row execute function public.refuse();
+                """
+            )
+            let command = ["deletion", "request", "--file", path, "--confirm=30"]
+            let stopped = try await stage.run(command + ["--stop-after", "2"])
+            #expect(stopped.status == 1)
+            #expect(stopped.errors.contains("stopped after 2 failures: 15 not looked at"), "\(stopped.errors)")
+            #expect(try await requests(database) == "13|13")
+            let all = try await stage.run(command)
+            #expect(all.status == 1)
+            #expect(all.errors.contains("3 accounts failed"))
+            #expect(try await requests(database) == "27|27")
+            try await database.psql("drop trigger refuse on accountctl.deletion_requests")
+            let mended = try await stage.run(command + ["--json"])
+            #expect(mended.status == 0)
+            #expect(mended.output.contains(#""requested": 3"#))
+            #expect(try await requests(database) == "30|30")
+        }
+    }
+
+    @Test("A file of something else is left as it is, and a role without rights does nothing")
+    func refused() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let database = stage.database
+            let path = try write([1, 2].map(OperatorStage.id), stage)
+            let other = stage.path("notes")
+            try "my notes\n".write(toFile: other, atomically: true, encoding: .utf8)
+            let command = ["deletion", "request", "--file", path, "--confirm=2"]
+            let strange = try await stage.run(command + ["--result", other])
+            #expect(strange.status == 2)
+            #expect(strange.errors.contains("is no result file"))
+            #expect(try String(contentsOfFile: other, encoding: .utf8) == "my notes\n")
+            let denied = try await stage.run(command, as: "authenticated")
+            #expect(denied.status == 4, "\(denied.errors)")
+            #expect(try await requests(database) == "0|0")
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands of `deletion` as somebody types them, or a script without a terminal.
+@Suite("Deletion commands", .timeLimit(.minutes(2)))
+struct DeletionCommandTests {
+    private static let nobody = "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"
+
+    @Test("What is not there is told by the exit code, and nothing is printed")
+    func unknown() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let commands = [
+                ["show"], ["cancel"], ["retry"], ["pause"], ["resume"], ["proceed", "--without-apple"], ["receipt"],
+                ["request", "--confirm=\(Self.nobody)"], ["plan"], ["rehearse", "--confirm=\(Self.nobody)"],
+            ]
+            for words in commands {
+                let result = try await site.deletion(words + [Self.nobody])
+                #expect(result.status == 3, "\(words): \(result.errors)")
+                #expect(result.output.isEmpty, "\(words)")
+                #expect(result.errors.contains(Self.nobody) || result.errors.contains("no account"), "\(words)")
+            }
+            // There is a request, and no receipt yet.
+            let early = try await site.deletion(["receipt", try await site.request()])
+            #expect(early.status == 3)
+            #expect(early.errors.contains("there is no receipt yet"))
+        }
+    }
+
+    @Test("A dry run, and a question that nobody is there to answer, change nothing")
+    func nothingChanges() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let before = try await site.everything()
+            let irreversible = [
+                ["request", account], ["rehearse", account], ["proceed", "--without-apple", request],
+                ["accept", "public.invoices.buyer", "--reason", "kept by law"],
+            ]
+            let reversible = [
+                ["cancel", request], ["retry", request], ["pause", request], ["pause", "--all"], ["resume", request],
+                ["resume", "--all"],
+            ]
+            for words in irreversible + reversible {
+                let result = try await site.deletion(words + ["--dry-run"])
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                #expect((result.errors + result.output).contains("would"), "\(words)")
+            }
+            for words in irreversible {
+                let unasked = try await site.deletion(words)
+                #expect(unasked.status == 2, "\(words)")
+                #expect(unasked.errors.contains("--confirm="), "\(words): \(unasked.errors)")
+                #expect(try await site.deletion(words + ["--confirm=yes"]).status == 2, "\(words)")
+            }
+            #expect(try await site.deletion(["accept", "public.invoices.buyer"]).status == 2)
+            #expect(try await site.deletion(["proceed", request]).status == 2)
+            #expect(try await site.deletion(["pause"]).status == 2)
+            #expect(try await site.everything() == before)
+        }
+    }
+
+    @Test("Requested, paused, resumed, cancelled; a second time it is said why not")
+    func life() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let asked = try await site.deletion(["request", "stays2@example.com", "--confirm=\(account)"])
+            #expect(asked.status == 0, "\(asked.errors)")
+            #expect(asked.errors.contains("cancel with: accountctl deletion cancel"))
+            let again = try await site.deletion(["request", account, "--confirm=\(account)"])
+            #expect(again.status == 0)
+            #expect(again.errors.contains("an open request already"))
+            #expect(try await site.deletion(["list", "--state", "grace"]).output.contains("grace"))
+            let paused = "select count(*) from accountctl.deletion_requests where paused_at is not null"
+            #expect(try await site.deletion(["pause", account]).status == 0)
+            #expect(try await site.database.psql(paused) == "1")
+            #expect(try await site.deletion(["resume", account]).status == 0)
+            #expect(try await site.database.psql(paused) == "0")
+            #expect(try await site.deletion(["pause", "--all", "--reason", "looking"]).status == 0)
+            #expect(try await site.deletion(["show", account]).output.contains("everything is"))
+            #expect(try await site.deletion(["resume", "--all"]).status == 0)
+            #expect(try await site.deletion(["retry", account]).status == 0)
+            let goesOn = try await site.deletion(["proceed", account, "--without-apple"])
+            let id = try await site.database.psql(
+                "select id from accountctl.deletion_requests where user_id = '\(account)'"
+            )
+            #expect(goesOn.errors.contains("--confirm=\(id)"))
+            #expect(try await site.deletion(["proceed", account, "--without-apple", "--confirm=\(id)"]).status == 0)
+            #expect(try await site.deletion(["cancel", account, "--reason", "asked by mail"]).status == 0)
+            for words in ["cancel", "retry", "pause", "resume"] {
+                let late = try await site.deletion([words, account])
+                #expect(late.status == 6, "\(words)")
+                #expect(late.errors.contains("has ended: cancelled"), "\(words): \(late.errors)")
+            }
+            let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
+            let actions = """
+                deletion.request deletion.request deletion.pause deletion.resume deletion.pause_all deletion.resume_all \
+                deletion.retry deletion.proceed deletion.cancel
+                """
+            #expect(try await site.database.psql(log) == actions)
+        }
+    }
+
+    @Test("For every state it is shown what ends it, and the exit code tells the ones that need somebody")
+    func states() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            let cases: [(state: String, situation: String?, status: Int32, words: String)] = [
+                ("requested", nil, 0, "a worker"), ("grace", nil, 0, "the end of grace"),
+                ("held", "paused", 6, "deletion resume"), ("held", "legal_hold", 6, "releasing the hold"),
+                ("held", "ceiling", 6, "as the hour passes"), ("blocked", "blocking_rows", 6, "deletion retry"),
+                ("blocked", "undecided_bucket", 6, "deletion.kept_buckets"),
+                ("blocked", "other_account", 6, "deletion cancel"),
+                ("blocked", "sealing_key_missing", 6, "sealing key"),
+                ("waiting_for_apple", "apple_misconfigured", 0, "proceed --without-apple"),
+                ("running", nil, 0, "the steps that are left"), ("settling", nil, 0, "the last access token"),
+                ("residue", "residue", 5, "deletion accept COLUMN"),
+            ]
+            for (state, situation, status, words) in cases {
+                try await site.database.psql(
+                    """
+                    update accountctl.deletion_requests
+                    set state = '\(state)',
+                        situation = \(situation.map { "'{\"code\": \"\($0)\"}'" } ?? "null"),
+                        locked_out_at = now(),
+                        settle_after = now()
+                    """
+                )
+                let shown = try await site.deletion(["show", request, "--json", "state,ended_by"])
+                #expect(shown.status == status, "\(state) \(situation ?? "")")
+                #expect(shown.output.contains(words), "\(state) \(situation ?? ""): \(shown.output)")
+            }
+        }
+    }
+
+    @Test("A plan goes by the configured buckets, and a bucket nobody decided about stands in the way")
+    func plan() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let plain = try await site.deletion(["plan", "stays2@example.com"])
+            #expect(plain.status == 0, "\(plain.errors)")
+            try await site.database.psql(
+                """
+                insert into storage.buckets (id, name) values ('scans', 'scans');
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                select 'scans', id || '/id.png', id, id::text from auth.users
+                """
+            )
+            let before = try await site.everything()
+            let cases: [(settings: [String: String], status: Int32, fate: String)] = [
+                ([:], 6, "undecided"), (["ACCOUNTCTL_DELETION_BUCKETS": "scans"], 0, "deleted"),
+                (["ACCOUNTCTL_DELETION_KEPT_BUCKETS": "scans"], 0, "kept"),
+            ]
+            for (settings, status, fate) in cases {
+                let words = ["plan", "stays2@example.com", "--json", "objects", "--ask-triggers"]
+                let plan = try await site.deletion(words, settings)
+                #expect(plan.status == status, "\(fate)")
+                #expect(plan.output.contains(fate), "\(plan.output)")
+            }
+            #expect(try await site.everything() == before)
+        }
+    }
+
+    @Test("A rehearsal erases one account and says what to look at; its receipt can be checked")
+    func rehearsalAndReceipt() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let words = ["rehearse", "stays2@example.com", "--confirm=\(account)", "--no-input"]
+            let rehearsal = try await site.deletion(words)
+            #expect(rehearsal.status == 0, "\(rehearsal.errors)")
+            #expect(rehearsal.output.contains("verified"))
+            for step in ["preflight:", "lock_out:", "delete_rows:", "receipt:"] {
+                #expect(rehearsal.errors.contains(step), "\(step)")
+            }
+            #expect(try await site.database.psql("select count(*) from auth.users") == "4")
+            let number = try await site.database.psql("select number from accountctl.deletion_receipts")
+            for name in [number, account] {
+                let receipt = try await site.deletion(["receipt", name])
+                #expect(receipt.status == 0)
+                #expect(receipt.output.contains("intact"))
+                #expect(!receipt.output.contains("stays2@example.com") && !receipt.output.contains(account))
+            }
+            try await site.database.psql(
+                "update accountctl.deletion_receipts set document = jsonb_set(document, '{apple}', '\"revoked\"')"
+            )
+            let changed = try await site.deletion(["receipt", number])
+            #expect(changed.status == 5)
+            #expect(changed.output.contains("changed"))
+            try await site.database.psql("delete from accountctl.deletion_receipts")
+            let removed = try await site.deletion(["receipt", account])
+            #expect(removed.status == 5)
+            #expect(removed.errors.contains("was removed"))
+        }
+    }
+}
+
+extension ErasureSite {
+    fileprivate func deletion(_ words: [String], _ settings: [String: String] = [:]) async throws
+        -> AccountctlProcess.Result
+    {
+        try await AccountctlProcess(["deletion"] + words, environment: variables.merging(settings) { $1 }).result()
+    }
+
+    /// The id of the open request.
+    fileprivate func request() async throws -> String {
+        try await database.psql("select id from accountctl.deletion_requests")
+    }
+
+    /// Everything that a command could change, as one number.
+    fileprivate func everything() async throws -> String {
+        try await database.psql(
+            """
+            select md5(string_agg(r, ',' order by r))
+            from (
+                select t::text as r from accountctl.deletion_requests as t
+                union all
+                select t::text from accountctl.deletion_steps as t
+                union all
+                select t::text from accountctl.deletion_brakes as t
+                union all
+                select t::text from accountctl.accepted_columns as t
+                union all
+                select t::text from accountctl.operator_log as t
+                union all
+                select t::text from accountctl.jobs as t
+                union all
+                select t::text from auth.users as t
+                union all
+                select t::text from storage.objects as t
+            ) as rows
+            """
+        )
+    }
+}

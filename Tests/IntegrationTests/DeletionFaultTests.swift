@@ -1,0 +1,101 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+/// The database away, read-only or full, and a worker told to stop, in the middle of erasing: nothing is lost, nobody else is
+/// touched, and the run completes once the fault is gone.
+@Suite("Faults while accounts are erased", .timeLimit(.minutes(2)))
+struct DeletionFaultTests {
+    @Test("The server is restarted, well and badly")
+    func restarts() async throws {
+        try await TestCluster.with { cluster in
+            try await ErasureSite.with(accounts: 30, in: cluster) { site in
+                try await site.withWorker { worker in
+                    try await site.wait(untilOpenAtMost: 25)
+                    try await cluster.restart(mode: "fast")
+                    try await site.wait(untilOpenAtMost: 15)
+                    try await cluster.restart(mode: "immediate")
+                    try await site.wait(untilOpenAtMost: 0)
+                    worker.signal(SIGTERM)
+                    #expect(try await worker.result().status == 0)
+                    try await site.expectAllErased()
+                }
+            }
+        }
+    }
+
+    /// What a standby says before it is promoted, and a hosted database whose disk is full.
+    @Test("Writes are refused for a while")
+    func readOnly() async throws {
+        try await TestCluster.with { cluster in
+            try await ErasureSite.with(accounts: 20, in: cluster) { site in
+                try await site.withWorker { worker in
+                    try await site.wait(untilOpenAtMost: 15)
+                    try await cluster.psql("alter system set default_transaction_read_only = on")
+                    try await cluster.psql("select pg_reload_conf()")
+                    #expect(try await worker.waitForErrors(containing: "25006"))
+                    let open = try await site.open()
+                    try await cluster.psql("alter system set default_transaction_read_only = off")
+                    try await cluster.psql("select pg_reload_conf()")
+                    #expect(open > 0, "the fault came too late to say anything")
+                    try await site.wait(untilOpenAtMost: 0)
+                    worker.signal(SIGTERM)
+                    #expect(try await worker.result().status == 0)
+                    try await site.expectAllErased()
+                }
+            }
+        }
+    }
+
+    @Test("The server has no connection to give")
+    func outOfConnections() async throws {
+        try await TestCluster.with { cluster in
+            try await ErasureSite.with(accounts: 20, in: cluster) { site in
+                try await site.withWorker { worker in
+                    try await site.wait(untilOpenAtMost: 15)
+                    try await cluster.psql("alter role postgres connection limit 0")
+                    try await cluster.psql(
+                        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'postgres'"
+                    )
+                    #expect(try await worker.waitForErrors(containing: "too many connections"))
+                    let open = try await site.open()
+                    #expect(open > 0, "the fault came too late to say anything")
+                    // A second worker cannot start, and says what to do.
+                    let second = try await AccountctlProcess.run("worker", "--until-idle", environment: site.variables)
+                    #expect(second.status == 75)
+                    #expect(try await site.open() == open)
+                    try await cluster.psql("alter role postgres connection limit -1")
+                    try await site.wait(untilOpenAtMost: 0)
+                    worker.signal(SIGTERM)
+                    #expect(try await worker.result().status == 0)
+                    try await site.expectAllErased()
+                }
+            }
+        }
+    }
+
+    @Test("A worker that is told to stop hands its requests back, without using up an attempt")
+    func terminated() async throws {
+        try await ErasureSite.with(accounts: 8) { site in
+            let gate = FaultGate()
+            site.sandbox.faults.set(.hold(at: gate, effect: .after), for: .storageDeleteMany)
+            try await site.withWorker(["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT": "100ms"]) { worker in
+                await gate.reached(2)
+                worker.signal(SIGTERM)
+                #expect(try await worker.result().status == 0)
+                let handedBack =
+                    "select count(*) from accountctl.jobs where kind = 'account.delete' and state <> 'running'"
+                #expect(try await site.database.psql(handedBack) == "8")
+                let used = "select count(*) from accountctl.jobs where attempt > 0 or crashes > 0"
+                #expect(try await site.database.psql(used) == "0")
+                let failed = "select count(*) from accountctl.deletion_requests where failures > 0"
+                #expect(try await site.database.psql(failed) == "0")
+                site.sandbox.faults.clearAll()
+                let next = try await AccountctlProcess.run("worker", "--until-idle", environment: site.variables)
+                #expect(next.status == 0, "\(next.errors)")
+                try await site.expectAllErased()
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import Settings
+import TestSupport
+import Testing
+
+@testable import accountctl
+
+/// Containers, clusters and dashboards cannot be run here; what they name can be held against the program.
+@Suite("The files in deploy name what exists")
+struct DeployFilesTests {
+    private func text(_ path: String) throws -> String {
+        try String(contentsOfFile: Repository.path(path), encoding: .utf8)
+    }
+
+    /// Names of metrics in an expression of Prometheus's language: words that neither call nor select nor group.
+    private func metrics(in expression: String) -> Set<String> {
+        let labels = expression.replacing(/\{[^}]*\}|\bby \([^)]*\)|\[[0-9a-z]+\]/, with: "")
+        let words = labels.matches(of: /[a-z][a-z_0-9]*/).filter { match in
+            !labels[match.range.upperBound...].drop { $0 == " " }.hasPrefix("(")
+                && !["by", "and", "on"].contains(String(match.0))
+        }
+        return Set(words.map { String($0.0) })
+    }
+
+    /// Every name that the sources give a metric.
+    private func declaredMetrics() throws -> Set<String> {
+        var names: Set<String> = []
+        let sources = URL(fileURLWithPath: Repository.path("Sources"))
+        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
+        while let file = files?.nextObject() as? URL {
+            guard file.pathExtension == "swift" else { continue }
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for match in text.matches(of: /(Counter|Gauge|Timer|Meter)\(\s*label: "([a-z_]+)"/) {
+                names.insert(String(match.2))
+                if match.1 == "Timer" {
+                    for suffix in ["_bucket", "_sum", "_count"] { names.insert(match.2 + suffix) }
+                }
+            }
+        }
+        return names
+    }
+
+    @Test func expressions() {
+        #expect(metrics(in: "absent(jobs_running)") == ["jobs_running"])
+        #expect(metrics(in: "sum by (a, b) (rate(x_total{c=\"d e\"}[5m])) > 2") == ["x_total"])
+        #expect(metrics(in: "end_seconds - time() < 14 * 86400") == ["end_seconds"])
+    }
+
+    @Test("The dashboard and the alerts ask for metrics that the program has")
+    func metricNames() throws {
+        let declared = try declaredMetrics()
+        #expect(declared.count > 20)
+        let dashboard = try JSONSerialization.jsonObject(with: Data(try text("deploy/monitoring/dashboard.json").utf8))
+        let panels = try #require((dashboard as? [String: Any])?["panels"] as? [[String: Any]])
+        let targets = panels.flatMap { $0["targets"] as? [[String: Any]] ?? [] }
+        var expressions = targets.compactMap { $0["expr"] as? String }
+        #expect(expressions.count >= panels.count && panels.count > 5)
+        let alerts = try text("deploy/monitoring/alerts.yaml").split(separator: "\n").compactMap { line in
+            line.firstMatch(of: /^ +expr: (.+)$/).map { String($0.1) }
+        }
+        #expect(alerts.count > 5)
+        expressions += alerts
+        for expression in expressions {
+            let names = metrics(in: expression)
+            #expect(!names.isEmpty && names.isSubset(of: declared), "\(expression): \(names.subtracting(declared))")
+        }
+    }
+
+    @Test("What they start is a command line that the program takes")
+    func commandLines() throws {
+        let unit = try text("deploy/systemd/accountctl-worker.service")
+        let manifest = try text("deploy/kubernetes/accountctl.yaml")
+        let container = try text("deploy/container/Dockerfile")
+        var lines = manifest.matches(of: /args: \[(.+)\]/).map { String($0.1).replacing(",", with: "") }
+        #expect(lines.count == 2)
+        lines += unit.matches(of: /ExecStart=\S+accountctl (.+)/).map { String($0.1) }
+        lines += container.matches(of: /CMD \["(.+)"\]/).map { String($0.1) }
+        #expect(lines.count == 4)
+        for line in lines {
+            let words = line.split(separator: " ").map(String.init)
+            #expect(throws: Never.self, "\(line)") {
+                _ = try Accountctl.parseAsRoot(CommandWords.normalised(words, root: Accountctl.self))
+            }
+        }
+    }
+
+    @Test("Variables, ports and probes are those of the program, and nothing runs as root")
+    func manifest() throws {
+        let manifest = try text("deploy/kubernetes/accountctl.yaml")
+        let container = try text("deploy/container/Dockerfile")
+        let known = Settings.check(SettingsInputs(file: nil, variables: [:]) { _ in "" }).settings.declarations
+            .map { SettingsInputs.variable(of: $0.key) }
+        for match in manifest.matches(of: /\{name: (ACCOUNTCTL_[A-Z_]+), value: ":(\d+)"\}/) {
+            #expect(known.contains(String(match.1)))
+            #expect(manifest.contains("containerPort: \(match.2)"))
+        }
+        #expect(manifest.contains("path: /health/live") && manifest.contains("path: /health/ready"))
+        #expect(manifest.contains("runAsNonRoot: true") && container.contains("USER 65532:65532"))
+        #expect(!manifest.contains("\t"))
+        for package in ["libpq5", "libc-ares2", "libstdc++6", "ca-certificates"] {
+            #expect(container.contains(package))
+        }
+    }
+}

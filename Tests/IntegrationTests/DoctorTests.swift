@@ -1,0 +1,417 @@
+import Foundation
+import Logging
+import Sandbox
+import TestSupport
+import Testing
+
+/// Every fault is made in a database of its own; the doctor is asked as a monitor would ask it.
+@Suite("The doctor finds", .timeLimit(.minutes(3)))
+struct DoctorTests {
+    private struct Finding: Decodable {
+        let severity: String
+        let code: String
+        let what: String
+        let why: String?
+        let todo: String?
+    }
+
+    /// A deployment: a database that the program migrated, keys, and whatever else a test sets.
+    private struct Deployment: Sendable {
+        let database: TestDatabase
+        let variables: [String: String]
+        let folder: URL
+
+        func file(_ name: String, _ text: String) throws -> String {
+            let path = folder.appendingPathComponent(name).path
+            _ = FileManager.default.createFile(
+                atPath: path,
+                contents: Data(text.utf8),
+                attributes: [.posixPermissions: 0o600]
+            )
+            return path
+        }
+
+        /// What it finds, and its exit code; everything but what is sound.
+        func examine(
+            _ more: [String: String] = [:],
+            everything: Bool = false
+        ) async throws -> (status: Int32, findings: [Finding]) {
+            let result = try await AccountctlProcess(
+                ["doctor", "--json"] + (everything ? [] : ["--database-only"]),
+                environment: variables.merging(more) { $1 }
+            ).result()
+            let findings = try? JSONDecoder().decode([Finding].self, from: Data(result.output.utf8))
+            return (result.status, try #require(findings, "\(result.errors)").filter { $0.severity != "ok" })
+        }
+
+        /// The finding of a code, which has to be there and to say what it means and what to do.
+        func find(
+            _ code: String,
+            _ severity: String,
+            _ more: [String: String] = [:],
+            everything: Bool = false,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws -> String {
+            let (status, findings) = try await examine(more, everything: everything)
+            let found = findings.first { $0.code == code && $0.severity == severity }
+            let finding = try #require(found, "\(findings)", sourceLocation: sourceLocation)
+            #expect(finding.why != nil && finding.todo != nil, sourceLocation: sourceLocation)
+            let hasError = findings.contains { $0.severity == "error" }
+            #expect(status == (hasError ? 1 : 0), sourceLocation: sourceLocation)
+            return finding.what
+        }
+    }
+
+    private func deploy(
+        working: Bool = true,
+        _ body: @Sendable (Deployment) async throws -> Void
+    ) async throws {
+        let keys = try await TestKeys.make()
+        defer { keys.remove() }
+        try await TestDatabase.withPlatform { database in
+            let variables = database.variables.merging(keys.variables) { $1 }
+            let migrated = try await AccountctlProcess.run("migrate", "up", environment: variables)
+            #expect(migrated.status == 0, "\(migrated.errors)")
+            if working {
+                let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: variables)
+                #expect(worked.status == 0, "\(worked.errors)")
+                // As if it were still there: the test is about other things.
+                try await database.psql(
+                    "update accountctl.workers set stopped_at = null, stop_reason = null, expires_at = now() + interval '1 hour'"
+                )
+            }
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("doctor-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try await body(Deployment(database: database, variables: variables, folder: folder))
+        }
+    }
+
+    @Test("nothing wrong with a sound database, and says so with exit code 0")
+    func sound() async throws {
+        try await deploy { deployment in
+            let (status, findings) = try await deployment.examine()
+            #expect(status == 0)
+            #expect(findings.filter { $0.severity != "notice" }.isEmpty, "\(findings)")
+            let people = try await AccountctlProcess.run(
+                "doctor",
+                "--database-only",
+                environment: deployment.variables
+            )
+            #expect(people.status == 0 && people.errors.contains("0 errors, 0 warnings"), "\(people.errors)")
+            let away = deployment.variables.merging(["PGPORT": "1"]) { $1 }
+            #expect(try await AccountctlProcess.run("doctor", "--database-only", environment: away).status == 75)
+        }
+    }
+
+    @Test("a role that row-level security binds, which would see nothing and call it clean")
+    func blindRole() async throws {
+        try await deploy { deployment in
+            let role = "blind_\(UUID().uuidString.prefix(8).lowercased())"
+            try await deployment.database.psql(
+                """
+                create role \(role) login;
+                grant usage on schema auth, storage, accountctl to \(role);
+                grant select on all tables in schema auth, storage, accountctl to \(role);
+                """
+            )
+            let what = try await deployment.find("database.role", "error", ["PGUSER": role])
+            #expect(what.contains(role))
+            try await deployment.database.psql("drop owned by \(role); create role \(role)_2 login")
+            let none = try await deployment.find("database.rights", "error", ["PGUSER": "\(role)_2"])
+            #expect(none.contains("auth.users"))
+            try await deployment.database.psql("drop role \(role), \(role)_2")
+        }
+    }
+
+    @Test("keys without a rule or an index, and triggers, that block or slow a deletion")
+    func catalog() async throws {
+        try await deploy { deployment in
+            try await deployment.database.psql(
+                """
+                create table public.posts (id int primary key, author uuid references auth.users);
+                create table public.likes (author uuid references auth.users on delete cascade);
+                create function public.refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+                create trigger keep before delete on public.likes for each row execute function public.refuse();
+                """
+            )
+            #expect(try await deployment.find("deletion.blocking_key", "warning").contains("public.posts"))
+            let (_, findings) = try await deployment.examine()
+            let unindexed = findings.filter { $0.code == "deletion.missing_index" }.map(\.what).joined()
+            #expect(unindexed.contains("public.posts") && unindexed.contains("public.likes"))
+            #expect(findings.contains { $0.code == "deletion.trigger" && $0.what.contains("keep") }, "\(findings)")
+            let strict = try await AccountctlProcess.run(
+                "doctor",
+                "--database-only",
+                "--strict",
+                environment: deployment.variables
+            )
+            #expect(strict.status == 1)
+        }
+    }
+
+    @Test("a pooler in transaction mode; one in session mode is as good as none")
+    func pooler() async throws {
+        try await deploy { deployment in
+            for mode in [PgBouncer.PoolMode.transaction, .session] {
+                try await PgBouncer.with(mode, to: deployment.database.cluster) { pooler in
+                    let through = ["PGHOST": "127.0.0.1", "PGPORT": "\(pooler.port)"]
+                    let (_, findings) = try await deployment.examine(through)
+                    let isFound = findings.contains { $0.code == "database.pooler" && $0.severity == "warning" }
+                    #expect(isFound == (mode == .transaction), "\(findings)")
+                }
+            }
+        }
+    }
+
+    @Test("clocks that differ")
+    func clock() async throws {
+        try await deploy { deployment in
+            try await deployment.database.psql(
+                """
+                create schema skewed;
+                create function skewed.clock_timestamp() returns timestamptz language sql volatile
+                as $$ select pg_catalog.clock_timestamp() + interval '90 seconds' $$;
+                grant usage on schema skewed to public;
+                alter role postgres in database \(deployment.database.name) set search_path = skewed, pg_catalog, public;
+                """
+            )
+            let what = try await deployment.find("database.clock", "warning")
+            #expect(what.contains("90 s") || what.contains("89 s"))
+        }
+    }
+
+    @Test("that no worker is there, and jobs that wait too long for one")
+    func workers() async throws {
+        try await deploy(working: false) { deployment in
+            #expect(try await deployment.find("workers.alive", "error").contains("none was ever seen"))
+            try await deployment.database.psql(
+                """
+                select accountctl.enqueue_job(kind => 'mail.check', args => '{"stream": 1}', queue => 'mail');
+                update accountctl.jobs set run_at = now() - interval '1 hour';
+                """
+            )
+            #expect(try await deployment.find("jobs.age", "warning").contains("mail"))
+            // A worker that was there an hour ago is another matter than none at all.
+            let worker = try AccountctlProcess(["worker"], environment: deployment.variables)
+            #expect(try await worker.waitForErrors(containing: "worker registered"))
+            worker.signal(SIGKILL)
+            _ = try await worker.result()
+            try await deployment.database.psql(
+                "update accountctl.workers set beat_at = now() - interval '1 hour', expires_at = now() - interval '59 minutes'"
+            )
+            #expect(try await deployment.find("workers.alive", "warning").contains("the last one was seen"))
+        }
+    }
+
+    @Test("legal deadlines at risk, and passed")
+    func deadlines() async throws {
+        try await deploy { deployment in
+            let user = UUID().uuidString.lowercased()
+            try await deployment.database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
+            let requested = try await AccountctlProcess.run(
+                "deletion",
+                "request",
+                user,
+                "--confirm",
+                user,
+                environment: deployment.variables
+            )
+            #expect(requested.status == 0, "\(requested.errors)")
+            for (left, severity) in [("3 days", "warning"), ("-1 hour", "error")] {
+                try await deployment.database.psql(
+                    """
+                    update accountctl.deletion_requests
+                    set requested_at = now() - interval '40 days', legal_deadline = now() + interval '\(left)'
+                    """
+                )
+                #expect(try await deployment.find("deletion.deadline", severity).contains("legal deadline"))
+            }
+        }
+    }
+
+    @Test("a schema that is missing, behind, or not as the migrations made it")
+    func schema() async throws {
+        try await TestDatabase.with(.platform) { database in
+            let missing = try await AccountctlProcess.run(
+                "doctor",
+                "--database-only",
+                "--json",
+                "code",
+                environment: database.variables
+            )
+            #expect(missing.status == 1 && missing.output.contains("schema.installed"), "\(missing.output)")
+        }
+        try await deploy { deployment in
+            try await deployment.database.psql("alter table public.profiles disable row level security")
+            #expect(try await deployment.find("schema.drift", "warning").contains("profiles"))
+            try await deployment.database.psql(
+                "delete from accountctl.migrations where number = (select max(number) from accountctl.migrations)"
+            )
+            #expect(try await deployment.find("schema.pending", "warning").contains("1 migration"))
+        }
+    }
+
+    @Test("sealed values whose key is gone")
+    func keys() async throws {
+        try await deploy { deployment in
+            let user = UUID().uuidString.lowercased()
+            try await deployment.database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
+            let requested = try await AccountctlProcess.run(
+                "deletion",
+                "request",
+                user,
+                "--confirm",
+                user,
+                "--grace-seconds",
+                "0",
+                environment: deployment.variables
+            )
+            #expect(requested.status == 0, "\(requested.errors)")
+            try await deployment.database.psql(
+                "update accountctl.deletion_requests set sealing_key_id = 'gone', sealed_identifiers = 'x'"
+            )
+            #expect(try await deployment.find("keys.sealing", "error").contains("gone"))
+        }
+    }
+
+    @Test("mail streams that do not reach the relay, that nobody can tell of, and relay accounts without a stream")
+    func mail() async throws {
+        try await deploy { deployment in
+            try await deployment.database.psql(
+                "insert into auth.users (id, email) values (gen_random_uuid(), 'a@privaterelay.appleid.com')"
+            )
+            #expect(try await deployment.find("mail.no_stream", "notice").contains("1 account"))
+            try await deployment.database.psql(
+                """
+                insert into accountctl.mail_streams (
+                    name, from_domain, envelope_domain, signing_domain, reachable, spf, dkim, confirmed_at, next_check_at
+                )
+                values
+                    ('bad', 'a.test', 'a.test', 'a.test', 'no', 'broken', 'broken', now(), now() + interval '1 hour'),
+                    ('old', 'b.test', 'b.test', 'b.test', 'yes', 'ok', 'ok', now() - interval '4 days', now()),
+                    ('late', 'c.test', 'c.test', 'c.test', 'yes', 'ok', 'ok', now(), now() - interval '1 day');
+                """
+            )
+            #expect(try await deployment.find("mail.unreachable", "error").contains("bad"))
+            let (_, findings) = try await deployment.examine()
+            #expect(findings.filter { $0.code == "mail.unknown" }.map(\.what).joined().contains("stream old"))
+            #expect(findings.filter { $0.code == "mail.overdue" }.map(\.what).joined().contains("stream late"))
+            #expect(findings.filter { $0.code.hasPrefix("mail.") }.count == 3, "\(findings)")
+        }
+    }
+
+    @Test("settings that are wrong, key files that others can read, a web client secret that ends")
+    func settings() async throws {
+        try await deploy { deployment in
+            let readable = try deployment.file(
+                "sealing",
+                try String(
+                    contentsOfFile: deployment.variables["ACCOUNTCTL_KEYS_SEALING_FILE"] ?? "",
+                    encoding: .utf8
+                )
+            )
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: readable)
+            let open = try await deployment.find(
+                "keys.sealing_file",
+                "warning",
+                ["ACCOUNTCTL_KEYS_SEALING_FILE": readable],
+                everything: true
+            )
+            #expect(open.contains(readable))
+            let wrong = try await deployment.find(
+                "settings",
+                "error",
+                ["ACCOUNTCTL_DELETION_GRACE": "soon"],
+                everything: true
+            )
+            #expect(wrong.contains("deletion.grace"))
+            for (days, severity, said) in [(10, "warning", "ends in 9 days"), (-1, "error", "has ended")] {
+                let secret = try deployment.file("secret\(days)", Self.clientSecret(endsIn: days))
+                let ends = try await deployment.find(
+                    "apple.web_secret",
+                    severity,
+                    ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": secret],
+                    everything: true
+                )
+                #expect(ends.contains(said), "\(ends)")
+            }
+            let pasted = try deployment.file("p8", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+            let key = try await deployment.find(
+                "apple.web_secret",
+                "error",
+                ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": pasted],
+                everything: true
+            )
+            #expect(key.contains(".p8"))
+        }
+    }
+
+    /// A client secret as Supabase keeps it; nobody checks its signature here.
+    private static func clientSecret(endsIn days: Int) -> String {
+        let now = Int(Date.now.timeIntervalSince1970)
+        let header = #"{"alg":"ES256","kid":"ABCDE12345"}"#
+        let claims =
+            #"{"iss":"FGHIJ67890","iat":\#(now - 30 * 86_400),"exp":\#(now + days * 86_400),"#
+            + #""aud":"https://appleid.apple.com","sub":"com.example.web"}"#
+        return [header, claims, "signature"].map { part in
+            Data(part.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+                .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        }.joined(separator: ".")
+    }
+
+    @Test("what is wrong with Apple and Storage: the key, the bucket, a bucket nobody decided about, no answer")
+    func services() async throws {
+        try await deploy { deployment in
+            var configuration = SandboxConfiguration()
+            configuration.storage = .init(
+                conninfo: deployment.database.cluster.conninfo(
+                    database: deployment.database.name,
+                    user: "supabase_storage_admin"
+                ),
+                folder: deployment.folder.appendingPathComponent("files").path
+            )
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            try await Sandbox.with(configuration, logger: logger) { sandbox in
+                let developer = sandbox.apple.developerKey
+                let sound = [
+                    "ACCOUNTCTL_APPLE_HOST": sandbox.baseURL, "ACCOUNTCTL_APPLE_TEAM_ID": developer.teamID,
+                    "ACCOUNTCTL_APPLE_KEY_ID": developer.keyID,
+                    "ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": try deployment.file("apple.p8", developer.privateKey),
+                    "ACCOUNTCTL_APPLE_CLIENT_IDS": "com.example.app", "ACCOUNTCTL_STORAGE_URL": sandbox.storage.url,
+                    "ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE":
+                        try deployment.file("storage.key", sandbox.storage.keys.secretKey),
+                ]
+                let (status, findings) = try await deployment.examine(sound, everything: true)
+                #expect(status == 0, "\(findings)")
+                #expect(
+                    !findings.contains { $0.code.hasPrefix("apple.") || $0.code.hasPrefix("storage.") },
+                    "\(findings)"
+                )
+                func with(_ key: String, _ value: String) -> [String: String] { sound.merging([key: value]) { $1 } }
+
+                let wrongKey = with("ACCOUNTCTL_APPLE_KEY_ID", "ZZZZZZZZZZ")
+                _ = try await deployment.find("apple.credentials", "error", wrongKey, everything: true)
+                let nobody = with("ACCOUNTCTL_APPLE_HOST", "http://127.0.0.1:1")
+                _ = try await deployment.find("apple.reachable", "warning", nobody, everything: true)
+                let stranger = try deployment.file("other.key", "sb_secret_" + String(repeating: "x", count: 31))
+                let refused = with("ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE", stranger)
+                _ = try await deployment.find("storage.key", "error", refused, everything: true)
+                let away = with("ACCOUNTCTL_STORAGE_URL", "http://127.0.0.1:1/storage/v1")
+                _ = try await deployment.find("storage.reachable", "warning", away, everything: true)
+
+                let photos = with("ACCOUNTCTL_DELETION_BUCKETS", "photos")
+                let gone = try await deployment.find("storage.bucket", "warning", photos, everything: true)
+                #expect(gone.contains("photos"))
+                try await deployment.database.psql("insert into storage.buckets (id, name) values ('notes', 'notes')")
+                let undecided = try await deployment.find("storage.undecided", "warning", sound, everything: true)
+                #expect(undecided.contains("notes"))
+                let kept = with("ACCOUNTCTL_DELETION_KEPT_BUCKETS", "notes")
+                #expect(
+                    try await !deployment.examine(kept, everything: true).findings
+                        .contains { $0.code == "storage.undecided" }
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+/// A database with accounts that asked to be erased and some that stay, a Storage, and the settings for workers.
+struct ErasureSite: Sendable {
+    let database: TestDatabase
+    let sandbox: Sandbox
+    let variables: [String: String]
+    let accounts: Int
+    /// What is known of those who stay, before anything ran.
+    private let bystanders: String
+
+    static func with(
+        accounts: Int,
+        in cluster: TestCluster? = nil,
+        _ body: @Sendable (ErasureSite) async throws -> Void
+    ) async throws {
+        try await TestDatabase.with(.migrated, in: cluster) { database in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("erasure-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            var configuration = SandboxConfiguration()
+            configuration.storage = .init(
+                conninfo: database.cluster.conninfo(database: database.name, user: "supabase_storage_admin"),
+                folder: folder.appendingPathComponent("files").path
+            )
+            try await Sandbox.with(configuration) { sandbox in
+                try await database.psql(fixture(accounts))
+                try await body(
+                    ErasureSite(
+                        database: database,
+                        sandbox: sandbox,
+                        variables: try await variables(database, sandbox, folder),
+                        accounts: accounts,
+                        bystanders: try await database.psql(Self.bystanders)
+                    )
+                )
+            }
+        }
+    }
+
+    /// Has a worker work while `body` runs, which may end it; one that `body` leaves behind is killed.
+    func withWorker(_ settings: [String: String] = [:], _ body: (AccountctlProcess) async throws -> Void) async throws {
+        // Few at once: a fault is to come while some are not begun.
+        let few = ["ACCOUNTCTL_WORKER_CONCURRENCY": "2"]
+        let environment = variables.merging(few) { $1 }.merging(settings) { $1 }
+        let worker = try AccountctlProcess(["worker"], environment: environment)
+        do {
+            guard try await worker.waitForErrors(containing: "worker registered") else {
+                throw TestSupportError("a worker did not start: \(worker.errorsSoFar)")
+            }
+            try await body(worker)
+        } catch {
+            worker.signal(SIGKILL)
+            throw error
+        }
+    }
+
+    /// How many requests are open.
+    func open() async throws -> Int {
+        let text = "select count(*) from accountctl.deletion_requests where finished_at is null"
+        return Int(try await database.psql(text)) ?? -1
+    }
+
+    /// Waits until at most so many requests are open, while a worker runs; what waits for its next try has it at once, and a
+    /// server that is away is asked again.
+    func wait(untilOpenAtMost limit: Int) async throws {
+        let nudge = """
+            update accountctl.jobs
+            set run_at = clock_timestamp()
+            where state = 'scheduled' and queue = 'deletions'
+            """
+        while true {
+            if let open = try? await open(), open <= limit { return }
+            _ = try? await database.psql(nudge)
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// Everybody who asked is erased once, with a receipt, and nobody else lost anything.
+    func expectAllErased(_ comment: Comment? = nil) async throws {
+        let outcome = "select state, count(*) from accountctl.deletion_requests group by state"
+        #expect(try await database.psql(outcome) == "verified|\(accounts)", comment)
+        let receipts = "select count(*), count(distinct request_id) from accountctl.deletion_receipts"
+        #expect(try await database.psql(receipts) == "\(accounts)|\(accounts)", comment)
+        #expect(try await database.psql("select count(*) from storage.objects") == "5", comment)
+        #expect(try await database.psql(Self.bystanders) == bystanders, comment)
+        let left = "select count(*) from auth.users where email like 'gone%'"
+        #expect(try await database.psql(left) == "0", comment)
+    }
+
+    private static func variables(
+        _ database: TestDatabase,
+        _ sandbox: Sandbox,
+        _ folder: URL
+    ) async throws -> [String: String] {
+        var variables = database.variables
+        var files = ["ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": sandbox.storage.keys.secretKey]
+        files["ACCOUNTCTL_KEYS_SEALING_FILE"] = try await AccountctlProcess.run("keys", "new", "sealing").output
+        files["ACCOUNTCTL_KEYS_HASH_FILE"] = try await AccountctlProcess.run("keys", "new", "hash").output
+        for (name, text) in files {
+            let path = folder.appendingPathComponent(name).path
+            _ = FileManager.default.createFile(
+                atPath: path,
+                contents: Data(text.utf8),
+                attributes: [.posixPermissions: 0o600]
+            )
+            variables[name] = path
+        }
+        variables["ACCOUNTCTL_STORAGE_URL"] = sandbox.storage.url
+        variables["ACCOUNTCTL_DELETION_TOKEN_LIFE"] = "0s"
+        variables["ACCOUNTCTL_DELETION_HOURLY_CEILING"] = "1000"
+        variables["ACCOUNTCTL_WORKER_LEASE"] = "5s"
+        variables["ACCOUNTCTL_STORAGE_TIMEOUT"] = "3s"
+        variables["ACCOUNTCTL_APPLE_TIMEOUT"] = "1s"
+        return variables
+    }
+
+    /// Accounts with a profile and an object each, most of them to be erased.
+    private static func fixture(_ accounts: Int) -> String {
+        """
+        insert into auth.users (instance_id, id, aud, role, email, created_at)
+        select '00000000-0000-0000-0000-000000000000', gen_random_uuid(), 'authenticated', 'authenticated',
+            case when g <= \(accounts) then 'gone' else 'stays' end || g || '@example.com', now()
+        from generate_series(1, \(accounts + 5)) as g;
+        insert into auth.sessions (id, user_id) select gen_random_uuid(), id from auth.users;
+        insert into storage.objects (bucket_id, name, owner, owner_id)
+        select 'avatars', gen_random_uuid() || '.jpeg', id, id::text from auth.users;
+        select accountctl.open_deletion_request(id, 'operator', null, '0 seconds')
+        from auth.users
+        where email like 'gone%';
+        """
+    }
+
+    private static let bystanders = """
+        select md5(string_agg(r, ',' order by r))
+        from (
+            select u::text as r from auth.users as u where email like 'stays%'
+            union all
+            select p::text from public.profiles as p where id in (select id from auth.users where email like 'stays%')
+            union all
+            select s::text from auth.sessions as s where user_id in (select id from auth.users where email like 'stays%')
+            union all
+            select name from storage.objects where owner in (select id from auth.users where email like 'stays%')
+        ) as rows
+        """
+}

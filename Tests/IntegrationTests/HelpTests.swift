@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import accountctl
+
+@Suite("Help screens and manual pages")
+struct HelpTests {
+    /// Runs a program that the tests need besides the one they test.
+    private func run(_ program: String, _ arguments: [String], input: String) async throws -> (Int32, String) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("help-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (source, sink) = (folder.appendingPathComponent("in"), folder.appendingPathComponent("out"))
+        try Data(input.utf8).write(to: source)
+        try Data().write(to: sink)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.standardInput = try FileHandle(forReadingFrom: source)
+        let handle = try FileHandle(forWritingTo: sink)
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+        return (process.terminationStatus, try String(contentsOf: sink, encoding: .utf8))
+    }
+
+    @Test("A discussion is taken apart, and nothing of it is lost")
+    func parts() {
+        let help = HelpText(
+            abstract: "Do it.",
+            discussion: """
+                One sentence
+                over two lines.
+
+                Another one.
+
+                EXIT CODES
+                  0 done; 1 not
+
+                EXAMPLES
+                  accountctl do --it \\
+                    --now
+                  accountctl undo
+                """
+        )
+        #expect(help.paragraphs == ["One sentence over two lines.", "Another one."])
+        #expect(help.examples == ["accountctl do --it \\", "  --now", "accountctl undo"])
+        #expect(help.sections == [HelpText.Section(title: "EXIT CODES", lines: ["0 done; 1 not"])])
+        for description in (try? CommandDescription.root().all) ?? [] {
+            let help = HelpText(abstract: "", discussion: description.discussion ?? "")
+            let words = { (text: String) in text.split(whereSeparator: { $0.isWhitespace }).map(String.init) }
+            let kept =
+                help.paragraphs + help.sections.flatMap { [$0.title] + $0.lines } + help.examples
+                + (help.examples.isEmpty ? [] : ["EXAMPLES"])
+            #expect(
+                kept.flatMap(words).sorted() == words(description.discussion ?? "").sorted(),
+                "\(description.path)"
+            )
+        }
+    }
+
+    @Test("Every command's help begins with what it does and with examples, and no example is broken")
+    func examplesFirst() async throws {
+        for command in try CommandDescription.root().all {
+            let path = Array(command.path.dropFirst())
+            let result = try await AccountctlProcess(path + ["--help"]).result()
+            #expect(result.status == 0, "\(path)")
+            let blocks = result.output.components(separatedBy: "\n\n")
+            let isFirst = blocks.count > 2 && blocks[1].hasPrefix("EXAMPLES\n  ") && blocks[1].contains("accountctl ")
+            #expect(isFirst, "\(path): \(result.output)")
+            #expect(result.output.contains("\n\nUSAGE: accountctl"), "\(path)")
+            let help = HelpText(abstract: "", discussion: command.discussion ?? "")
+            for line in help.examples { #expect(result.output.contains("\n  \(line)"), "\(line)") }
+        }
+        let asked = try await AccountctlProcess.run("help", "relay", "check")
+        let direct = try await AccountctlProcess.run("relay", "check", "-h")
+        #expect(asked.output == direct.output && !asked.output.isEmpty)
+    }
+
+    @Test("Every command has a manual page that the formatter takes without a warning")
+    func manual() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("man-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let written = try await AccountctlProcess.run("manual", "--into", folder.path)
+        #expect(written.status == 0, "\(written.errors)")
+        let commands = try CommandDescription.root().all
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(files == commands.map { $0.path.joined(separator: "-") + ".1" }.sorted())
+        let pages = try files.map { try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8) }
+        // One run for all: the formatter starts slowly.
+        let (status, complaints) = try await run("groff", ["-man", "-Tutf8", "-ww", "-z"], input: pages.joined())
+        #expect(status == 0 && complaints.isEmpty, "\(complaints)")
+    }
+
+    @Test("A page says what the help says, with characters that the formatter would take for its own")
+    func page() async throws {
+        let printed = try await AccountctlProcess.run("manual", "relay", "check")
+        #expect(printed.status == 0)
+        let (_, text) = try await run("groff", ["-man", "-Tascii", "-P-cbou", "-rLL=100n"], input: printed.output)
+        for line in [
+            "accountctl-relay-check - Check whether mail of a stream or domain reaches the relay.",
+            "--registered domain", "OPTIONS OF EVERY COMMAND", "--database-url conninfo", "EXIT STATUS",
+            "accountctl relay check example.com --include _spf.esp.example --selector s1 --registered example.com",
+            "accountctl-relay(1)",
+        ] { #expect(text.contains(line), "\(line) in \(text)") }
+        let root = try await AccountctlProcess.run("manual")
+        let (_, all) = try await run("groff", ["-man", "-Tascii", "-P-cbou"], input: root.output)
+        for line in ["deletion.grace", "ACCOUNTCTL_CONFIG", "temporary failure, try again", "accountctl-user(1)"] {
+            #expect(all.contains(line), "\(line)")
+        }
+        #expect(try await AccountctlProcess.run("manual", "nothing").status == 3)
+        let nowhere = try await AccountctlProcess.run("manual", "--into", "/nowhere")
+        #expect(nowhere.status == 1 && nowhere.errors.contains("/nowhere"))
+        var roff = Roff()
+        roff.paragraph(".so /etc/passwd \\n 'x'")
+        #expect(roff.text == ".PP\n\\&.so /etc/passwd \\en \\(aqx\\(aq\n")
+    }
+}

@@ -1,0 +1,286 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The jobs commands", .timeLimit(.minutes(2)))
+struct JobsCommandTests {
+    private func jobs(_ database: TestDatabase, _ words: [String]) async throws -> AccountctlProcess.Result {
+        try await AccountctlProcess(["jobs"] + words, environment: database.variables).result()
+    }
+
+    /// One unfinished job per state, and ended ones: their ids by name.
+    private func fill(_ database: TestDatabase) async throws -> [String: Int] {
+        let text = try await database.psql(
+            """
+            with made as (
+                select state, accountctl.enqueue_job('test.kind', queue => 'mail', args => '{"n":1}') as id
+                from unnest(array['available','running','parked','discarded','completed']) as state
+            )
+            select string_agg(state || '=' || id, ',') || ',scheduled='
+                || accountctl.enqueue_job('test.kind', queue => 'mail', run_at => now() + interval '1 day')
+            from made
+            """
+        )
+        let pairs = text.split(separator: ",").map { $0.split(separator: "=") }
+        let ids = Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), Int($0[1]) ?? 0) })
+        try await database.psql(
+            """
+            update accountctl.jobs set state = 'running', worker = 1, lease = 1, attempt = 1 where id = \(ids["running"] ?? 0);
+            update accountctl.jobs
+            set state = 'parked', parked_for = 'undecodable',
+                errors = '[{"at":"2026-01-02T03:04:05Z","attempt":1,"error":"text is missing"}]'
+            where id = \(ids["parked"] ?? 0);
+            with gone as (
+                delete from accountctl.jobs where id in (\(ids["discarded"] ?? 0), \(ids["completed"] ?? 0)) returning *
+            )
+            insert into accountctl.job_history (
+                id, lease, run_at, created_at, outcome, priority, attempt, crashes, args_version, queue, kind, args, reason
+            )
+            select id, lease, run_at, created_at,
+                case id when \(ids["completed"] ?? 0) then 'completed' else 'discarded' end::accountctl.job_end,
+                priority, attempt, crashes, args_version, queue, kind, args, 'for the test'
+            from gone
+            """
+        )
+        return ids
+    }
+
+    private func state(_ database: TestDatabase, _ id: Int?) async throws -> String {
+        try await database.psql(
+            """
+            select state::text from accountctl.jobs where id = \(id ?? 0)
+            union all
+            select outcome::text from accountctl.job_history where id = \(id ?? 0)
+            """
+        )
+    }
+
+    @Test("Bad input is refused with 2, named, and changes nothing")
+    func badInput() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let id = try await fill(database)["available"] ?? 0
+            let before = try await database.psql(
+                "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
+            )
+            let cases: [([String], String)] = [
+                (["list", "--queue", "No Queue"], "queue"), (["list", "--kind", "1kind"], "kind"),
+                (["list", "--state", "sleeping"], "state"), (["list", "--limit", "0"], "limit"),
+                (["list", "--limit=-3"], "limit"), (["list", "--json", "id,stat"], "Did you mean state?"),
+                (["show", "forty-two"], "id"), (["show", "--", "99999999999999999999"], "id"), (["show"], "id"),
+                (["retry"], "name ids, or --state"), (["retry", "--state", "gone"], "state"),
+                (["cancel"], "ids"), (["discard", "\(id)"], "--reason"),
+                (["pause", "Bad Queue", "--yes"], "queue"), (["pause", "A", "--dry-run"], "queue"),
+                (["resume", ""], "queue"), (["pause"], "queue"),
+                (["limit", "mail"], "--count"), (["limit", "mail", "--count=-1"], "rate"),
+                (["limit", "mail", "--count", "0", "--dry-run"], "rate"),
+                (["limit", "mail", "--count", "5", "--seconds=-60"], "period"),
+                (["limit", "mail", "--count", "5", "--none"], "--none"), (["limit", "--none"], "--kind"),
+                (["limit", "mail", "--kind", "k", "--none"], "--kind"),
+                (["limit", "mail", "--running", "2"], "--running"), (["limit", "--kind", "k"], "--running"),
+                (["limit", "--kind", "k", "--running", "0"], "running"),
+                (["limit", "--kind", "k", "--per-key=-2"], "runningPerKey"),
+                (["limit", "--kind", "K", "--running", "2"], "kind"),
+                (["prune", "--older-than-days=-1"], "--older-than-days"), (["prune"], "--older-than-days"),
+                (["snooze", "\(id)", "--for", "soon"], "--for"), (["snooze", "\(id)", "--for=-5m"], "--for"),
+                (["snooze", "\(id)", "--for", "9000d"], "for"), (["snooze", "\(id)"], "--for"),
+                (["enqueue", "Kind"], "kind"), (["enqueue", "k", "--queue", "a b"], "queue"),
+                (["enqueue", "k", "--arguments", "not json"], "arguments"),
+                (["enqueue", "k", "--arguments", "[1]"], "arguments"),
+                (["enqueue", "k", "--arguments", "{\"a\":\"\\u0000\"}"], "arguments"),
+                (
+                    ["enqueue", "k", "--arguments", "{\"a\":\"\(String(repeating: "x", count: 100_000))\"}{"],
+                    "arguments"
+                ),
+                (["enqueue", "k", "--arguments-version", "0"], "argumentsVersion"),
+                (["enqueue", "k", "--priority", "10"], "priority"), (["enqueue", "k", "--priority=-1"], "priority"),
+                (["enqueue", "k", "--in", "9000d"], "for"), (["enqueue", "k", "--unique-key", ""], "uniqueKey"),
+                (["enqueue", "k", "--max-attempts", "0"], "maxAttempts"),
+                (["watch", "--queue", "Bad Queue"], "queue"), (["wach"], "Did you mean: accountctl jobs watch"),
+            ]
+            for (words, hint) in cases {
+                let result = try await jobs(database, words)
+                #expect(result.status == 2, "\(words.joined(separator: " ").prefix(80)): \(result.errors)")
+                #expect(result.output.isEmpty, "\(words.joined(separator: " ").prefix(80))")
+                #expect(result.errors.contains(hint), "\(words.joined(separator: " ").prefix(80)): \(result.errors)")
+            }
+            let after = try await database.psql(
+                "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
+            )
+            #expect(after == before)
+            #expect(try await database.psql("select count(*) from accountctl.queues") == "0")
+            #expect(try await database.psql("select count(*) from accountctl.job_limits") == "0")
+        }
+    }
+
+    @Test("What is looked at: list, show, stats, workers, with their exit codes and JSON")
+    func looks() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            #expect(try await jobs(database, ["workers"]).status == 5)
+            #expect(try await jobs(database, ["list"]).errors.contains("no jobs"))
+            let ids = try await fill(database)
+            let list = try await jobs(database, ["list", "--json", "id,state"])
+            #expect(list.status == 0)
+            #expect(list.output.contains("{\"id\":\(ids["parked"] ?? 0),\"state\":\"parked\"}"))
+            #expect(!list.output.contains("discarded"))
+            let ended = try await jobs(database, ["list", "--state", "discarded", "--json", "id,reason"])
+            #expect(ended.output.contains("for the test"))
+            let shown = try await jobs(
+                database,
+                ["show", "\(ids["parked"] ?? 0)", "--json", "state,reason,errors,arguments"]
+            )
+            #expect(shown.status == 0)
+            for part in ["undecodable", "text is missing", "2026-01-02T03:04:05Z", "{\\\"n\\\": 1}"] {
+                #expect(shown.output.contains(part), "\(shown.output)")
+            }
+            let unknown = try await jobs(database, ["show", "424242", "--json"])
+            #expect(unknown.status == 3)
+            #expect(unknown.output.isEmpty)
+            let stats = try await jobs(database, ["stats", "--json"])
+            #expect(stats.status == 0)
+            #expect(stats.output.contains("\"parked\": 1"))
+            try await database.psql("update accountctl.jobs set exhausted_at = now() where id = \(ids["parked"] ?? 0)")
+            #expect(try await jobs(database, ["stats"]).status == 5)
+            #expect(
+                try await jobs(database, ["list", "--exhausted", "--json", "id"]).output.contains(
+                    "\(ids["parked"] ?? 0)"
+                )
+            )
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('here:1', '1', 4, '{mail}', '{test.kind}', now() + interval '1 hour')
+                """
+            )
+            let workers = try await jobs(database, ["workers", "--json", "name,status,slots"])
+            #expect(workers.status == 0)
+            #expect(workers.output.contains("{\"name\":\"here:1\",\"slots\":4,\"status\":\"alive\"}"))
+        }
+    }
+
+    @Test("A dry run tells what would happen, of ids that do not exist too, and changes nothing")
+    func dryRuns() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let ids = try await fill(database)
+            let before = try await database.psql(
+                "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
+            )
+            func run(_ verb: [String], _ name: String, _ status: Int32, _ told: String) async throws {
+                let words = [verb[0], "\(ids[name] ?? 424_242)"] + verb.dropFirst() + ["--dry-run"]
+                let result = try await jobs(database, words)
+                #expect(result.status == status, "\(verb) \(name): \(result.errors)")
+                #expect(result.output.contains(told), "\(verb) \(name): \(result.output)")
+            }
+            try await run(["cancel"], "available", 0, "would be cancelled")
+            try await run(["cancel"], "running", 0, "would be told to stop")
+            try await run(["cancel"], "completed", 6, "had ended already")
+            try await run(["cancel"], "nobody", 3, "there is no job")
+            try await run(["discard", "--reason", "x"], "scheduled", 0, "would be discarded")
+            try await run(["discard", "--reason", "x"], "running", 6, "it is running")
+            try await run(["discard", "--reason", "x"], "nobody", 3, "there is no job")
+            try await run(["retry"], "discarded", 0, "would run again")
+            try await run(["retry"], "completed", 6, "has completed")
+            try await run(["retry"], "nobody", 3, "there is no job")
+            try await run(["snooze", "--for", "1h"], "available", 0, "would wait on")
+            try await run(["snooze", "--for", "1h"], "parked", 6, "it is parked")
+            for words in [
+                ["pause", "mail"], ["resume", "mail"], ["limit", "mail", "--count", "5"],
+                ["limit", "--kind", "k", "--running", "5"], ["enqueue", "k", "--unique-key", "u"],
+            ] {
+                #expect(try await jobs(database, words + ["--dry-run"]).status == 0, "\(words)")
+            }
+            let many = try await jobs(database, ["retry", "--state", "parked", "--dry-run", "--json"])
+            #expect(many.output.contains("would run again"))
+            let after = try await database.psql(
+                "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
+            )
+            #expect(after == before)
+            #expect(try await database.psql("select count(*) from accountctl.queues") == "0")
+            #expect(try await database.psql("select count(*) from accountctl.job_limits") == "0")
+        }
+    }
+
+    @Test("Acts: enqueue, retry, snooze, cancel, discard, pause, resume, limit, prune")
+    func acts() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let ids = try await fill(database)
+            func id(_ name: String) -> String { "\(ids[name] ?? 0)" }
+            // Without a terminal nothing asks: what needs a yes is refused without --yes.
+            #expect(try await jobs(database, ["cancel", id("available")]).status == 2)
+            #expect(try await state(database, ids["available"]) == "available")
+
+            let cancel = try await jobs(
+                database,
+                ["cancel", id("available"), "424242", id("running"), "--yes", "--json"]
+            )
+            #expect(cancel.status == 3)
+            #expect(cancel.output.contains("\"cancelled\"") && cancel.output.contains("told to stop"))
+            #expect(try await state(database, ids["available"]) == "cancelled")
+            #expect(
+                try await jobs(database, ["show", id("running"), "--json"]).output.contains(
+                    "\"cancel_requested\": true"
+                )
+            )
+
+            #expect(try await jobs(database, ["discard", id("parked"), "--reason", "not wanted", "--yes"]).status == 0)
+            #expect(try await jobs(database, ["show", id("parked"), "--json"]).output.contains("not wanted"))
+            let retried = try await jobs(
+                database,
+                ["retry", "--state", "discarded", "--queue", "mail", "--yes", "--json"]
+            )
+            #expect(retried.status == 0)
+            #expect(try await state(database, ids["parked"]) == "available")
+            #expect(try await state(database, ids["discarded"]) == "available")
+            #expect(try await jobs(database, ["retry", id("completed")]).status == 6)
+
+            #expect(try await jobs(database, ["snooze", id("parked"), "--for", "2h"]).status == 0)
+            let wait =
+                "select state || ' ' || round(extract(epoch from run_at - now()) / 3600) from accountctl.jobs where id = "
+            #expect(try await database.psql(wait + id("parked")) == "scheduled 2")
+
+            let added = try await jobs(
+                database,
+                [
+                    "enqueue", "test.new", "--arguments", "{\"a\":1}", "--unique-key", "u", "--priority", "2", "--in",
+                    "1h", "--json",
+                ]
+            )
+            #expect(added.output.contains("\"is_new\":true"), "\(added.errors)")
+            let again = try await jobs(database, ["enqueue", "test.new", "--unique-key", "u", "--json"])
+            #expect(again.output.contains("\"is_new\":false"))
+            #expect(
+                try await database.psql(
+                    "select state, priority, args->>'a' from accountctl.jobs where unique_key = 'u'"
+                )
+                    == "scheduled|2|1"
+            )
+
+            #expect(try await jobs(database, ["pause", "mail", "--reason", "incident 7", "--yes"]).status == 0)
+            #expect(try await jobs(database, ["limit", "mail", "--count", "5", "--seconds", "30"]).status == 0)
+            #expect(
+                try await jobs(database, ["limit", "--kind", "test.kind", "--running", "2", "--per-key", "1"]).status
+                    == 0
+            )
+            let stats = try await jobs(database, ["stats", "--json"]).output
+            for part in [
+                "incident 7", "\"rate\": 5", "\"rate_period_seconds\": 30", "\"is_set_by_hand\": true",
+                "\"running\": 2",
+            ] {
+                #expect(stats.contains(part), "\(part): \(stats)")
+            }
+            #expect(try await jobs(database, ["resume", "mail"]).errors.contains("goes on"))
+            #expect(try await jobs(database, ["resume", "mail"]).errors.contains("was not paused"))
+            #expect(try await jobs(database, ["limit", "mail", "--none"]).status == 0)
+            #expect(try await jobs(database, ["limit", "--kind", "test.kind", "--none"]).status == 0)
+            #expect(try await jobs(database, ["stats"]).output.contains("incident 7") == false)
+
+            try await database.psql("select accountctl.prepare_job_history('2020-01-01', 2)")
+            let would = try await jobs(database, ["prune", "--older-than-days", "30", "--dry-run", "--json"])
+            #expect(would.output.contains("job_history_20200102"))
+            #expect(try await jobs(database, ["prune", "--older-than-days", "30"]).status == 2)
+            let dropped = try await jobs(database, ["prune", "--older-than-days", "30", "--yes", "--json"])
+            #expect(dropped.output == would.output)
+            let left = "select count(*) from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
+            #expect(try await database.psql(left) == "0")
+        }
+    }
+}

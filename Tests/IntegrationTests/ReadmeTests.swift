@@ -1,0 +1,57 @@
+import Foundation
+import Settings
+import TestSupport
+import Testing
+
+@testable import accountctl
+
+@Suite("The README tells the truth about")
+struct ReadmeTests {
+    private func readme() throws -> String { try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8) }
+
+    /// The rows of the table under a heading row, cell by cell; a bar that is meant is written `\|`.
+    private func rows(_ heading: String) throws -> [[String]] {
+        let lines = try readme().components(separatedBy: "\n")
+        let start = try #require(lines.firstIndex(of: heading), "\(heading)")
+        return lines[(start + 2)...].prefix { $0.hasPrefix("|") }.map { line in
+            line.replacingOccurrences(of: "\\|", with: "\u{0}").split(separator: "|").map { cell in
+                cell.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "\u{0}", with: "|")
+            }
+        }
+    }
+
+    @Test("exit codes")
+    func exitCodes() throws {
+        #expect(try rows("| code | meaning |").map { $0[0] } == ExitStatus.allCases.map { String($0.rawValue) })
+    }
+
+    @Test("settings: every key, with form, default and meaning")
+    func settings() throws {
+        let declared = Settings.check(SettingsInputs(file: nil, variables: [:]) { _ in "" }).settings.declarations
+        let told = try rows("| key | form | default | meaning |")
+        #expect(told.map { $0[0] } == declared.map { "`\($0.key)`" })
+        for (row, setting) in zip(told, declared) {
+            #expect(row[1] == setting.form && row.last == setting.help, "\(setting.key)")
+            if let standard = setting.standard, !standard.isEmpty { #expect(row[2] == "`\(standard)`") }
+        }
+    }
+
+    @Test("commands: every one that there is, and none that there is not")
+    func commands() throws {
+        let root = try CommandDescription.root()
+        var told: Set<String> = []
+        for row in try rows("| command | does |") {
+            for match in row[0].matches(of: /`([^`]+)`/) {
+                let words = match.1.split(separator: " ").map(String.init).prefix { !$0.hasPrefix("[") }
+                let group = words[0]
+                told.insert(group)
+                for name in words.dropFirst() where name != "|" { told.insert("\(group) \(name)") }
+            }
+        }
+        let leaves = root.children.flatMap { group in
+            [group.commandName] + group.children.map { "\(group.commandName) \($0.commandName)" }
+        }
+        #expect(told.subtracting(leaves).isEmpty, "not there: \(told.subtracting(leaves).sorted())")
+        #expect(Set(leaves).subtracting(told).isEmpty, "not told: \(Set(leaves).subtracting(told).sorted())")
+    }
+}

@@ -1,0 +1,159 @@
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Exporting an account")
+struct UserExportTests {
+    private static let anna = OperatorStage.id(1)
+    private static let bob = OperatorStage.id(2)
+
+    /// Tables as apps have them: rows by the account and by its profile, rows of rows, and answers of other people to them.
+    private static let fixture = """
+        create table public.posts (
+            id bigint primary key, author_id uuid references public.profiles (id), body text, api_key text
+        );
+        create table public.comments (
+            id bigint primary key, post_id bigint not null references public.posts, author_id uuid references auth.users, body text
+        );
+        create table public.pictures (id bigint primary key, post_id bigint references public.posts on delete set null, url text);
+        create table public.pages (id bigint primary key, body text);
+        insert into public.posts values (1, '\(anna)', 'of Anna', 'app-key'), (2, '\(bob)', 'of Bob', null);
+        insert into public.comments values
+            (1, 1, '\(anna)', 'Anna below Anna'), (2, 1, '\(bob)', 'Bob below Anna'), (3, 2, '\(anna)', 'Anna below Bob'),
+            (4, 2, '\(bob)', 'Bob below Bob'), (5, 1, null, 'nobody below Anna');
+        insert into public.pictures values (1, 1, 'picture of Anna'), (2, 2, 'picture of Bob');
+        insert into public.pages values (1, 'of nobody');
+        update auth.users set encrypted_password = 'hash of a password', recovery_token = 'a token ' || id,
+            raw_user_meta_data = '{"nick": "\\u0001Anna"}';
+        insert into auth.sessions (id, user_id) values (gen_random_uuid(), '\(anna)'), (gen_random_uuid(), '\(bob)');
+        insert into auth.refresh_tokens (token, user_id, session_id)
+            select 'refresh-me ' || id, user_id::text, id from auth.sessions;
+        insert into accountctl.holds (user_id, reason, placed_by) values ('\(anna)', 'sealed order', 'olga');
+        """
+
+    private func unpack(_ archive: String, _ stage: OperatorStage) throws -> URL {
+        let folder = URL(fileURLWithPath: stage.path("unpacked"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let tar = Process()
+        tar.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        tar.arguments = ["tar", "-xf", archive, "-C", folder.path]
+        try tar.run()
+        tar.waitUntilExit()
+        #expect(tar.terminationStatus == 0)
+        return folder
+    }
+
+    private func rows(_ table: String, _ folder: URL) throws -> [[String: Any]] {
+        let data = try Data(contentsOf: folder.appendingPathComponent("tables/\(table).json"))
+        return try #require(JSONSerialization.jsonObject(with: data) as? [[String: Any]])
+    }
+
+    @Test("The archive holds the account's rows and files and nobody else's, no secrets, and sums that are right")
+    func contents() async throws {
+        try await StorageStage.with { storage in
+            let stage = storage.stage
+            try await stage.addAccounts(2)
+            try await stage.database.psql(Self.fixture)
+            try await storage.upload("\(Self.anna)/me too.jpeg", by: Self.anna)
+            try await storage.upload("\(Self.bob)/bob.jpeg", by: Self.bob)
+            let path = stage.path("anna.tar")
+            let result = try await stage.run([
+                "user", "export", "u1@example.com", "--output", path, "--reason", "access", "--ticket", "T-9", "--json",
+            ])
+            #expect(result.status == 0, "\(result.errors)")
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+            #expect(mode as? Int == 0o600)
+
+            let folder = try unpack(path, stage)
+            #expect(try rows("public.posts", folder).map { $0["body"] as? String } == ["of Anna"])
+            let comments = try rows("public.comments", folder).compactMap { $0["body"] as? String }
+            #expect(Set(comments) == ["Anna below Anna", "Anna below Bob", "nobody below Anna"])
+            #expect(try rows("public.pictures", folder).map { $0["url"] as? String } == ["picture of Anna"])
+            #expect(try rows("auth.sessions", folder).count == 1)
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/files")
+            #expect(files.count == 1)
+            let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+            for secret in [
+                "hash of a password", "a token", "refresh-me", "app-key", "sealed order", "Bob below", "of Bob",
+                Self.bob, "bob",
+            ] {
+                #expect(whole.range(of: Data(secret.utf8)) == nil, "\(secret)")
+            }
+            try checkManifest(folder)
+            let log = "select action, ticket, facts ->> 'files' from accountctl.operator_log"
+            #expect(try await stage.database.psql(log) == "user.export|T-9|1")
+        }
+    }
+
+    private func checkManifest(_ folder: URL) throws {
+        struct Manifest: Decodable {
+            struct Entry: Decodable {
+                let table: String?
+                let key: String?
+                let file: String?
+                let bytes: Int?
+                let sha256: String?
+                let leftOut: [String]?
+            }
+            let account: UUID
+            let tables: [Entry]
+            let files: [Entry]
+        }
+        let data = try Data(contentsOf: folder.appendingPathComponent("manifest.json"))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let manifest = try decoder.decode(Manifest.self, from: data)
+        #expect(manifest.account.uuidString.lowercased() == Self.anna)
+        #expect(manifest.files.map(\.key) == ["\(Self.anna)/me too.jpeg"])
+        let entries = (manifest.tables + manifest.files).filter { $0.file != nil }
+        #expect(entries.count >= 6)
+        for entry in entries {
+            let bytes = try Data(contentsOf: folder.appendingPathComponent(try #require(entry.file)))
+            #expect(entry.bytes == bytes.count)
+            #expect(entry.sha256 == SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined())
+        }
+        let leftOut = Dictionary(manifest.tables.map { ($0.table ?? "", $0.leftOut ?? []) }) { first, _ in first }
+        #expect(leftOut["auth.users"]?.contains("encrypted_password") == true)
+        #expect(leftOut["auth.refresh_tokens"] == ["token", "parent"])
+        #expect(leftOut["public.posts"] == ["api_key"])
+    }
+
+    @Test("A file that is there stays, and a run that fails leaves none")
+    func wholeOrNotAtAll() async throws {
+        try await StorageStage.with { storage in
+            let stage = storage.stage
+            try await stage.addAccounts(1)
+            let path = stage.path("anna.tar")
+            try "mine".write(toFile: path, atomically: true, encoding: .utf8)
+            let command = ["user", "export", Self.anna, "--output", path]
+            let refused = try await stage.run(command)
+            #expect(refused.status == 2)
+            #expect(refused.errors.contains("is there already"))
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+            #expect(try await stage.run(command + ["--force"]).status == 0)
+            #expect(try String(contentsOfFile: path, encoding: .isoLatin1).contains("ustar"))
+            try FileManager.default.removeItem(atPath: path)
+
+            let blind = try await stage.run(command, as: "authenticated")
+            #expect(blind.status == 4, "\(blind.errors)")
+            try await storage.upload("\(Self.anna)/me.jpeg", by: Self.anna)
+            let elsewhere = OperatorStage(
+                database: stage.database,
+                folder: stage.folder,
+                variables: stage.variables.merging(["ACCOUNTCTL_STORAGE_URL": "http://127.0.0.1:1/storage/v1"]) { $1 }
+            )
+            let away = try await elsewhere.run(command)
+            #expect(away.status == 75, "\(away.errors)")
+            let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path)
+            #expect(!left.contains { $0.hasPrefix("anna.tar") }, "\(left)")
+            #expect(try await elsewhere.run(command + ["--without-files"]).status == 0)
+            let log = "select count(*) from accountctl.operator_log where action = 'user.export'"
+            #expect(try await stage.database.psql(log) == "2")
+            let dry = try await stage.run(["user", "export", Self.anna, "--dry-run", "--json", "rows,files"])
+            #expect(dry.status == 0)
+            #expect(dry.output.contains(#""files": 1"#))
+            #expect(try await stage.run(["user", "export", OperatorStage.id(7), "--dry-run"]).status == 3)
+        }
+    }
+}

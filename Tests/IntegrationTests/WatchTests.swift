@@ -1,0 +1,61 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Following deletions and accounts")
+struct WatchTests {
+    private static let anna = OperatorStage.id(1)
+
+    private func follow(_ arguments: [String], _ stage: OperatorStage) throws -> AccountctlProcess {
+        try AccountctlProcess(arguments + ["--format", "ndjson"], environment: stage.variables)
+    }
+
+    private static let cut = """
+        select count(pg_terminate_backend(pid)) from pg_stat_activity
+        where datname = current_database() and usename = 'postgres'
+        """
+
+    @Test("A deletion is followed over a lost connection to its end, and the exit code is its outcome's")
+    func deletion() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let request = try await stage.database.psql(
+                "select request_id from accountctl.open_deletion_request('\(Self.anna)', 'app')"
+            )
+            let watch = try follow(["deletion", "watch", Self.anna], stage)
+            #expect(try await watch.waitForOutput(containing: #""state":"grace""#))
+            #expect(try await stage.database.psql(Self.cut) != "0")
+            try await stage.database.psql(
+                """
+                insert into accountctl.deletion_steps (request_id, step, runs, started_at)
+                values ('\(request)', 'preflight', 1, now())
+                """
+            )
+            #expect(try await watch.waitForOutput(containing: #""step":"preflight""#), "\(watch.errorsSoFar)")
+            try await stage.database.psql("select accountctl.cancel_deletion_request('\(request)')")
+            let result = try await watch.result()
+            #expect(result.status == 6, "\(result.errors)")
+            #expect(result.output.split(separator: "\n").last?.contains(#""state":"cancelled""#) == true)
+            #expect(!result.output.contains("\u{1B}"))
+            #expect(try await stage.run(["deletion", "watch", OperatorStage.id(9)]).status == 3)
+        }
+    }
+
+    @Test("An account is followed over a lost connection until it is gone")
+    func account() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let watch = try follow(["user", "watch", "u1@example.com"], stage)
+            #expect(try await watch.waitForOutput(containing: #""state":"active""#))
+            #expect(try await stage.database.psql(Self.cut) != "0")
+            #expect(try await stage.run(["user", "suspend", Self.anna, "--reason", "spam", "--yes"]).status == 0)
+            #expect(try await watch.waitForOutput(containing: #""state":"banned""#), "\(watch.errorsSoFar)")
+            try await stage.database.psql("delete from auth.users where id = '\(Self.anna)'")
+            let result = try await watch.result()
+            #expect(result.status == 3, "\(result.errors)")
+            let lines = result.output.split(separator: "\n")
+            #expect(lines.contains { $0.contains(#""operation":"user.suspend""#) })
+            #expect(lines.last?.contains(#""state":"not_found""#) == true)
+        }
+    }
+}
