@@ -50,14 +50,16 @@ struct AccountSheet {
             .init("profile", title: "Profile", .facts(profile)),
             .init(
                 "files",
-                title: "Files in its folder",
+                title: report.filesAreWhole ? "Files" : "Files in its folder, and the avatar",
                 .table(
                     [
                         TableColumn("Bucket"), TableColumn("Files", alignment: .right),
-                        TableColumn("Size", alignment: .right),
+                        TableColumn("Size", alignment: .right), TableColumn("Not in use", alignment: .right),
                     ],
-                    rows: report.files.map { [.text($0.bucket), .integer($0.count), .bytes($0.bytes)] },
-                    names: ["bucket", "count", "bytes"]
+                    rows: report.files.map {
+                        [.text($0.bucket), .integer($0.count), .bytes($0.bytes), .integer($0.unused)]
+                    },
+                    names: ["bucket", "count", "bytes", "unused"]
                 )
             ),
             deletions, jobs, holds, tables, operations,

@@ -77,7 +77,7 @@ struct AuditListCommand: AccountctlCommand {
         filter.operatorName = by
         filter.action = action
         filter.ticket = ticket
-        filter.since = try since.map { try DurationArgument.moment($0) }
+        filter.since = try since.map { try DurationArgument.moment($0, "--since") }
         filter.limit = max(1, min(limit, 100_000))
         let term = try user.map { text in
             guard let term = LookupTerm(text) else { throw CommandError(.usage, "\"\(text)\" is nothing to look for") }

@@ -29,6 +29,23 @@ struct ActingOptions: ParsableArguments {
         help: ArgumentHelp("The ticket that asks for it, for the operators' log.", valueName: "number")
     )
     var ticket: String?
+
+    func validate() throws {
+        try Self.check("--reason", reason, limit: 1000)
+        try Self.check("--as", operatorName, limit: 200)
+        try Self.check("--ticket", ticket, limit: 200)
+    }
+
+    /// What the log does not take is refused before anything is done.
+    ///
+    /// - Throws: `ValidationError` that names the option.
+    private static func check(_ option: String, _ text: String?, limit: Int) throws {
+        guard let text else { return }
+        if text.allSatisfy(\.isWhitespace) { throw ValidationError("\(option) is empty: give a text or leave it out") }
+        // As the database counts.
+        let count = text.unicodeScalars.count
+        if count > limit { throw ValidationError("\(option) has \(count) characters: at most \(limit) are kept") }
+    }
 }
 
 extension CommandContext {
@@ -39,9 +56,15 @@ extension CommandContext {
         let known = [
             options.operatorName, environment["ACCOUNTCTL_OPERATOR"], environment["SUDO_USER"], environment["USER"],
         ]
-        let name = known.compactMap(\.self).first { !$0.isEmpty } ?? "unknown"
-        let ticket = options.ticket.flatMap { $0.isEmpty ? nil : $0 }
-        return Operator(name: name, machineUser: MachineUser.name, ticket: ticket, hashKey: try neededHashKey())
+        let name = known.compactMap(\.self).first { !$0.allSatisfy(\.isWhitespace) } ?? "unknown"
+        if name.unicodeScalars.count > 200 {
+            throw CommandError(
+                .usage,
+                "the operator's name has \(name.unicodeScalars.count) characters: at most 200 are kept",
+                hint: "It comes from --as, ACCOUNTCTL_OPERATOR or the name of the account on this machine."
+            )
+        }
+        return Operator(name: name, machineUser: MachineUser.name, ticket: options.ticket, hashKey: try neededHashKey())
     }
 
     /// The key of keyed hashes, which acts on accounts cannot do without.

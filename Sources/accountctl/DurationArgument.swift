@@ -1,4 +1,5 @@
 import Settings
+import Terminal
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -22,13 +23,15 @@ enum DurationArgument {
     }
 
     /// A date (`2026-11-20`), a moment in RFC 3339, or how long ago (`30d`).
-    static func moment(_ text: String, now: Date = Date()) throws -> Date {
+    ///
+    /// - Throws: ``CommandError`` that names the option.
+    static func moment(_ text: String, _ option: String, now: Date = Date()) throws -> Date {
         if let ago = DurationText.read(text) { return now - TimeInterval(ago.components.seconds) }
         if let moment = try? Date.ISO8601FormatStyle().parse(text) { return moment }
         if let day = try? Date.ISO8601FormatStyle().year().month().day().parse(text) { return day }
         throw CommandError(
             .usage,
-            "\"\(text)\" is no date (2026-11-20), moment (2026-11-20T12:00:00Z) or time ago (30d)"
+            "\(option): \"\(SafeText.line(text))\" is no date (2026-11-20), moment (2026-11-20T12:00:00Z) or time ago (30d)"
         )
     }
 }

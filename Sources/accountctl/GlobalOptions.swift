@@ -53,7 +53,9 @@ struct GlobalOptions: ParsableArguments {
 
     mutating func validate() throws {
         if let format, json != nil, format != .json, format != .ndjson {
-            throw ValidationError("--json and --format \(format.rawValue) exclude each other")
+            throw ValidationError(
+                "--json and --format \(format.rawValue) exclude each other: fields are selected in json and ndjson only"
+            )
         }
     }
 

@@ -3,6 +3,12 @@ import ArgumentParser
 import Postgres
 import Terminal
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Finds accounts.
 struct UserFindCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
@@ -12,10 +18,11 @@ struct UserFindCommand: AccountctlCommand {
             Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone number in any
             spelling, an Apple sub or another provider's id, a username, a deletion request's id and a receipt's number. What can be
             several things is looked up as all of them; the column MATCHED says which. Terms may also come on standard input,
-            one a line, with - for the term.
+            one a line, with - for the term; programs get at least one row for each.
 
-            The state is active, banned, soft_deleted or deletion_ and the state of the request. An erased account is found by its
-            user id (with the setting keys.hash_file), its request's id or its receipt's number, never by e-mail.
+            The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or unknown: without
+            the setting keys.hash_file nothing tells whether a user id is that of an erased account. Such an account is found by its
+            user id, its request's id or its receipt's number, never by e-mail.
 
             EXIT CODES
               0 found; 3 some term was not found, or is that of an erased account
@@ -33,8 +40,12 @@ struct UserFindCommand: AccountctlCommand {
         let term: String
         let match: AccountMatch?
         let gone: ErasedAccount?
+        /// Whether nothing can tell if there was one.
+        var isUnknown = false
 
-        var state: String { match?.standing.word ?? (gone == nil ? "not_found" : "erased") }
+        var state: String {
+            match?.standing.word ?? (gone != nil ? "erased" : isUnknown ? "unknown" : "not_found")
+        }
 
         var deletion: DeletionInBrief? {
             if case .deletion(let deletion)? = match?.standing { deletion } else { nil }
@@ -91,10 +102,7 @@ struct UserFindCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let texts = terms.flatMap {
-            $0 == "-" ? StandardInput.text().split(whereSeparator: \.isNewline).map(String.init) : [$0]
-        }
-        let terms = try texts.map { try lookup.term($0) }
+        let terms = try self.terms.flatMap { try $0 == "-" ? listed() : [lookup.term($0)] }
         let comparison: AccountDirectory.Comparison = contains ? .contains : prefix ? .prefix : .exact
         if contains {
             context.messages.warning("--contains reads the whole table of users: expect seconds on a large one")
@@ -118,15 +126,48 @@ struct UserFindCommand: AccountctlCommand {
         for answer in answers {
             for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match, gone: nil)) }
             if answer.isCut { context.messages.warning("there are more than \(limit) accounts: raise --limit") }
-            guard answer.matches.isEmpty else { continue }
-            isAnyMissing = true
-            context.messages.note(answer.absence)
-            // People read the sentence; programs get a row for each term that leads nowhere.
-            if context.output.format.isForPrograms {
-                for gone in answer.erased { try rows.append(Row(term: answer.term.text, match: nil, gone: gone)) }
+            for note in answer.notes { context.messages.note(note) }
+            isAnyMissing = isAnyMissing || answer.matches.isEmpty
+            // People read the sentences; programs get a row for each term that leads to no account.
+            guard context.output.format.isForPrograms else { continue }
+            for gone in answer.erased { try rows.append(Row(term: answer.term.text, match: nil, gone: gone)) }
+            if answer.matches.isEmpty, answer.erased.isEmpty {
+                try rows.append(
+                    Row(term: answer.term.text, match: nil, gone: nil, isUnknown: answer.isErasureUnknown)
+                )
             }
         }
         try rows.finish()
         return isAnyMissing ? .notFound : .ok
+    }
+
+    /// The terms on standard input, one a line.
+    ///
+    /// - Throws: ``CommandError`` that names the first line which is no term.
+    private func listed() throws -> [LookupTerm] {
+        var terms: [LookupTerm] = []
+        try InputLines.forEach(in: "-") { number, line in
+            if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
+            do {
+                terms.append(try lookup.term(line))
+            } catch let error as CommandError {
+                throw CommandError(error.status, "line \(number): \(error.message)", hint: "Nothing was looked up.")
+            }
+        }
+        return terms
+    }
+}
+
+extension LookupAnswer {
+    /// What people are told besides the rows.
+    fileprivate var notes: [String] {
+        let open = matches.compactMap { match -> String? in
+            guard case .deletion(let deletion) = match.standing else { return nil }
+            let step = deletion.step.map { ", step \($0)" } ?? ""
+            return "\(match.id.uuidString.lowercased()) is to be erased by \(Wording.moment(deletion.legalDeadline)): "
+                + "\(deletion.state)\(step); request \(deletion.request.uuidString.lowercased())"
+        }
+        if matches.isEmpty { return [absence] }
+        return open + erased.compactMap(\.receipt).map { "receipt \($0) is that of an account that was erased" }
     }
 }

@@ -21,6 +21,7 @@ struct UserListCommand: AccountctlCommand {
             EXAMPLES
               accountctl user list --provider apple --relay --limit 20
               accountctl user list --idle-since 365d --count
+              accountctl user list --signed-in-after 7d --deletion-state grace
               accountctl user list --format csv > accounts.csv
               accountctl user list --format ndjson --json id,state
             """
@@ -46,7 +47,13 @@ struct UserListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Created before then.", valueName: "time"))
     var createdBefore: String?
 
-    @Option(name: .long, help: ArgumentHelp("Not signed in since then.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("Signed in last then or later.", valueName: "time"))
+    var signedInAfter: String?
+
+    @Option(name: .long, help: ArgumentHelp("Signed in last before then.", valueName: "time"))
+    var signedInBefore: String?
+
+    @Option(name: .long, help: ArgumentHelp("Not signed in since then, or never.", valueName: "time"))
     var idleSince: String?
 
     @Option(name: .long, help: ArgumentHelp("With an identity there, such as apple.", valueName: "name"))
@@ -67,6 +74,9 @@ struct UserListCommand: AccountctlCommand {
     @Flag(name: .long, inversion: .prefixedNo, help: "With an open deletion request.")
     var deletion: Bool?
 
+    @Option(name: .long, help: "With an open deletion request in this state; may be repeated.")
+    var deletionState: [DeletionState] = []
+
     @Option(name: .long, help: "The most accounts listed.")
     var limit: Int?
 
@@ -84,6 +94,20 @@ struct UserListCommand: AccountctlCommand {
 
     @OptionGroup
     var global: GlobalOptions
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+        if count, limit != nil || after != nil {
+            throw ValidationError("--count counts all accounts of the filter: leave --limit and --after out")
+        }
+        if let ended = deletionState.first(where: \.isFinal) {
+            throw ValidationError("--deletion-state \(ended.rawValue): an ended request is no state of an account")
+        }
+        if deletion == false, !deletionState.isEmpty {
+            throw ValidationError("--no-deletion and --deletion-state exclude each other")
+        }
+        if let provider, provider.allSatisfy(\.isWhitespace) { throw ValidationError("--provider is empty") }
+    }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let listing = AccountListing(try filter())
@@ -117,15 +141,18 @@ struct UserListCommand: AccountctlCommand {
 
     private func filter() throws -> AccountListing.Filter {
         var filter = AccountListing.Filter()
-        filter.createdAfter = try createdAfter.map { try DurationArgument.moment($0) }
-        filter.createdBefore = try createdBefore.map { try DurationArgument.moment($0) }
-        filter.idleSince = try idleSince.map { try DurationArgument.moment($0) }
+        filter.createdAfter = try createdAfter.map { try DurationArgument.moment($0, "--created-after") }
+        filter.createdBefore = try createdBefore.map { try DurationArgument.moment($0, "--created-before") }
+        filter.signedInAfter = try signedInAfter.map { try DurationArgument.moment($0, "--signed-in-after") }
+        filter.signedInBefore = try signedInBefore.map { try DurationArgument.moment($0, "--signed-in-before") }
+        filter.idleSince = try idleSince.map { try DurationArgument.moment($0, "--idle-since") }
         filter.provider = provider
         filter.isRelay = relay
         filter.isBanned = banned
         filter.isAnonymous = anonymous
         filter.isSoftDeleted = softDeleted
         filter.isBeingDeleted = deletion
+        filter.deletionStates = Set(deletionState)
         return filter
     }
 }

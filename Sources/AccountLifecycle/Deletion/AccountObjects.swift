@@ -93,7 +93,7 @@ enum AccountObjects {
     }
 
     /// The bucket that `avatar_url` names objects of.
-    private static let bucketOfProfiles = "avatars"
+    static let bucketOfProfiles = "avatars"
 
     /// Objects that nobody owns and that the profile of one of these accounts, and no other profile, names.
     private static func namedByProfiles(_ users: [UUID], _ profiles: DeletionCatalog.Profiles) -> Statement {
@@ -125,7 +125,7 @@ enum AccountObjects {
     }
 
     /// The key that a column holds, as such or at the end of a URL of the Storage API.
-    private static func key(in column: String) -> Statement {
+    static func key(in column: String) -> Statement {
         Statement(
             unsafeSQL: """
                 regexp_replace(regexp_replace(\(column), '[?#].*$', ''), '^https?://.*/\(bucketOfProfiles)/', '')

@@ -48,7 +48,8 @@ package struct AccountDirectory: Sendable {
         var hits = try candidates(term, comparison, isInstalled: isInstalled, on: connection)
         let isCut = hits.count > limit
         if isCut { hits = Array(hits.prefix(limit)) }
-        let erased = hits.isEmpty && isInstalled ? try erased(term, on: connection) : []
+        // A receipt's number may be a phone number or a username as well: then both are told.
+        let erased = isInstalled && (hits.isEmpty || term.receipt != nil) ? try erased(term, on: connection) : []
         return LookupAnswer(
             term: term,
             matches: hits,
@@ -107,8 +108,8 @@ package struct AccountDirectory: Sendable {
     private static func exactBranches(_ term: LookupTerm, isInstalled: Bool) -> [Statement] {
         var branches: [Statement] = []
         if let id = term.userID {
-            branches.append("select id, 'id' from auth.users where id = \(id)")
-            if isInstalled {
+            if term.kind != .request { branches.append("select id, 'id' from auth.users where id = \(id)") }
+            if isInstalled, term.kind != .userID {
                 branches.append(
                     "select user_id, 'request' from accountctl.deletion_requests where id = \(id) and user_id is not null"
                 )
@@ -129,10 +130,13 @@ package struct AccountDirectory: Sendable {
             branches.append("select id, 'phone' from auth.users where phone = \(phone)")
         }
         if let provider = term.providerID {
+            let (takesApple, takesOthers) = (term.kind != .providerID, term.kind != .appleSub)
             branches.append(
                 """
                 select user_id, case when provider = 'apple' then 'apple-sub' else 'provider-id' end
-                from auth.identities where provider_id = \(provider)
+                from auth.identities
+                where provider_id = \(provider)
+                  and case when provider = 'apple' then \(takesApple) else \(takesOthers) end
                 """
             )
         }
@@ -220,7 +224,9 @@ package struct AccountDirectory: Sendable {
     /// What is known of an account that is gone: by its user id through the keyed hash, by its request, by its receipt.
     private func erased(_ term: LookupTerm, on connection: isolated Connection) throws -> [ErasedAccount] {
         guard term.userID != nil || term.receipt != nil else { return [] }
-        let hash = term.userID.flatMap { id in
+        let account = term.kind == .request ? nil : term.userID
+        let request = term.kind == .userID ? nil : term.userID
+        let hash = account.flatMap { id in
             hashKey.map { $0.hash(id.uuidString.lowercased(), purpose: "account") }
         }
         return try connection.query(
@@ -231,7 +237,7 @@ package struct AccountDirectory: Sendable {
             where r.state = 'verified'
               and (
                   r.subject_hash = \(hash)
-                  or r.id = \(term.userID)
+                  or r.id = \(request)
                   or r.id = (select request_id from accountctl.deletion_receipts where number = \(term.receipt))
               )
             order by r.finished_at desc

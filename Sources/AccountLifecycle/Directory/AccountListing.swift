@@ -12,6 +12,10 @@ package struct AccountListing: Sendable {
     package struct Filter: Sendable {
         package var createdAfter: Date?
         package var createdBefore: Date?
+        /// Signed in last then or later.
+        package var signedInAfter: Date?
+        /// Signed in last before then; accounts that never signed in do not count.
+        package var signedInBefore: Date?
         /// Not signed in since then; accounts that never signed in count.
         package var idleSince: Date?
         package var provider: String?
@@ -22,6 +26,8 @@ package struct AccountListing: Sendable {
         package var isRelay: Bool?
         /// Whether a deletion request is open.
         package var isBeingDeleted: Bool?
+        /// Whose open deletion request is in one of these states; empty for any.
+        package var deletionStates: Set<DeletionState> = []
 
         package init() {}
     }
@@ -128,6 +134,8 @@ package struct AccountListing: Sendable {
         var parts: [Statement] = ["true"]
         if let date = filter.createdAfter { parts.append("u.created_at >= \(date)") }
         if let date = filter.createdBefore { parts.append("u.created_at < \(date)") }
+        if let date = filter.signedInAfter { parts.append("u.last_sign_in_at >= \(date)") }
+        if let date = filter.signedInBefore { parts.append("u.last_sign_in_at < \(date)") }
         if let date = filter.idleSince { parts.append("(u.last_sign_in_at is null or u.last_sign_in_at < \(date))") }
         if let provider = filter.provider {
             parts.append(
@@ -162,6 +170,18 @@ package struct AccountListing: Sendable {
                     select from accountctl.deletion_requests as r
                     where r.user_id = u.id and r.finished_at is null
                 ) = \(flag)
+                """
+            )
+        }
+        if !filter.deletionStates.isEmpty {
+            parts.append(
+                """
+                exists (
+                    select from accountctl.deletion_requests as r
+                    where r.user_id = u.id
+                      and r.finished_at is null
+                      and r.state = any(\(filter.deletionStates.map(\.rawValue).sorted()))
+                )
                 """
             )
         }

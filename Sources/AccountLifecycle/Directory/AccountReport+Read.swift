@@ -34,6 +34,8 @@ extension AccountReport {
             )
             let hash = hashKey.map { $0.hash(match.id.uuidString.lowercased(), purpose: "account") }
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
+            let profile = hasProfiles ? try profile(match.id, on: connection) : nil
+            let isSmall = try hasStorage && isStorageSmall(on: connection)
             return AccountReport(
                 id: match.id,
                 standing: match.standing,
@@ -41,8 +43,9 @@ extension AccountReport {
                 identities: try identities(match.id, on: connection),
                 credentials: isInstalled ? try credentials(match.id, on: connection) : [],
                 events: isInstalled ? try events(match.id, on: connection) : [],
-                profile: hasProfiles ? try profile(match.id, on: connection) : nil,
-                files: hasStorage ? try files(match.id, on: connection) : [],
+                profile: profile,
+                files: hasStorage ? try files(match.id, profile, byOwner: isSmall, on: connection) : [],
+                filesAreWhole: isSmall,
                 deletions: deletions,
                 jobs: isInstalled ? try jobs(deletions, on: connection) : [],
                 holds: isInstalled ? try holds(match.id, on: connection) : [],
@@ -165,23 +168,76 @@ extension AccountReport {
         return pairs.isEmpty ? nil : Dictionary(pairs.map { ($0.0, $0.1) }) { first, _ in first }
     }
 
-    /// By the folder named after the account, which the index on the lower-case name serves; Swift's upper-case ids are found too.
-    private static func files(_ id: UUID, on connection: isolated Connection) throws -> [Files] {
-        try connection.query(
+    /// Whether the table of files is read in no time.
+    private static func isStorageSmall(on connection: isolated Connection) throws -> Bool {
+        try connection.one("select pg_relation_size('storage.objects') < 67108864", as: Bool.self)
+    }
+
+    /// By the folder named after the account, which the index on the lower-case name serves (Swift's upper-case ids are found too), by
+    /// the name in the profile, and by the owner, for which there is no index.
+    private static func files(
+        _ id: UUID,
+        _ profile: [String: String?]?,
+        byOwner: Bool,
+        on connection: isolated Connection
+    ) throws -> [Files] {
+        let text = id.uuidString.lowercased()
+        let namesFiles = profile?.keys.contains("avatar_url") == true
+        let url = profile?["avatar_url"] ?? nil
+        let isOwned: Statement = "(o.owner = \(id) or lower(o.owner_id) = \(text))"
+        let isOwnedOrNobodys: Statement =
+            "(" + isOwned + " or (o.owner is null and coalesce(o.owner_id, '') = ''))"
+        var mine: Statement =
             """
-            select b.id, f.count, f.bytes
+            select o.id, o.bucket_id, o.name, o.metadata
             from storage.buckets as b
-            cross join lateral (
-                select count(*) as count, coalesce(sum((o.metadata ->> 'size')::bigint), 0)::bigint as bytes
+            join storage.objects as o
+                on o.bucket_id = b.id
+                and lower(o.name) collate "C" >= \(text + "/")
+                and lower(o.name) collate "C" < \(text + "0")
+            where
+            """ + isOwnedOrNobodys
+        mine +=
+            """
+
+            union
+            select o.id, o.bucket_id, o.name, o.metadata
+            from avatar as a
+            join storage.objects as o on o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = a.key
+            where
+            """ + isOwnedOrNobodys
+        if byOwner {
+            mine +=
+                """
+
+                union
+                select o.id, o.bucket_id, o.name, o.metadata
                 from storage.objects as o
-                where o.bucket_id = b.id and lower(o.name) collate "C" like \(id.uuidString.lowercased() + "/%")
-            ) as f
-            where f.count > 0
-            order by b.id
-            """,
-            as: (String, Int, Int64).self
+                where
+                """ + isOwned
+        }
+        return try connection.query(
+            """
+            with avatar as (
+                select \(AccountObjects.key(in: "u.url")) as key
+                from (values (\(url)::text)) as u (url)
+            ),
+            mine as (
+            """ + mine + """
+
+                )
+                select m.bucket_id, count(*), coalesce(sum((m.metadata ->> 'size')::bigint), 0)::bigint,
+                       case
+                           when \(namesFiles) and m.bucket_id = \(AccountObjects.bucketOfProfiles)
+                               then count(*) filter (where m.name is distinct from (select key from avatar))
+                       end
+                from mine as m
+                group by m.bucket_id
+                order by m.bucket_id
+                """,
+            as: (String, Int, Int64, Int?).self
         )
-        .map { Files(bucket: $0.0, count: $0.1, bytes: $0.2) }
+        .map { Files(bucket: $0.0, count: $0.1, bytes: $0.2, unused: $0.3) }
     }
 
     private static func deletions(_ id: UUID, _ hash: [UInt8]?, on connection: isolated Connection) throws -> [Deletion]

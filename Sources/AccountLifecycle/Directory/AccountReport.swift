@@ -87,11 +87,13 @@ package struct AccountReport: Sendable {
         package let rows: Int?
     }
 
-    /// Files below the account's folder in a bucket.
+    /// The account's files in a bucket: those it owns, and in its folder, or named by its profile, those nobody owns.
     package struct Files: Sendable {
         package let bucket: String
         package let count: Int
         package let bytes: Int64
+        /// Those that the profile does not name; nil where profiles do not name files of this bucket.
+        package let unused: Int?
     }
 
     /// Something an operator did.
@@ -111,6 +113,8 @@ package struct AccountReport: Sendable {
     /// The row of `public.profiles` as JSON text, where there is one.
     package let profile: [String: String?]?
     package let files: [Files]
+    /// Whether files were looked for by their owner too, wherever they lie: there is no index, so a large Storage is not read for it.
+    package let filesAreWhole: Bool
     package let deletions: [Deletion]
     package let jobs: [Job]
     package let holds: [Hold]

@@ -20,6 +20,8 @@ package struct LookupTerm: Sendable, Hashable {
     package let providerID: String?
     package let username: String?
     package let receipt: Int64?
+    /// What it is, when somebody said so.
+    package let kind: LookupKind?
 
     /// Recognises a term; nil when it is empty or cannot be of that kind.
     ///
@@ -30,6 +32,7 @@ package struct LookupTerm: Sendable, Hashable {
         let trimmed = Self.trimmed(text)
         guard !trimmed.isEmpty, !trimmed.unicodeScalars.contains("\u{0}") else { return nil }
         self.text = trimmed
+        self.kind = kind
         func fits(_ kinds: LookupKind...) -> Bool { kind.map { kinds.contains($0) } ?? true }
         userID = fits(.userID, .request) ? Self.uuid(trimmed) : nil
         let isAddress = trimmed.contains("@")
@@ -102,9 +105,11 @@ package struct LookupTerm: Sendable, Hashable {
         return Int64(rest).flatMap { $0 > 0 ? $0 : nil }
     }
 
+    /// A mark of the byte order, which files from other machines begin with, is a blank as well.
     private static func trimmed(_ text: String) -> String {
-        guard let first = text.firstIndex(where: { !$0.isWhitespace }),
-            let last = text.lastIndex(where: { !$0.isWhitespace })
+        func isBlank(_ character: Character) -> Bool { character.isWhitespace || character == "\u{FEFF}" }
+        guard let first = text.firstIndex(where: { !isBlank($0) }),
+            let last = text.lastIndex(where: { !isBlank($0) })
         else { return "" }
         return String(text[first...last])
     }

@@ -1,0 +1,260 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Finding accounts through the program", .timeLimit(.minutes(2)))
+struct UserFindTests {
+    private static let anna = "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"
+    private static let hidden = "00000000-0000-4000-8000-000000000002"
+    private static let digits = "00000000-0000-4000-8000-000000000003"
+    private static let enterprise = "00000000-0000-4000-8000-000000000004"
+    private static let request = "00000000-0000-4000-8000-00000000000a"
+    private static let sub = "001234.0123456789abcdef0123456789abcdef.0123"
+
+    /// Anna, who is to be erased; somebody behind Apple's relay; somebody whose names are digits; Anna's namesake at an enterprise.
+    private static let people = """
+        insert into auth.users (instance_id, id, aud, role, email, phone, created_at, is_sso_user, deleted_at)
+        select '00000000-0000-0000-0000-000000000000'::uuid, id::uuid, 'authenticated', 'authenticated', email, phone, now(),
+            sso, gone
+        from (
+            values
+                ('\(anna)', 'Anna@Example.com', '491511234567', false, null::timestamptz),
+                ('\(hidden)', 'abc123@privaterelay.appleid.com', null, false, now()),
+                ('\(digits)', 'digits@example.com', '4242424', false, null),
+                ('\(enterprise)', 'anna@example.com', null, true, null)
+        ) as p (id, email, phone, sso, gone);
+        insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+        values
+            ('\(anna)', '\(anna)', '{"email": "anna@example.com"}', 'email', now()),
+            ('\(sub)', '\(hidden)', '{"email": "abc123@privaterelay.appleid.com"}', 'apple', now()),
+            ('g-77', '\(digits)', '{"email": "digits@example.com"}', 'google', now()),
+            ('4242424', '\(enterprise)', '{"email": "anna@example.com"}', 'keycloak', now());
+        update public.profiles set username = 'anna_k' where id = '\(anna)';
+        update public.profiles set username = '4242424' where id = '\(enterprise)';
+        update public.profiles set username = 'a%b_c''d"' where id = '\(digits)';
+        insert into accountctl.deletion_requests (
+            id, user_id, origin, state, run_after, legal_deadline, locked_out_at
+        )
+        values ('\(request)', '\(anna)', 'app', 'running', now(), '2030-02-03T04:05:06Z', now());
+        insert into accountctl.deletion_steps (request_id, step, runs, started_at)
+        values ('\(request)', 'lock_out', 1, now() - interval '1 minute'), ('\(request)', 'delete_rows', 1, now());
+        """
+
+    private struct Row: Decodable {
+        let id: String?
+        let state: String
+        let matched: [String]
+        let term: String?
+        let step: String?
+        let request: String?
+        let receipt: Int?
+    }
+
+    private func rows(_ result: AccountctlProcess.Result) throws -> [Row] {
+        try result.output.split(separator: "\n").map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
+    }
+
+    private func find(_ words: [String], _ stage: OperatorStage, input: String? = nil) async throws -> (
+        rows: [Row], result: AccountctlProcess.Result
+    ) {
+        let result = try await stage.run(["user", "find"] + words + ["--format", "ndjson"], input: input)
+        return (try rows(result), result)
+    }
+
+    @Test("Every kind of term, in every spelling, leads to the account, and says what matched")
+    func kinds() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            let terms: [(words: [String], id: String, matched: String)] = [
+                ([Self.anna.uppercased()], Self.anna, "id"), (["{\(Self.anna)}"], Self.anna, "id"),
+                (["urn:uuid:\(Self.anna)"], Self.anna, "id"),
+                ([Self.anna.replacingOccurrences(of: "-", with: "")], Self.anna, "id"),
+                (["ABC123@PrivateRelay.AppleID.com"], Self.hidden, "email"),
+                (["mailto:digits@EXAMPLE.com"], Self.digits, "email"),
+                (["Di Gits <digits@example.com>"], Self.digits, "email"),
+                (["+49 (151) 123-4567"], Self.anna, "phone"), (["0049 151 1234567"], Self.anna, "phone"),
+                (["49.151.1234567", "--by", "phone"], Self.anna, "phone"), ([Self.sub], Self.hidden, "apple-sub"),
+                ([Self.sub, "--by", "apple-sub"], Self.hidden, "apple-sub"), (["g-77"], Self.digits, "provider-id"),
+                (["g-77", "--by", "provider-id"], Self.digits, "provider-id"), (["anna_k"], Self.anna, "username"),
+                ([Self.request.uppercased()], Self.anna, "request"),
+                ([Self.request, "--by", "request"], Self.anna, "request"),
+            ]
+            for (words, id, matched) in terms {
+                let (rows, result) = try await find(words, stage)
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                #expect(rows.map(\.id) == [id] && rows.first?.matched == [matched], "\(words): \(result.output)")
+            }
+            // Said to be another kind than it is, it is not found.
+            for words in [
+                [Self.anna, "--by", "request"], [Self.request, "--by", "id"], [Self.sub, "--by", "provider-id"],
+                ["g-77", "--by", "apple-sub"], ["anna_k", "--by", "provider-id"], ["4242424", "--by", "receipt"],
+            ] {
+                let (rows, result) = try await find(words, stage)
+                #expect(result.status == 3 && rows.map(\.state) == ["not_found"], "\(words): \(result.output)")
+            }
+            for words in [["anna_k", "--by", "email"], ["anna_k", "--by", "id"], ["x", "--by", "phone"]] {
+                let result = try await find(words, stage).result
+                #expect(result.status == 2 && result.output.isEmpty, "\(words)")
+                #expect(result.errors.contains("cannot be of the kind \(words[2])"), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test("What may be several things, or is several people's, is all of them")
+    func ambiguous() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            let (rows, result) = try await find(["4242424"], stage)
+            #expect(result.status == 0)
+            let matched = Dictionary(uniqueKeysWithValues: rows.map { ($0.id ?? "", $0.matched) })
+            #expect(matched == [Self.digits: ["phone"], Self.enterprise: ["provider-id", "username"]])
+            let by = try await find(["4242424", "--by", "username"], stage).rows
+            #expect(by.map(\.id) == [Self.enterprise])
+            #expect(Set(try await find(["ANNA@example.com"], stage).rows.map(\.id)) == [Self.anna, Self.enterprise])
+            // No command acts on one of several.
+            for words in [["show"], ["sign-out"], ["suspend", "--reason", "x", "--yes"], ["watch"]] {
+                let refused = try await stage.run(["user", words[0], "4242424"] + words.dropFirst())
+                #expect(refused.status == 2 && refused.output.isEmpty, "\(words)")
+                #expect(refused.errors.contains("names 2 accounts") && refused.errors.contains(Self.digits))
+            }
+            let acted = "select count(*) from accountctl.operator_log"
+            #expect(try await stage.database.psql(acted) == "0")
+        }
+    }
+
+    @Test("Several terms and standard input give a row for each, also for one that was never there")
+    func lists() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            let never = UUID().uuidString.lowercased()
+            let input = "\u{FEFF}anna_k\r\n\n   \nnobody@example.com\n\(never)\n"
+            let (rows, result) = try await find(["g-77", "-"], stage, input: input)
+            #expect(result.status == 3)
+            #expect(rows.map(\.id) == [Self.digits, Self.anna, nil, nil], "\(result.output)")
+            #expect(rows.map(\.state) == ["active", "deletion_running", "not_found", "not_found"])
+            #expect(result.errors.contains("\"nobody@example.com\"") && result.errors.contains("and none was erased"))
+            let json = try await stage.run(["user", "find", never, "nobody", "--json", "id,state"])
+            #expect(json.output == #"[\#n{"id":null,"state":"not_found"},\#n{"id":null,"state":"not_found"}\#n]\#n"#)
+            // Without the key nothing tells whether it was erased, and nobody says that it was not.
+            let without = stage.variables.filter { $0.key != "ACCOUNTCTL_KEYS_HASH_FILE" }
+            let blind = try await AccountctlProcess(["user", "find", never, "--json", "state"], environment: without)
+                .result()
+            #expect(blind.status == 3 && blind.output.contains(#""unknown""#), "\(blind.output)")
+            #expect(blind.errors.contains("cannot be told without keys.hash_file"))
+            let bad = try await find(["-", "--by", "email"], stage, input: "a@example.com\nanna\n")
+            #expect(bad.result.status == 2 && bad.result.output.isEmpty)
+            #expect(bad.result.errors.contains("line 2: \"anna\" cannot be of the kind email"), "\(bad.result.errors)")
+            let none = try await find(["-"], stage, input: "\n")
+            #expect(none.result.status == 0 && none.rows.isEmpty)
+        }
+    }
+
+    @Test("Soft-deleted, under way with step and deadline, in words and for programs")
+    func states() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            let (rows, _) = try await find([Self.hidden, Self.anna], stage)
+            #expect(rows.map(\.state) == ["soft_deleted", "deletion_running"])
+            #expect(rows.last?.step == "delete_rows" && rows.last?.request == Self.request)
+            let words = try await stage.run(["user", "find", Self.anna])
+            #expect(words.output.contains("deletion_running"))
+            for part in ["2030-02-03", "running, step delete_rows", Self.request] {
+                #expect(words.errors.contains(part), "\(words.errors)")
+            }
+            let shown = try await stage.run(["user", "show", Self.anna, "--json", "state,step,legal_deadline"])
+            #expect(shown.output.contains("delete_rows") && shown.output.contains("2030-02-03T04:05:06"))
+        }
+    }
+
+    @Test("An erased account is told by its id, its request and its receipt, with date and number")
+    func erased() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let words = ["deletion", "rehearse", account, "--confirm=\(account)", "--no-input"]
+            #expect(try await AccountctlProcess(words, environment: site.variables).result().status == 0)
+            let receipt = try await site.database.psql("select number from accountctl.deletion_receipts")
+            let request = try await site.database.psql("select request_id from accountctl.deletion_receipts")
+            let day = try await site.database.psql("select to_char(now() at time zone 'utc', 'YYYY-MM-DD')")
+            for term in [account, request, receipt, "#" + receipt] {
+                let (told, found) = try await (
+                    AccountctlProcess(["user", "find", term], environment: site.variables).result(),
+                    AccountctlProcess(["user", "find", term, "--format", "ndjson"], environment: site.variables)
+                        .result()
+                )
+                #expect(told.status == 3 && told.output.split(separator: "\n").count <= 1, "\(told.output)")
+                #expect(told.errors.contains("erased on \(day)") && told.errors.contains("receipt \(receipt)"))
+                let rows = try rows(found)
+                #expect(rows.map(\.state) == ["erased"] && rows.first?.receipt == Int(receipt), "\(found.output)")
+                #expect(rows.first?.request == request && rows.first?.id == nil)
+            }
+            let mail = try await AccountctlProcess(["user", "find", "stays2@example.com"], environment: site.variables)
+                .result()
+            #expect(mail.status == 3 && mail.errors.contains("found by its user id or receipt only"))
+            // Somebody's username is the receipt's number: both are told.
+            try await site.database.psql(
+                """
+                alter table accountctl.deletion_receipts alter column number restart with 4711;
+                update accountctl.deletion_receipts set number = default;
+                update public.profiles set username = '4711'
+                where id = (select id from auth.users where email = 'stays1@example.com')
+                """
+            )
+            let both = try await AccountctlProcess(
+                ["user", "find", "4711", "--format", "ndjson"],
+                environment: site.variables
+            ).result()
+            #expect(try rows(both).map(\.state) == ["active", "erased"], "\(both.output)")
+            #expect(both.status == 0 && both.errors.contains("receipt 4711 is that of an account that was erased"))
+        }
+    }
+
+    @Test("By the start and by any part, with a limit that is told, and with wildcards taken at their word")
+    func parts() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            func ids(_ words: String...) async throws -> Set<String?> {
+                Set(try await find(words, stage).rows.map(\.id))
+            }
+            #expect(try await ids("--prefix", "anna") == [Self.anna, Self.enterprise])
+            #expect(try await ids("--prefix", "ANNA@exa") == [Self.anna, Self.enterprise])
+            #expect(try await ids("--prefix", "a%b") == [Self.digits])
+            #expect(try await ids("--prefix", "a_b") == [nil])
+            #expect(try await ids("--prefix", "%") == [nil])
+            #expect(try await ids("--contains", "RIVATErelay") == [Self.hidden])
+            #expect(try await ids("--contains", "%b_c") == [Self.digits])
+            #expect(try await ids("--contains", "b'd") == [nil])
+            #expect(try await ids("--contains", #"c'd""#) == [Self.digits])
+            #expect(try await ids("--contains", #"\"#) == [nil])
+            let cut = try await find(["--contains", "example", "--limit", "2"], stage)
+            #expect(cut.rows.count == 2 && cut.result.errors.contains("more than 2 accounts"), "\(cut.result.errors)")
+            #expect(cut.result.errors.contains("reads the whole table"))
+            for words in [["--prefix", "--contains", "a"], ["a", "--limit", "0"], ["a", "--limit", "1001"], []] {
+                #expect(try await find(words, stage).result.status == 2, "\(words)")
+            }
+        }
+    }
+
+    @Test(
+        "A hostile term finds nobody, changes nothing and does not reach the terminal raw",
+        arguments: [
+            "' or 1=1 --", "\"; drop table auth.users; --", "%", "_", "\\", "$1", "{{}}", "\u{1B}]0;x\u{7}",
+            "a\u{202E}b", "\u{9B}31m", "🏳️‍🌈\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", "--", "a\nb\tc",
+            String(repeating: "x", count: 10_000), "@", "a@", "@b", "-1", "99999999999999999999",
+        ]
+    )
+    func hostile(_ term: String) async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            for words in [["find"], ["find", "--prefix"], ["find", "--contains"], ["show"]] {
+                let result = try await stage.run(["user"] + words + ["--", term])
+                #expect([2, 3].contains(result.status), "\(words) \(term.prefix(20)): \(result.errors)")
+                let harmful = (result.output + result.errors).unicodeScalars.filter { scalar in
+                    (scalar.value < 0x20 && scalar != "\n") || (0x7F...0x9F).contains(scalar.value)
+                        || scalar == "\u{202E}"
+                }
+                #expect(harmful.isEmpty, "\(words)")
+            }
+            #expect(try await stage.database.psql("select count(*) from auth.users") == "1")
+        }
+    }
+}

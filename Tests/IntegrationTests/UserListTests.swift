@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Listing accounts through the program", .timeLimit(.minutes(2)))
+struct UserListTests {
+    /// Nine accounts, each with one thing about it.
+    private static let differences = """
+        update auth.users set created_at = '2020-01-01', last_sign_in_at = now() - interval '1 day';
+        update auth.users set created_at = '2024-05-05T00:00:00Z' where id = '\(OperatorStage.id(1))';
+        update auth.users set last_sign_in_at = null where id = '\(OperatorStage.id(2))';
+        update auth.users set last_sign_in_at = '2023-03-03T10:00:00Z' where id = '\(OperatorStage.id(3))';
+        update auth.users set banned_until = now() + interval '1 day' where id = '\(OperatorStage.id(4))';
+        update auth.users set banned_until = now() - interval '1 day' where id = '\(OperatorStage.id(5))';
+        update auth.users set is_anonymous = true where id = '\(OperatorStage.id(5))';
+        update auth.users set deleted_at = now() where id = '\(OperatorStage.id(6))';
+        insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+        values
+            ('s7', '\(OperatorStage.id(7))', '{"custom_claims": {"is_private_email": "true"}}', 'apple', now()),
+            ('s8', '\(OperatorStage.id(8))', '{"is_private_email": false}', 'apple', now()),
+            ('g8', '\(OperatorStage.id(8))', '{}', 'google', now());
+        insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline)
+        values
+            ('\(OperatorStage.id(8))', 'app', 'grace', now(), now() + interval '1 month'),
+            ('\(OperatorStage.id(9))', 'app', 'blocked', now(), now() + interval '1 month');
+        insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, finished_at)
+        values ('\(OperatorStage.id(1))', 'app', 'cancelled', now(), now() + interval '1 month', now());
+        """
+
+    /// The numbers of the accounts that are listed.
+    private func listed(_ words: [String], _ stage: OperatorStage) async throws -> [Int] {
+        let result = try await stage.run(["user", "list", "--format", "tsv"] + words)
+        #expect(result.status == 0, "\(words): \(result.errors)")
+        return result.output.split(separator: "\n").map { Int($0.prefix { $0 != "\t" }.suffix(12)) ?? -1 }
+    }
+
+    @Test("Each filter takes what it says, its opposite takes the others, and the count is that of the list")
+    func filters() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(9)
+            try await stage.database.psql(Self.differences)
+            let all = Array(1...9)
+            #expect(try await listed([], stage) == all)
+            let yesOrNo: [(String, [Int])] = [
+                ("relay", [7]), ("banned", [4]), ("anonymous", [5]), ("soft-deleted", [6]), ("deletion", [8, 9]),
+            ]
+            var cases: [([String], [Int])] = yesOrNo.flatMap { name, some in
+                [(["--\(name)"], some), (["--no-\(name)"], all.filter { !some.contains($0) })]
+            }
+            cases += [
+                (["--created-after", "2024-05-05"], [1]), (["--created-after", "2024-05-06"], []),
+                (["--created-before", "2024-05-05"], all.filter { $0 != 1 }),
+                (["--created-before", "2024-05-05T00:00:01Z"], all),
+                (["--signed-in-after", "30d"], all.filter { ![2, 3].contains($0) }),
+                (["--signed-in-after", "2023-03-03T10:00:00Z"], all.filter { $0 != 2 }),
+                (["--signed-in-before", "30d"], [3]), (["--signed-in-before", "2023-03-03T10:00:00Z"], []),
+                (["--idle-since", "30d"], [2, 3]), (["--provider", "apple"], [7, 8]), (["--provider", "google"], [8]),
+                (["--provider", "nothing"], []), (["--deletion-state", "grace"], [8]),
+                (["--deletion-state", "grace", "--deletion-state", "blocked"], [8, 9]),
+                (["--deletion-state", "running"], []), (["--provider", "apple", "--no-deletion"], [7]),
+                (["--deletion", "--deletion-state", "blocked"], [9]),
+            ]
+            for (words, expected) in cases {
+                #expect(try await listed(words, stage) == expected, "\(words)")
+                let count = try await stage.run(["user", "list", "--count"] + words)
+                #expect(count.output == "\(expected.count)\n", "\(words): \(count.errors)")
+            }
+            #expect(try await listed(["--limit", "2", "--after", OperatorStage.id(3)], stage) == [4, 5])
+        }
+    }
+
+    @Test("Wrong use names the option, and reads nothing")
+    func usage() async throws {
+        let cases: [([String], String)] = [
+            (["--created-after", "yesterday"], "--created-after: \"yesterday\""),
+            (["--idle-since", ""], "--idle-since"),
+            (["--signed-in-before", "2026-13-01"], "--signed-in-before"),
+            (["--signed-in-after", "x\u{1B}"], "x\\u{1b}"),
+            (["--limit", "0"], "--limit"), (["--after", "anna"], "\"anna\" is no user id"),
+            (["--count", "--limit", "3"], "--count"), (["--deletion-state", "verified"], "--deletion-state verified"),
+            (["--deletion-state", "gone"], "waiting_for_apple"), (["--provider", " "], "--provider is empty"),
+            (["--no-deletion", "--deletion-state", "grace"], "exclude each other"),
+            (["--json", "id,stat"], "Did you mean state?"),
+            (["--format", "csv", "--json", "id,state"], "fields are selected in json and ndjson only"),
+            (["--format", "tsv", "--json"], "--json and --format tsv exclude each other"),
+        ]
+        try await OperatorStage.with { stage in
+            for (words, hint) in cases {
+                let result = try await stage.run(["user", "list"] + words)
+                #expect(result.status == 2 && result.output.isEmpty, "\(words): \(result.errors)")
+                #expect(result.errors.contains(hint), "\(words): \(result.errors)")
+            }
+        }
+    }
+
+    @Test("The forms for programs say the same, and a field can be selected where there are names")
+    func forms() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            try await stage.database.psql("update auth.users set email = 'a,\"b\"@example.com' where email like 'u1@%'")
+            func list(_ words: String...) async throws -> String {
+                try await stage.run(["user", "list", "--reveal"] + words).output
+            }
+            let ids = [1, 2].map(OperatorStage.id)
+            #expect(
+                try await list("--format", "ndjson", "--json", "state,id")
+                    == ids.map { #"{"id":"\#($0)","state":"active"}"# + "\n" }.joined()
+            )
+            let csv = try await list("--format", "csv").split(separator: "\n")
+            #expect(csv[0].hasPrefix("id,email,state,providers,created_at,last_sign_in_at"))
+            #expect(csv[1].hasPrefix(ids[0] + #","a,""b""@example.com",active,"#), "\(csv[1])")
+            #expect(
+                try await list("--format", "tsv").split(separator: "\n").map { $0.prefix(36) } == ids.map { $0[...] }
+            )
+            #expect(try await list("--json", "id", "--limit", "1") == "[\n{\"id\":\"\(ids[0])\"}\n]\n")
+            let none = try await stage.run(["user", "list", "--banned", "--json"])
+            #expect(none.status == 0 && none.output == "[]\n")
+        }
+    }
+
+    @Test("Ten times the accounts need no more memory")
+    func memory() async throws {
+        try await OperatorStage.with { stage in
+            func peak(_ words: [String]) async throws -> Int {
+                let process = try AccountctlProcess(
+                    ["user", "list", "--format", "ndjson"] + words,
+                    environment: stage.variables
+                )
+                var peak = 0
+                while process.isRunning {
+                    let status = (try? String(contentsOfFile: "/proc/\(process.id)/status", encoding: .utf8)) ?? ""
+                    if let most = status.firstMatch(of: /VmHWM:\s*(\d+) kB/)?.1 { peak = max(peak, Int(most) ?? 0) }
+                    try await Task.sleep(for: .milliseconds(2))
+                }
+                let result = try await process.result()
+                #expect(result.status == 0 && result.output.split(separator: "\n").count >= 5000)
+                return peak
+            }
+            try await stage.database.psql(
+                """
+                set session_replication_role = replica;
+                insert into auth.users (instance_id, id, email, created_at)
+                select '00000000-0000-0000-0000-000000000000', ('00000000-0000-4000-8000-' || lpad(g::text, 12, '0'))::uuid,
+                    'u' || g || '@example.com', now()
+                from generate_series(1, 50000) as g;
+                """
+            )
+            let few = try await peak(["--limit", "5000"])
+            let many = try await peak([])
+            // A row that is kept would cost more than a hundred bytes.
+            #expect(few > 0 && many - few < 4000, "\(few) kB for 5,000, \(many) kB for 50,000")
+        }
+    }
+}

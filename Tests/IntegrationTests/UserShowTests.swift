@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Showing an account through the program", .timeLimit(.minutes(2)))
+struct UserShowTests {
+    private static let anna = OperatorStage.id(1)
+
+    /// Files of two accounts, and of nobody.
+    ///
+    /// Anna has two in the bucket's root, as the tutorial names them, one of which is her avatar, and one in her folder, as Swift writes
+    /// ids. Somebody else has one in her folder and one in the root.
+    private static let files = """
+        insert into storage.objects (bucket_id, name, owner, owner_id, metadata)
+        values
+            ('avatars', 'new.jpeg', '\(anna)', '\(anna)', '{"size": 1000}'),
+            ('avatars', 'old.jpeg', null, upper('\(anna)'), '{"size": 200}'),
+            ('avatars', upper('\(anna)') || '/older.jpeg', null, null, '{"size": 30}'),
+            ('avatars', '\(anna)/planted.jpeg', '\(OperatorStage.id(2))', '\(OperatorStage.id(2))', '{"size": 4}'),
+            ('avatars', 'theirs.jpeg', '\(OperatorStage.id(2))', null, '{"size": 5}'),
+            ('avatars', 'nobodys.jpeg', null, null, '{"size": 6}');
+        update public.profiles set avatar_url = 'new.jpeg' where id = '\(anna)';
+        """
+
+    private struct Shown: Decodable {
+        struct Files: Decodable, Equatable {
+            let bucket: String
+            let count: Int
+            let bytes: Int
+            let unused: Int?
+        }
+        let files: [Files]
+    }
+
+    private func files(_ stage: OperatorStage) async throws -> [Shown.Files] {
+        let result = try await stage.run(["user", "show", Self.anna, "--json", "files"])
+        #expect(result.status == 0, "\(result.errors)")
+        return try JSONDecoder().decode(Shown.self, from: Data(result.output.utf8)).files
+    }
+
+    @Test("Files count wherever they lie, those that are not in use too, and those of others do not")
+    func avatars() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            try await stage.database.psql(Self.files)
+            let bucket = "avatars"
+            #expect(try await files(stage) == [.init(bucket: bucket, count: 3, bytes: 1230, unused: 2)])
+            // The avatar by a public URL, and nobody's file by name.
+            for url in ["https://x.supabase.co/storage/v1/object/public/avatars/new.jpeg?t=1", "new.jpeg"] {
+                try await stage.database.psql("update public.profiles set avatar_url = '\(url)'")
+                #expect(try await files(stage).first?.unused == 2, "\(url)")
+            }
+            try await stage.database.psql("update public.profiles set avatar_url = 'nobodys.jpeg'")
+            #expect(try await files(stage) == [.init(bucket: bucket, count: 4, bytes: 1236, unused: 3)])
+            // Another bucket is nobody's avatar.
+            try await stage.database.psql(
+                """
+                insert into storage.buckets (id, name) values ('scans', 'scans');
+                insert into storage.objects (bucket_id, name, owner_id) values ('scans', 'a.png', '\(Self.anna)')
+                """
+            )
+            #expect(try await files(stage).last == .init(bucket: "scans", count: 1, bytes: 0, unused: nil))
+            let screen = try await stage.run(["user", "show", Self.anna])
+            #expect(screen.output.contains("NOT IN USE") && screen.output.contains("scans"), "\(screen.output)")
+        }
+    }
+
+    @Test("What the log does not take is refused by the option's name, before anything is done")
+    func lengths() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let database = stage.database
+            func text(_ count: Int) -> String { String(repeating: "é", count: count) }
+            let commands = [
+                ["user", "suspend", Self.anna, "--yes"], ["user", "sign-out", Self.anna], ["user", "hold", Self.anna],
+                ["user", "show", Self.anna, "--reveal"],
+                ["user", "export", Self.anna, "--output", stage.path("a.tar")],
+                ["deletion", "request", Self.anna, "--confirm=\(Self.anna)"], ["deletion", "pause", "--all"],
+                ["avatars", "sweep", "--confirm=1"],
+            ]
+            let before = try await database.psql("select u::text from auth.users as u")
+            for command in commands {
+                for (option, limit) in [("--reason", 1000), ("--as", 200), ("--ticket", 200)] {
+                    let others = option == "--reason" ? [] : ["--reason", "why"]
+                    let long = try await stage.run(command + others + [option, text(limit + 1)])
+                    #expect(long.status == 2 && long.output.isEmpty, "\(command) \(option): \(long.errors.prefix(200))")
+                    #expect(long.errors.contains("\(option) has \(limit + 1) characters: at most \(limit) are kept"))
+                    let empty = try await stage.run(command + others + [option, " "])
+                    #expect(empty.status == 2 && empty.errors.contains("\(option) is empty"), "\(empty.errors)")
+                }
+            }
+            let name = try await AccountctlProcess(
+                ["user", "sign-out", Self.anna],
+                environment: stage.variables.merging(["ACCOUNTCTL_OPERATOR": text(201)]) { $1 }
+            ).result()
+            #expect(name.status == 2 && name.errors.contains("ACCOUNTCTL_OPERATOR"), "\(name.errors)")
+            #expect(try await database.psql("select count(*) from accountctl.operator_log") == "0")
+            #expect(try await database.psql("select count(*) from accountctl.deletion_requests") == "0")
+            #expect(try await database.psql("select u::text from auth.users as u") == before)
+            #expect(!FileManager.default.fileExists(atPath: stage.path("a.tar")))
+            // The longest that fits is kept whole.
+            let longest = ["--reason", text(1000), "--as", text(200), "--ticket", text(200)]
+            for command in [
+                ["user", "hold", Self.anna], ["deletion", "request", Self.anna, "--confirm=\(Self.anna)"],
+            ] {
+                let kept = try await stage.run(command + longest)
+                #expect(kept.status == 0, "\(command): \(kept.errors.prefix(300))")
+            }
+            let lengths =
+                "select distinct length(reason), length(operator), length(ticket) from accountctl.operator_log"
+            #expect(try await database.psql(lengths) == "1000|200|200")
+        }
+    }
+}
