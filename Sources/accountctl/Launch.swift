@@ -42,14 +42,17 @@ struct Launch {
                 messages: messages,
                 pager: command.global.noPager ? nil : pager(style)
             )
-            return try await command.run(
-                in: CommandContext(
-                    global: command.global,
-                    environment: environment,
-                    output: output,
-                    isInteractive: isInteractive(command.global)
-                )
+            let context = CommandContext(
+                global: command.global,
+                environment: environment,
+                output: output,
+                isInteractive: isInteractive(command.global)
             )
+            do {
+                return try await command.run(in: context)
+            } catch {
+                throw await SchemaGap(context: context).explanation(of: error) ?? error
+            }
         } catch {
             if Accountctl.exitCode(for: error) == .success {
                 return reportParsing(error, words: words, messages: messages)

@@ -1,0 +1,45 @@
+import Migrations
+import Postgres
+import Terminal
+
+/// What a failed command says when the database has another schema than this program knows.
+///
+/// It is looked at only then: a schema that is a migration behind or ahead serves most commands, and those should work.
+struct SchemaGap {
+    private static let telling: Set<SQLState> = [
+        .undefinedTable, .undefinedColumn, .undefinedFunction, .undefinedObject, .invalidSchemaName,
+    ]
+
+    let context: CommandContext
+
+    /// What to say instead of the server's words; nil when the schema is not the cause, or cannot be asked.
+    func explanation(of error: any Error) async -> CommandError? {
+        guard let error = error as? PostgresError, let state = error.sqlState, Self.telling.contains(state),
+            let plan = try? await context.withMigrations({ engine, connection in try engine.plan(on: connection) })
+        else { return nil }
+        let said = error.diagnostics?.message.map { " (\($0))" } ?? ""
+        let newest = plan.items.last { $0.applied != nil }?.number
+        guard let newest else {
+            return CommandError(
+                .failure,
+                "the schema is not installed in this database\(said)",
+                hint: "Install it: accountctl migrate up"
+            )
+        }
+        if let newer = plan.items.first(where: { $0.state == .unknown }) {
+            let version = newer.applied?.version ?? "unknown"
+            return CommandError(
+                .residue,
+                "the database is ahead of this program: a newer one (\(version)) has applied migration \(newer.number)\(said)",
+                hint: "Use that version of accountctl. See: accountctl migrate status"
+            )
+        }
+        guard let last = plan.pending.last?.number else { return nil }
+        return CommandError(
+            .residue,
+            "the database is \(Wording.count(plan.pending.count, "migration")) behind this program: "
+                + "it is at \(newest), the program at \(last)\(said)",
+            hint: "Look at what is missing: accountctl migrate plan. Apply it: accountctl migrate up"
+        )
+    }
+}

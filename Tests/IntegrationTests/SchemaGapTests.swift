@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A database that is not as far as the program, or further", .timeLimit(.minutes(2)))
+struct SchemaGapTests {
+    private static let anna = OperatorStage.id(1)
+
+    private func withInstalled(
+        _ body: @Sendable (OperatorStage) async throws -> Void
+    ) async throws {
+        try await TestDatabase.withPlatform { database in
+            let installed = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
+            #expect(installed.status == 0, "\(installed.errors)")
+            let keys = try await TestKeys.make()
+            defer { keys.remove() }
+            let stage = OperatorStage(
+                database: database,
+                folder: FileManager.default.temporaryDirectory,
+                variables: database.variables.merging(keys.variables) { $1 }
+            )
+            try await stage.addAccounts(1)
+            try await body(stage)
+        }
+    }
+
+    /// What a command that needs something that is not there has to say.
+    private func expectTold(_ command: [String], _ parts: [String], _ stage: OperatorStage) async throws {
+        let result = try await stage.run(command)
+        #expect(result.status == 5, "\(command): \(result.status) \(result.errors)")
+        #expect(result.output.isEmpty || result.output == "[\n", "\(command)")
+        for part in parts { #expect(result.errors.contains(part), "\(command): \(result.errors)") }
+        #expect(result.errors.split(separator: "\n").count <= 4, "\(result.errors)")
+    }
+
+    @Test("Behind by migrations: what they made is missing, how many is told, and the command that applies them")
+    func behind() async throws {
+        try await withInstalled { stage in
+            // As a program of the next version meets it: the tables that its statements name have other names here.
+            let count = try await stage.database.psql("select count(*) from accountctl.migrations where number >= 18")
+            try await stage.database.psql(
+                """
+                delete from accountctl.migrations where number >= 18;
+                alter table accountctl.deletion_requests rename column legal_deadline to deadline;
+                alter table accountctl.jobs rename column limit_key to lane;
+                alter table accountctl.job_limits rename column set_running to running;
+                alter table accountctl.apple_credentials rename column checked_at to checked;
+                alter table accountctl.credential_events rename column outcome to result;
+                alter table accountctl.operator_log rename column ticket to number;
+                alter table accountctl.mail_streams rename to streams;
+                """
+            )
+            let words = count == "1" ? "1 migration behind" : "\(count) migrations behind"
+            for command in [
+                ["user", "show", Self.anna], ["deletion", "list"],
+                ["jobs", "limit", "--kind", "mail.check", "--running", "2"], ["apple", "credentials", "list"],
+                ["apple", "events", "list"], ["audit", "list"], ["relay", "stream", "list"],
+            ] { try await expectTold(command, [words, "at 17", "accountctl migrate up", "migrate plan"], stage) }
+            #expect(try await stage.run(["migrate", "status"]).status == 1)
+            // What does not need it works.
+            #expect(try await stage.run(["user", "list"]).status == 0)
+        }
+    }
+
+    @Test("Ahead: what does not need what is gone works, the rest names the version that applied it")
+    func ahead() async throws {
+        try await withInstalled { stage in
+            try await stage.database.psql(
+                """
+                insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
+                values (9001, 'tomorrow', 'core', repeat('0', 64), 'done', 1, '99.1.0')
+                """
+            )
+            for command in [
+                ["user", "show", Self.anna], ["user", "list"], ["user", "find", Self.anna], ["deletion", "list"],
+                ["jobs", "list"], ["apple", "events", "list"],
+            ] {
+                #expect(try await stage.run(command).status == 0, "\(command)")
+            }
+            #expect(try await stage.run(["migrate", "status"]).status == 5)
+            let refused = try await stage.run(["migrate", "up"])
+            #expect(refused.status == 5 && refused.errors.contains("a newer version (99.1.0)"), "\(refused.errors)")
+            try await stage.database.psql(
+                """
+                alter table accountctl.deletion_requests rename to erasures;
+                alter table accountctl.jobs rename to tasks;
+                alter table accountctl.credential_events rename column kind to what;
+                """
+            )
+            for command in [["deletion", "list"], ["user", "list"], ["jobs", "list"], ["apple", "events", "list"]] {
+                try await expectTold(command, ["ahead of this program", "99.1.0", "9001", "migrate status"], stage)
+            }
+        }
+    }
+
+    @Test("Not installed: said with the command that installs it; who is looked up is found all the same")
+    func missing() async throws {
+        try await TestDatabase.with(.platform) { database in
+            try await database.psql("insert into auth.users (id, email) values ('\(Self.anna)', 'u1@example.com')")
+            for command in [["deletion", "list"], ["jobs", "list"], ["apple", "events", "list"], ["audit", "list"]] {
+                let result = try await AccountctlProcess(command, environment: database.variables).result()
+                #expect(result.status == 1 && result.output.isEmpty, "\(command): \(result.errors)")
+                #expect(result.errors.contains("the schema is not installed in this database"), "\(result.errors)")
+                #expect(result.errors.contains("accountctl migrate up"))
+            }
+            let found = try await AccountctlProcess.run("user", "find", Self.anna, environment: database.variables)
+            #expect(found.status == 0, "\(found.errors)")
+        }
+    }
+}
