@@ -15,6 +15,11 @@ extension Connection {
                 connection.route = route
             } else {
                 connection.route = await connection.probeRoute()
+                // Behind a pooler whose server processes are all taken nobody answers the question, which ends the connection.
+                if !connection.isUsable {
+                    connection.state = ProtocolState()
+                    try connection.connect()
+                }
             }
             try connection.applySettings()
             return connection.route

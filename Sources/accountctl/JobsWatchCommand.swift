@@ -23,18 +23,7 @@ struct JobsWatchCommand: AccountctlCommand {
             """
     )
 
-    private static let fields: [Field<JobRecord>] = [
-        Field("at", "At") { .date(Self.moment($0)) },
-        Field("id", "Id", alignment: .right) { .integer($0.id) },
-        Field("state", "State", emphasis: JobFields.emphasis) { .text($0.state) },
-        Field("queue", "Queue") { .text($0.queue) },
-        Field("kind", "Kind") { .text($0.kind) },
-        Field("attempt", "Att", alignment: .right) { .integer(Int64($0.attempt)) },
-        Field("reason", "Reason") { .text($0.reason) },
-        Field("last_error", "Last error") { .text($0.lastError) },
-    ]
-
-    static let jsonFields = fields.map(\.name)
+    static let jsonFields = JobsWatch.fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions
@@ -50,56 +39,55 @@ struct JobsWatchCommand: AccountctlCommand {
         filter.queue = queue
         filter.kind = kind
         try filter.check()
-        let settings = try context.settingsForDatabase()
-        let listener = JobListener(context.connectionConfiguration(settings), logger: context.logger(settings))
-        try await context.withDatabase { pool in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-                group.addTask { await listener.run(for: JobQueue()) { _ in look.yield() } }
-                group.addTask {
-                    while (try? await Task.sleep(for: .seconds(1))) != nil { look.yield() }
-                    look.finish()
-                }
-                try await follow(looks, pool, context)
-                group.cancelAll()
-            }
+        let now = try await context.withConnection { try $0.one("select clock_timestamp()", as: Date.self) }
+        return try await context.follow { [filter] in
+            JobsWatch(filter, since: now, try context.output.startList(JobsWatch.fields))
         }
-        return .ok
+    }
+}
+
+/// What became of jobs since the last look.
+struct JobsWatch: Watch, Sendable {
+    static let fields: [Field<JobRecord>] = [
+        Field("at", "At") { .date(moment($0)) },
+        Field("id", "Id", alignment: .right) { .integer($0.id) },
+        Field("state", "State", emphasis: JobFields.emphasis) { .text($0.state) },
+        Field("queue", "Queue") { .text($0.queue) },
+        Field("kind", "Kind") { .text($0.kind) },
+        Field("attempt", "Att", alignment: .right) { .integer(Int64($0.attempt)) },
+        Field("reason", "Reason") { .text($0.reason) },
+        Field("last_error", "Last error") { .text($0.lastError) },
+    ]
+
+    private let filter: JobFilter
+    private var since: Date
+    private var lines: ListWriter<JobRecord>
+    /// What was shown lately.
+    private var seen: [String: Date] = [:]
+
+    init(_ filter: JobFilter, since: Date, _ lines: ListWriter<JobRecord>) {
+        self.filter = filter
+        self.since = since
+        self.lines = lines
     }
 
-    private func follow(_ looks: AsyncStream<Void>, _ pool: Pool, _ context: CommandContext) async throws {
-        var list = try context.output.startList(Self.fields)
-        var since = try await pool.withConnection { connection in
-            try connection.one("select clock_timestamp()", as: Date.self)
+    mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
+        let changes = try JobQueue().changes(since: since, on: connection)
+        for job in changes where (filter.queue ?? job.queue) == job.queue && (filter.kind ?? job.kind) == job.kind {
+            let mark = "\(job.id) \(job.state) \(job.attempt)"
+            guard seen[mark] == nil else { continue }
+            seen[mark] = Self.moment(job)
+            try lines.append(job)
         }
-        var seen: [String: Date] = [:]
-        var isAway = false
-        for await _ in looks {
-            let from = since
-            let changes: [JobRecord]
-            do {
-                changes = try await pool.withConnection { connection in
-                    try JobQueue().changes(since: from, on: connection)
-                }
-                if isAway { context.messages.note("the database is back") }
-                isAway = false
-            } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
-                if !isAway { context.messages.warning("the database is away: \(error)") }
-                isAway = true
-                continue
-            }
-            for job in changes where (queue ?? job.queue) == job.queue && (kind ?? job.kind) == job.kind {
-                let mark = "\(job.id) \(job.state) \(job.attempt)"
-                guard seen[mark] == nil else { continue }
-                seen[mark] = Self.moment(job)
-                try list.append(job)
-            }
-            try list.flush()
-            // What commits late carries an earlier time: look back a little, and remember what was shown.
-            let newest = changes.map(Self.moment).max() ?? since
-            since = max(since, newest.addingTimeInterval(-10))
-            seen = seen.filter { $0.value > since.addingTimeInterval(-1) }
-        }
+        // What commits late carries an earlier time: look back a little, and remember what was shown.
+        let newest = changes.map(Self.moment).max() ?? since
+        since = max(since, newest.addingTimeInterval(-10))
+        seen = seen.filter { $0.value > since.addingTimeInterval(-1) }
+        return nil
+    }
+
+    mutating func flush() throws {
+        try lines.flush()
     }
 
     private static func moment(_ job: JobRecord) -> Date {

@@ -45,6 +45,19 @@ import Testing
         }
     }
 
+    @Test func aPoolerWithOneServerProcessIsFoundOutToo() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                let (route, value) = try await Connection.with(configuration, logger: .silent) { connection in
+                    (connection.route, try connection.one("select 42", as: Int.self))
+                }
+                #expect(route == .transactionPooler)
+                #expect(value == 42)
+            }
+        }
+    }
+
     @Test func aSessionPoolerIsAsGoodAsNone() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.session, to: database.cluster) { bouncer in
