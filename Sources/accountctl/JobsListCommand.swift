@@ -13,7 +13,7 @@ struct JobsListCommand: AccountctlCommand {
 
             EXAMPLES
               accountctl jobs list
-              accountctl jobs list --state discarded --kind deletion.run
+              accountctl jobs list --state discarded --kind account.delete
               accountctl jobs list --exhausted --json id,kind,last_error
             """
     )

@@ -23,9 +23,16 @@ struct AccountctlProcess {
     private let folder: URL
 
     /// Starts it without a terminal and without the settings of whoever runs the tests.
-    init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil, output: FileHandle? = nil)
-        throws
-    {
+    ///
+    /// It can be another program, such as a shell that is to start this one, and be started in a folder of its own.
+    init(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        input: String? = nil,
+        output: FileHandle? = nil,
+        program: String = Self.path,
+        directory: URL? = nil
+    ) throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("accountctl-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for name in ["out", "err", "in"] {
@@ -34,7 +41,8 @@ struct AccountctlProcess {
                 contents: name == "in" ? Data((input ?? "").utf8) : nil
             )
         }
-        process.executableURL = URL(fileURLWithPath: Self.path)
+        process.executableURL = URL(fileURLWithPath: program)
+        process.currentDirectoryURL = directory ?? process.currentDirectoryURL
         process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
         process.standardInput = try FileHandle(forReadingFrom: folder.appendingPathComponent("in"))
@@ -60,6 +68,11 @@ struct AccountctlProcess {
         (try? String(contentsOf: folder.appendingPathComponent("err"), encoding: .utf8)) ?? ""
     }
 
+    /// What it has written to standard output so far.
+    var outputSoFar: String {
+        (try? String(contentsOf: folder.appendingPathComponent("out"), encoding: .utf8)) ?? ""
+    }
+
     /// Whether it has not ended.
     var isRunning: Bool { process.isRunning }
 
@@ -79,13 +92,11 @@ struct AccountctlProcess {
 
     /// Waits until its standard output holds a text; false when it ended without.
     func waitForOutput(containing text: String) async throws -> Bool {
-        let path = folder.appendingPathComponent("out")
-        func isThere() -> Bool { (try? String(contentsOf: path, encoding: .utf8))?.contains(text) == true }
         while process.isRunning {
-            if isThere() { return true }
+            if outputSoFar.contains(text) { return true }
             try await Task.sleep(for: .milliseconds(10))
         }
-        return isThere()
+        return outputSoFar.contains(text)
     }
 
     /// Waits for its end; what runs longer than `limit` is killed.

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+
+@testable import accountctl
+
+/// A command line that the help or the README shows.
+struct Example: Hashable, CustomStringConvertible {
+    /// As it stands there, in one line and without the remark behind it.
+    let line: String
+    /// Where it stands.
+    let source: String
+
+    var description: String { "\(line) (\(source))" }
+
+    /// Every example there is, each line once.
+    static func all() throws -> [Example] {
+        var seen: Set<String> = []
+        return try (ofHelp() + ofReadme()).filter { seen.insert($0.line).inserted }
+    }
+
+    /// The examples of every command's help.
+    private static func ofHelp() throws -> [Example] {
+        try CommandDescription.root().all.flatMap { command in
+            let help = HelpText(abstract: "", discussion: command.discussion ?? "")
+            return joined(help.examples).map { line in
+                // A remark stands behind several blanks.
+                let end = line.range(of: "  ")?.lowerBound ?? line.endIndex
+                return Example(line: String(line[..<end]), source: "help of " + command.path.joined(separator: " "))
+            }
+        }
+    }
+
+    /// The lines of the README's shell blocks, and the commands it names in its sentences.
+    private static func ofReadme() throws -> [Example] {
+        let text = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+        var lines: [String] = []
+        var inline: [String] = []
+        var fence: String?
+        for line in text.components(separatedBy: "\n") {
+            let trimmed = line.trimmingCharacters(in: .whitespaces)
+            if trimmed.hasPrefix("```") {
+                fence = fence == nil ? String(trimmed.dropFirst(3)) : nil
+            } else if fence == "sh", !trimmed.isEmpty {
+                let end = trimmed.range(of: "  ")?.lowerBound ?? trimmed.endIndex
+                lines.append(String(trimmed[..<end]))
+            } else if fence == nil {
+                inline += line.matches(of: /`(accountctl [^`]+)`/).map { String($0.1) }
+            }
+        }
+        return (joined(lines) + inline).map { Example(line: $0, source: "README") }
+    }
+
+    /// Puts a command line that goes on after a backslash into one.
+    private static func joined(_ lines: [String]) -> [String] {
+        lines.reduce(into: []) { joined, line in
+            if let last = joined.last, last.hasSuffix("\\") {
+                joined[joined.count - 1] = last.dropLast() + line.trimmingCharacters(in: .whitespaces)
+            } else {
+                joined.append(line)
+            }
+        }
+    }
+}

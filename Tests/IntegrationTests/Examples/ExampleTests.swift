@@ -1,0 +1,210 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import accountctl
+
+/// What the help and the README show is what works.
+@Suite("Every example", .timeLimit(.minutes(5)))
+struct ExampleTests {
+    private static let parts = 3
+
+    @Test("of the help and the README does what it says", arguments: 0..<parts)
+    func examples(_ part: Int) async throws {
+        let examples = try Self.run().filter { !Self.isTransfer($0) }
+        let own = examples.enumerated().filter { $0.offset % Self.parts == part }.map(\.element)
+        #expect(own.count > 20)
+        try await ExampleStage.with { stage in
+            for example in own {
+                try await stage.reset()
+                try await Self.prepare(example, stage)
+                let before = try await stage.fingerprint()
+                try await expectWorks(example, on: stage)
+                if example.line.contains("--dry-run") {
+                    #expect(try await stage.fingerprint() == before, "a dry run changes nothing: \(example)")
+                }
+            }
+        }
+    }
+
+    @Test("of a team transfer does what it says, one after the other")
+    func transfer() async throws {
+        let steps = try Self.run().filter(Self.isTransfer)
+        #expect(steps.allSatisfy { Self.step($0) != nil } && steps.count >= ExampleRules.transfer.count)
+        try await ExampleStage.with { stage in
+            var own: [String: String] = [:]
+            for example in steps.sorted(by: { (Self.step($0) ?? 0) < (Self.step($1) ?? 0) }) {
+                if example.line.contains("transfer generate") {
+                    stage.sandbox.apple.startTransfer(of: "com.example.app", to: ExampleStage.team)
+                } else if example.line.contains("transfer import") {
+                    try await stage.database.psql("delete from accountctl.apple_transfers")
+                } else if example.line.contains("transfer exchange") {
+                    // The recipient's side, with the recipient's key.
+                    stage.sandbox.apple.acceptTransfer(of: "com.example.app")
+                    let key = stage.sandbox.apple.makeKey(teamID: ExampleStage.team)
+                    try stage.write("keys/recipient.p8", key.privateKey)
+                    own = [
+                        "ACCOUNTCTL_APPLE_TEAM_ID": key.teamID, "ACCOUNTCTL_APPLE_KEY_ID": key.keyID,
+                        "ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": stage.folder.path + "/keys/recipient.p8",
+                    ]
+                }
+                try await expectWorks(example, on: stage, own)
+            }
+            let left = "select string_agg(distinct state, ' ') from accountctl.apple_transfers"
+            #expect(try await stage.database.psql(left) == "applied")
+        }
+    }
+
+    @Test("that has a rule of its own is one, and a kind of job that is named exists")
+    func rules() throws {
+        let lines = try Example.all().map(\.line)
+        let starts =
+            ExampleRules.notRun.map(\.start) + ExampleRules.goesOn.map(\.start)
+            + ExampleRules.replaced.map(\.part)
+        for start in starts + ExampleRules.nothingIsGood + ExampleRules.sentences {
+            #expect(lines.contains { $0.contains(start) }, "no example has \(start)")
+        }
+        for line in Array(ExampleRules.endsWith.keys) + Array(ExampleRules.stands.keys) {
+            #expect(lines.contains(line), "there is no example \(line)")
+        }
+        let kinds = try Self.kinds()
+        for line in lines {
+            for match in line.matches(of: /(?:jobs enqueue|jobs \w+ .*--kind) ([a-z._]+)/) {
+                #expect(kinds.contains(String(match.1)), "\(line)")
+            }
+        }
+    }
+
+    // MARK: - One example
+
+    /// Prepares what an example takes for granted, beyond the stage.
+    private static func prepare(_ example: Example, _ stage: ExampleStage) async throws {
+        let line = stage.real(example.line)
+        if line.hasPrefix("accountctl jobs retry") {
+            try await stage.database.psql(ExampleStage.discarded)
+        } else if line.hasPrefix("accountctl jobs list --state discarded") {
+            try await stage.database.psql(
+                ExampleStage.discarded + "; update accountctl.job_history set kind = 'account.delete'"
+            )
+        } else if line.hasPrefix("accountctl jobs list --exhausted") {
+            try await stage.database.psql("update accountctl.jobs set exhausted_at = now() where id = 44")
+        } else if line.hasPrefix("accountctl jobs resume") {
+            _ = try await stage.start("accountctl jobs pause apple --yes").result()
+        } else if line.hasPrefix("accountctl relay stream add") {
+            try await stage.database.psql("delete from accountctl.mail_streams")
+        } else if line.hasPrefix("accountctl deletion receipt") {
+            // Erased for real, as the number 42.
+            try await stage.database.psql(
+                """
+                delete from accountctl.deletion_requests;
+                alter table accountctl.deletion_receipts alter column number restart with 42;
+                """
+            )
+            let line = "accountctl deletion rehearse anna@example.com --no-input --confirm=\(ExampleStage.anna)"
+            let erased = try await stage.start(line).result()
+            #expect(erased.status == 0, "\(erased.errors)")
+        } else if line.hasPrefix("accountctl deletion request") || line.hasPrefix("accountctl deletion plan") {
+            try await stage.database.psql("delete from accountctl.deletion_requests")
+        } else if line.hasPrefix("accountctl deletion list --state") {
+            try await stage.database.psql(ExampleStage.standing)
+        } else if line.hasPrefix("accountctl deletion resume") {
+            try await stage.database.psql(
+                "update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'"
+            )
+        }
+    }
+
+    private func expectWorks(
+        _ example: Example,
+        on stage: ExampleStage,
+        _ environment: [String: String] = [:]
+    ) async throws {
+        if !example.line.contains("--until-idle"),
+            let way = ExampleRules.goesOn.first(where: { example.line.hasPrefix($0.start) })
+        {
+            return try await expectGoesOn(example, way.begun, on: stage)
+        }
+        // What somebody pastes.
+        let input = example.line.hasSuffix(" -") ? try stage.text("secret.txt") : nil
+        var line = example.line
+        var result = try await stage.start(line, environment: environment, input: input).result()
+        if result.status == 2,
+            let asked = result.errors.firstMatch(of: /there is no terminal to ask at: give (\S+)/)
+        {
+            // As somebody at a terminal would answer.
+            line = stage.real(line) + " " + asked.1
+            result = try await stage.start(line, environment: environment, input: input).result()
+        }
+        let expected = ExampleRules.endsWith[example.line]?.status ?? 0
+        #expect(result.status == expected, "\(example): \(result.errors)\(result.output.prefix(500))")
+        var output = result.output
+        if let file = stage.real(example.line).firstMatch(of: #/>+ ([^\s)]+)/#) {
+            output = try stage.text(String(file.1))
+        }
+        let isSentence = output.isEmpty && ExampleRules.sentences.contains { example.line.hasPrefix($0) }
+        #expect(!(isSentence ? result.errors : output).isEmpty, "\(example) prints nothing: \(result.errors)")
+        try expectFields(example, output)
+    }
+
+    /// The fields that were selected are there, and no others.
+    private func expectFields(_ example: Example, _ output: String) throws {
+        guard let fields = example.line.firstMatch(of: #/--json ([a-z_]+(?:,[a-z_]+)*)(?: |$)/#) else { return }
+        let names = fields.1.split(separator: ",").map(String.init).sorted()
+        let texts = example.line.contains("ndjson") ? output.split(separator: "\n").map(String.init) : [output]
+        for text in texts {
+            let value = try JSONSerialization.jsonObject(with: Data(text.utf8))
+            let objects = value as? [[String: Any]] ?? [value as? [String: Any] ?? [:]]
+            let isSound = ExampleRules.nothingIsGood.contains { example.line.hasPrefix($0) }
+            #expect(objects.isEmpty == isSound, "\(example): \(text)")
+            for object in objects { #expect(object.keys.sorted() == names, "\(example): \(text)") }
+        }
+    }
+
+    private func expectGoesOn(
+        _ example: Example,
+        _ begun: String?,
+        on stage: ExampleStage
+    ) async throws {
+        let process = try stage.start("exec " + stage.real(example.line))
+        if let begun {
+            #expect(try await process.waitForErrors(containing: begun), "\(example): \(process.errorsSoFar)")
+        } else {
+            while process.isRunning, !process.outputSoFar.contains("\n") {
+                // A watch of jobs shows what comes.
+                try await stage.database.psql("select accountctl.enqueue_job('apple.read_inbox', queue => 'apple')")
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+        process.signal(SIGTERM)
+        let result = try await process.result(within: .seconds(60))
+        #expect(result.status == (begun == nil ? -SIGTERM : 0), "\(example): \(result.errors)")
+        if begun == nil { #expect(!result.output.isEmpty, "\(example)") }
+    }
+
+    // MARK: - Which
+
+    /// The examples that are run.
+    private static func run() throws -> [Example] {
+        try Example.all().filter { example in
+            !ExampleRules.notRun.contains { example.line.hasPrefix($0.start) }
+        }
+    }
+
+    /// Which step of a transfer it is.
+    private static func step(_ example: Example) -> Int? {
+        ExampleRules.transfer.firstIndex { example.line.contains("apple transfer \($0) ") }
+    }
+
+    private static func isTransfer(_ example: Example) -> Bool { example.line.contains("apple transfer") }
+
+    /// The kinds of jobs that the sources declare.
+    private static func kinds() throws -> Set<String> {
+        let folder = Repository.path("Sources/AccountLifecycle")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+        return try files.reduce(into: []) { kinds, file in
+            let text = try String(contentsOfFile: folder + "/" + file, encoding: .utf8)
+            for match in text.matches(of: /JobKind<\w+>\(\s*"([a-z._]+)"/) { kinds.insert(String(match.1)) }
+        }
+    }
+}
