@@ -16,6 +16,8 @@ struct Benchmark: Sendable {
         .driverRoundtrip,
         .deletionRate,
         .lookupFind,
+        .operatorList,
+        .operatorBulk,
         .migrateApply,
         .migrateIdle,
         .verifySingle,

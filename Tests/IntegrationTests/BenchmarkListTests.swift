@@ -6,7 +6,7 @@ import Testing
     /// Each goal that the README tells a figure for can be measured by its name.
     @Test(arguments: [
         "driver.roundtrip", "deletion.rate", "lookup.find", "migrate.apply", "migrate.idle", "verify.single",
-        "verify.batch", "memory.idle", "memory.load", "cli.start",
+        "verify.batch", "memory.idle", "memory.load", "cli.start", "operator.list", "operator.bulk",
     ])
     func everyFigureWithAGoalHasAName(_ name: String) {
         #expect(Benchmark.all.count { $0.name == name } == 1)
