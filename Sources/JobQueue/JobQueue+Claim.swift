@@ -52,7 +52,11 @@ extension JobQueue {
         guard let bounds = request.bounds, !bounds.isEmpty else {
             return """
                 select picked.id
-                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind),
+                from (
+                    select lane.*
+                    from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind)
+                    \(whereLaneIsOpen)
+                ) as lane,
                 lateral (
                     select j.id, j.priority, j.run_at
                     from \(tables.jobs) j
@@ -64,7 +68,6 @@ extension JobQueue {
                     limit \(request.limit)
                     for update skip locked
                 ) picked
-                where \(laneIsOpen)
                 order by picked.priority, picked.run_at, picked.id
                 limit \(request.limit)
                 """
@@ -84,8 +87,12 @@ extension JobQueue {
         }
         return """
             select picked.id
-            from unnest(\(queues)::text[], \(kinds)::text[], \(priorities)::smallint[], \(from)::bigint[])
-                as lane(queue, kind, priority, floor),
+            from (
+                select lane.*
+                from unnest(\(queues)::text[], \(kinds)::text[], \(priorities)::smallint[], \(from)::bigint[])
+                    as lane(queue, kind, priority, floor)
+                \(whereLaneIsOpen)
+            ) as lane,
             lateral (
                 select j.id, j.priority, j.run_at
                 from \(tables.jobs) j
@@ -99,15 +106,15 @@ extension JobQueue {
                 limit \(request.limit)
                 for update skip locked
             ) picked
-            where \(laneIsOpen)
             order by picked.priority, picked.run_at, picked.id
             limit \(request.limit)
             """
     }
 
-    private var laneIsOpen: Statement {
+    /// Ends a sub-select of lanes; `offset 0` keeps the planner from asking only after it locked jobs that nobody may have.
+    private var whereLaneIsOpen: Statement {
         """
-        not exists (
+        where not exists (
             select
             from \(tables.queues) q
             where q.name = lane.queue
@@ -119,6 +126,7 @@ extension JobQueue {
             where l.kind = lane.kind
             and \(Self.isLimited)
         )
+        offset 0
         """
     }
 

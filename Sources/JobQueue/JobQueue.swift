@@ -9,6 +9,13 @@ package struct JobQueue: Sendable {
     /// Tells workers of new jobs once their transaction is committed; nil leaves it to each call, or to the workers' polling.
     package let waker: JobWaker?
 
+    /// What sessions that claim and finish jobs are to be set to.
+    ///
+    /// A job table is empty when a worker starts and for most of its life, and the server keeps a plan made then: a scan of the
+    /// whole table, also when it holds a hundred thousand jobs a moment later. With this it plans for the index at any size.
+    /// Compiling statements would follow from the cost that the server then gives to every scan that has no index.
+    package static let sessionSettings = ["enable_seqscan": "off", "jit": "off"]
+
     /// The job tables in `schema`, which the migrations made.
     package init(schema: String = "accountctl", waker: JobWaker? = nil) {
         tables = JobTables(schema: schema)

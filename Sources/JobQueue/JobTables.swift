@@ -29,11 +29,7 @@ struct JobTables: Sendable {
         workers = table("workers")
         slots = table("periodic_slots")
         let sequence = "\(quoteIdentifier(name)).job_leases"
-        nextLease = "nextval(\(unsafeSQL: Self.literal(sequence))::regclass)"
+        nextLease = "nextval(\(unsafeSQL: quoteLiteral(sequence))::regclass)"
         channel = name + "_jobs"
-    }
-
-    private static func literal(_ text: String) -> String {
-        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }
 }

@@ -51,6 +51,9 @@ extension Connection {
         ]
         // Times in text format are read in ISO style only.
         if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false { settings.append("set datestyle to iso") }
+        for (name, value) in configuration.sessionSettings.sorted(by: { $0.key < $1.key }) {
+            settings.append("select set_config(\(quoteLiteral(name)), \(quoteLiteral(value)), false)")
+        }
         try script(unsafeSQL: settings.joined(separator: "; "))
         serverLimit = configuration.statementDeadline
     }

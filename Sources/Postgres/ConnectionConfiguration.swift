@@ -35,6 +35,9 @@ package struct ConnectionConfiguration: Sendable {
     /// How long a transaction may wait for its own client before the server ends it, and with it the connection.
     package var idleInTransactionLimit: Duration? = .seconds(60)
 
+    /// What the server is to be set to in each session, by name; not done behind a transaction pooler.
+    package var sessionSettings: [String: String] = [:]
+
     /// How long a cancelled statement may take to end before its connection is dropped.
     package var cancelGrace: Duration = .seconds(5)
 

@@ -135,3 +135,8 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
 package func quoteIdentifier(_ name: String) -> String {
     "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
 }
+
+/// A text as an SQL literal, quotes doubled; for statements that take no parameters.
+package func quoteLiteral(_ text: String) -> String {
+    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+}

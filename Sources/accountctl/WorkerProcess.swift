@@ -38,6 +38,7 @@ struct WorkerProcess {
         let connection = context.connectionConfiguration(settings)
         var pooling = PoolConfiguration(connection: connection)
         pooling.maximumConnections = settings.database.connections
+        pooling.connection.sessionSettings = JobQueue.sessionSettings
         return try await HTTPCaller.withCaller(logger: logger) { caller in
             try await Pool.withPool(pooling, logger: logger) { pool in
                 try await check(pool)

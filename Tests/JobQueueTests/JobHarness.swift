@@ -25,7 +25,10 @@ struct JobHarness: Sendable {
                 alter table public.effects owner to postgres
                 """
             )
-            try await database.withPool(maximumConnections: connections) { pool in
+            try await database.withPool(
+                maximumConnections: connections,
+                sessionSettings: JobQueue.sessionSettings
+            ) { pool in
                 try await body(JobHarness(database: database, pool: pool))
             }
         }

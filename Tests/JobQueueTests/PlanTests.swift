@@ -117,4 +117,48 @@ import Testing
             try await checkHotStatements(harness, "fresh statistics")
         }
     }
+
+    /// A session keeps the plan that it made while nothing was to do, and nobody analyzes before the rush comes.
+    @Test func plansMadeWhileEmptyServeARush() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            let lanes = self.lanes
+            let request = JobQueue.ClaimRequest(worker: 1, limit: 100)
+            try await harness.execute("vacuum analyze accountctl.jobs")
+            try await harness.pool.withConnection { connection in
+                // The server settles on a plan for all parameters at the sixth run.
+                for _ in 0..<10 { _ = try queue.claim(lanes, request, on: connection) }
+                try connection.execute(
+                    "insert into accountctl.jobs (queue, kind) select 'default', 'known.a' from generate_series(1, 50000)"
+                )
+                let scans = try await connection.transaction { connection in
+                    _ = try queue.claim(lanes, request, on: connection)
+                    return try connection.one(
+                        "select seq_scan from pg_stat_xact_user_tables where relid = 'accountctl.jobs'::regclass",
+                        as: Int64.self
+                    )
+                }
+                #expect(scans == 0)
+            }
+        }
+    }
+
+    /// Jobs of a paused queue are not even locked: a lock is a write, and every wake-up would make a hundred.
+    @Test func aPausedQueueIsNotWalked() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            let lanes = self.lanes
+            try await harness.execute(
+                "insert into accountctl.jobs (queue, kind) select 'default', 'known.a' from generate_series(1, 1000)"
+            )
+            try await harness.pool.withConnection { connection in
+                try queue.pause(queue: "default", reason: nil, on: connection)
+                for bounds in [nil, [ClaimBounds.Key(lane: lanes[0].name, priority: 5): Int64(1)]] {
+                    let request = JobQueue.ClaimRequest(worker: 1, limit: 100, bounds: bounds)
+                    let claim = try await explain(queue.claimStatement(lanes, request), generic: true, on: connection)
+                    #expect(claim.text.contains("LockRows (never executed)"), "\(claim.text)")
+                }
+            }
+        }
+    }
 }

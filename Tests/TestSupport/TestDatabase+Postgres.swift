@@ -9,10 +9,12 @@ extension TestDatabase {
     @discardableResult
     package func withPool<Result: Sendable>(
         maximumConnections: Int = 3,
+        sessionSettings: [String: String] = [:],
         logger: Logger = .silent,
         _ body: @Sendable (Pool) async throws -> Result
     ) async throws -> Result {
         var configuration = PoolConfiguration(connection: configuration)
+        configuration.connection.sessionSettings = sessionSettings
         configuration.maximumConnections = maximumConnections
         return try await Pool.withPool(configuration, logger: logger, body)
     }
