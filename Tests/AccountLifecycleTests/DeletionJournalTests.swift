@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// A record alone need not wait for the disk; one that tells of an effect is as durable as the effect.
-    @Test func onlyRecordsWithoutAnEffectAreLeftUnflushed() async throws {
+    /// What another flush takes along, and what can be done again, need not wait for the disk; the lock-out and the promise do.
+    @Test func onlyTheLockOutAndTheReceiptAreFlushed() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.flushes (step text, ended boolean, flush text)")
             try await stage.sql(
@@ -97,7 +97,7 @@ import Testing
                 """,
                 as: String?.self
             )
-            #expect(effects == "delete_rows on,lock_out on,receipt on,revoke_apple on")
+            #expect(effects == "lock_out on,receipt on")
             // The setting ends with its statement.
             let now = try await stage.pool.withConnection { try $0.one("show synchronous_commit", as: String.self) }
             #expect(now == "on")

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Some tables cannot be indexed by us, so that looking for one account's rows costs a pass over the whole table, and looking
 /// for a hundred accounts' rows costs hardly more. No task is started for the work: one of the waiting callers does it, and
-/// hands over when its own answer is there.
+/// hands over when its own answer is there. While many come, the work rests between two pieces for longer than one takes: those
+/// who come meanwhile are served together, and the passes leave most of the server to everything else.
 final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private enum Wake: Sendable {
         case answer(Result<Answer, any Error>)
@@ -22,7 +23,12 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         var isLed = false
         var next: UInt64 = 0
         var waiting: [UInt64: Waiter] = [:]
+        /// Until when nobody begins, so that more can come together.
+        var restsUntil: ContinuousClock.Instant?
     }
+
+    /// How long to rest after a piece of work for several, as a multiple of the time it took, and at most.
+    private static var rest: (factor: Double, limit: Duration) { (2, .seconds(10)) }
 
     private let state = Mutex(State())
     private let limit: Int
@@ -89,6 +95,11 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
 
     /// Does one piece of work for the caller and whoever waits.
     private func lead(with id: UInt64) async throws -> Answer? {
+        // A leader who is cancelled meanwhile begins at once, and the work says so.
+        if let restsUntil = state.withLock({ $0.waiting.count < limit ? $0.restsUntil : nil }) {
+            try? await Task.sleep(until: restsUntil, clock: .continuous)
+        }
+        let start = ContinuousClock.now
         let batch = state.withLock { state -> [(id: UInt64, waiter: Waiter)] in
             // One without a continuation has not begun to wait: taken along, it would never hear of its answer.
             let others = state.waiting.filter { $0.key != id && $0.value.wake != nil }.keys.sorted().prefix(limit - 1)
@@ -103,8 +114,12 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
             result = .failure(error)
         }
         let isCancelled = Task.isCancelled
+        let end = ContinuousClock.now
+        let rest = min((end - start) * Self.rest.factor, Self.rest.limit)
         let resumed = state.withLock { state -> [(CheckedContinuation<Wake, Never>, Wake)] in
             var resumed: [(CheckedContinuation<Wake, Never>, Wake)] = []
+            // Somebody alone need not wait for company.
+            state.restsUntil = batch.count > 1 ? end.advanced(by: rest) : nil
             for (index, entry) in batch.enumerated() where entry.id != id {
                 switch result {
                 case .success(let answers):

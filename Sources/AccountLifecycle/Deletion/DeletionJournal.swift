@@ -9,9 +9,10 @@ import Postgres
 
 /// Writes down what happens to one request: each step before it begins and after it ends, and why it stands still.
 ///
-/// A record that stands alone is one statement, and its commit does not wait for the disk: a server that dies within the next
-/// moment may lose it, and nothing that was recorded before it alone. The step is then taken again, as after the death of the
-/// worker, which every step bears. What records an effect is written in the effect's transaction, and flushed with it.
+/// What is written in one statement does not wait for the disk: a server that dies within the next moment may lose it, and
+/// nothing that was written before it alone, since the log is one. The step is then taken again, as after the death of the
+/// worker, which every step bears. Two commits wait: the lock-out, before anybody outside is asked for anything, and the
+/// receipt, which is the promise that all is done; each takes along what was written before.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Refuses to write when the job that drives the request was taken away from this process.
@@ -19,9 +20,21 @@ struct DeletionJournal: Sendable {
 
     /// Holds the fence for the rest of a transaction, before it writes anything.
     ///
+    /// Its commit waits for the disk only where it is to flush.
+    ///
     /// - Throws: ``JobQueueError`` `leaseLost`.
-    func fence(_ connection: isolated Connection) throws {
-        try fence?.hold(on: connection)
+    func fence(_ connection: isolated Connection, flushes: Bool = false) throws {
+        guard !flushes else {
+            try fence?.hold(on: connection)
+            return
+        }
+        let isHeld = try connection.first("\(unflushed)", as: String.self) != nil
+        if !isHeld, let fence { throw fence.lost }
+    }
+
+    /// A query that has a row while the fence holds, and keeps the commit of its transaction from waiting for the disk.
+    private var unflushed: Statement {
+        "select set_config('synchronous_commit', 'off', true) from (\(fence?.held ?? "select true")) as lease"
     }
 
     /// Records that a step begins, and the state meanwhile.
@@ -59,12 +72,27 @@ struct DeletionJournal: Sendable {
         try connection.execute("with held as (select true), \(ending(step, outcome, facts)) select from held")
     }
 
-    private func ending(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts) -> Statement {
+    /// Records that Apple's step ended, and with what for the request as a whole.
+    func finishApple(_ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection) throws {
+        try write(ending(.revokeApple, outcome, facts, setsAppleOutcome: true), on: connection)
+    }
+
+    private func ending(
+        _ step: DeletionStep,
+        _ outcome: StepOutcome,
+        _ facts: StepFacts,
+        setsAppleOutcome: Bool = false
+    ) -> Statement {
         """
         request as (
             update accountctl.deletion_requests
-            set situation = null, situation_since = null, failures = 0
-            where id = \(request) and (situation is not null or failures > 0) and exists (select from held)
+            set situation = null,
+                situation_since = null,
+                failures = 0,
+                apple_outcome = case when \(setsAppleOutcome) then \(outcome.rawValue) else apple_outcome end
+            where id = \(request)
+              and (\(setsAppleOutcome) or situation is not null or failures > 0)
+              and exists (select from held)
         ),
         step as (
             insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, finished_at, outcome, facts)
@@ -135,13 +163,10 @@ struct DeletionJournal: Sendable {
     /// Makes changes that go by `held`, which has a row while the fence holds, in a transaction of their own.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, and nothing is written.
-    private func write(_ changes: Statement, on connection: isolated Connection) throws {
+    func write(_ changes: Statement, on connection: isolated Connection) throws {
         let isHeld = try connection.one(
             """
-            with held as materialized (
-                select set_config('synchronous_commit', 'off', true)
-                from (\(fence?.held ?? "select true")) as lease
-            ),
+            with held as materialized (\(unflushed)),
             \(changes)
             select exists (select from held)
             """,

@@ -82,6 +82,9 @@ extension StorageOperations {
                     from storage.objects as o
                     where o.bucket_id = \(bucket)
                       and starts_with(o.name, \(prefix))
+                      -- The same again, as a range of the index.
+                      and o.name collate "C" >= \(prefix)
+                      and o.name collate "C" <= \(prefix + "\u{10FFFF}")
                 ), entries as (
                     select folder as key, null::jsonb as object
                     from found

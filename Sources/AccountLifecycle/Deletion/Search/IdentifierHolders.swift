@@ -12,6 +12,7 @@ enum IdentifierHolders {
     static func find(_ targets: [SearchTarget], on connection: isolated Connection) throws -> [Identifier: Set<UUID>] {
         let identifiers = Set(targets.flatMap(\.identifiers).filter(\.canBeUsedAgain))
         guard !identifiers.isEmpty else { return [:] }
+        // Joined below, so that the server hashes them: both tables are read as a whole.
         let values = identifiers.map(\.value)
         let rows = try connection.query(
             """
@@ -23,12 +24,12 @@ enum IdentifierHolders {
                 ('phone', regexp_replace(u.phone, '[^0-9]', '', 'g')),
                 ('phone', regexp_replace(u.phone_change, '[^0-9]', '', 'g'))
             ) as v (kind, value)
-            where v.value = any(\(values))
+            join unnest(\(values)) as sought (value) on sought.value = v.value
             union
             select i.user_id, v.kind, v.value
             from auth.identities as i
             cross join lateral (values ('email', lower(i.email)), ('provider_id', lower(i.provider_id))) as v (kind, value)
-            where v.value = any(\(values))
+            join unnest(\(values)) as sought (value) on sought.value = v.value
             """,
             as: (UUID, String, String).self
         )

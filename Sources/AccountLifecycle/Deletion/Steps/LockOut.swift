@@ -21,7 +21,7 @@ extension DeletionRun {
     }
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
-        try journal.fence(connection)
+        try journal.fence(connection, flushes: true)
         // Whoever cancels at this moment comes before or after us, not between.
         let isOpen = try connection.first(
             """
@@ -89,11 +89,21 @@ extension DeletionRun {
 
     /// Ends every session, and whatever could still be turned into one: tokens in sent mails and half-finished flows.
     private func endSessions(on connection: isolated Connection) throws {
-        try connection.execute("delete from auth.sessions where user_id = \(user)")
-        // Others go with their session; very old ones have none, and are found by that: the user id has no index.
-        try connection.execute("delete from auth.refresh_tokens where user_id = \(userText) and session_id is null")
-        try connection.execute("delete from auth.one_time_tokens where user_id = \(user)")
-        try connection.execute("delete from auth.flow_state where user_id = \(user)")
+        try connection.execute(
+            """
+            with sessions as (
+                delete from auth.sessions where user_id = \(user)
+            ),
+            -- Others go with their session; very old ones have none, and are found by that: the user id has no index.
+            refresh_tokens as (
+                delete from auth.refresh_tokens where user_id = \(userText) and session_id is null
+            ),
+            one_time_tokens as (
+                delete from auth.one_time_tokens where user_id = \(user)
+            )
+            delete from auth.flow_state where user_id = \(user)
+            """
+        )
     }
 
     /// Looks at the pause and counts the hourly ceiling, under the lock of the brakes' row.

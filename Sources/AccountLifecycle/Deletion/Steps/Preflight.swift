@@ -71,14 +71,16 @@ extension DeletionRun {
         }
         guard let identifiers else { return nil }
         let sealed = try services.vault.seal(identifiers, request: record.id, user: user)
-        try await services.pool.withTransaction { connection in
-            try journal.fence(connection)
-            try connection.execute(
+        try await services.pool.withConnection { connection in
+            try journal.write(
                 """
-                update accountctl.deletion_requests
-                set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
-                where id = \(record.id) and finished_at is null
-                """
+                request as (
+                    update accountctl.deletion_requests
+                    set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
+                    where id = \(record.id) and finished_at is null and exists (select from held)
+                )
+                """,
+                on: connection
             )
         }
         return nil

@@ -20,8 +20,8 @@ extension DeletionRun {
             try AppleCredential.all(of: user, on: connection)
         }
         for credential in credentials {
-            try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
             guard credential.belongsToAccount else {
+                try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
                 try await forget(credential, as: .notRevoked)
                 continue
             }
@@ -32,6 +32,7 @@ extension DeletionRun {
                 guard canGoOnWithoutApple else {
                     return .failed(Situation(.sealingKeyMissing, subject: credential.sealingKeyID, detail: "\(error)"))
                 }
+                try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
                 try await forget(credential, as: .notRevoked)
                 continue
             }
@@ -76,56 +77,65 @@ extension DeletionRun {
         }
     }
 
-    /// Removes a credential and counts what became of it, in one transaction.
+    /// Removes a credential and counts what became of it, at once.
     private func forget(_ credential: AppleCredential, as outcome: StepOutcome) async throws {
-        try await services.pool.withTransaction { connection in
-            try journal.fence(connection)
-            let removed = try connection.execute("delete from accountctl.apple_credentials where id = \(credential.id)")
-            if removed == 1 { try count(outcome, on: connection) }
+        try await services.pool.withConnection { connection in
+            try journal.write("\(removed(credential)), \(counted(outcome))", on: connection)
         }
     }
 
     /// Moves a credential to where it names no user and is tried again.
     private func handOver(_ credential: AppleCredential, _ token: Secret<String>) async throws {
-        try await services.pool.withTransaction { connection in
-            try journal.fence(connection)
-            let removed = try connection.execute("delete from accountctl.apple_credentials where id = \(credential.id)")
-            guard removed == 1 else { return }
-            let binding = UUID()
-            let context = PendingRevocation.context(binding: binding, clientID: credential.clientID)
-            let sealed = services.vault.keys.seal(token, for: context)
-            try connection.execute(
+        let binding = UUID()
+        let context = PendingRevocation.context(binding: binding, clientID: credential.clientID)
+        let sealed = services.vault.keys.seal(token, for: context)
+        try await services.pool.withConnection { connection in
+            try journal.write(
                 """
-                insert into accountctl.pending_revocations
-                    (request_id, client_id, binding, sealed_token, sealing_key_id, give_up_at)
-                values (
-                    \(record.id), \(credential.clientID), \(binding), \(sealed.text), \(sealed.keyID.text),
-                    clock_timestamp() + \(services.policy.revocationGiveUp.wholeSeconds) * interval '1 second'
-                )
-                """
+                \(removed(credential)),
+                pending as (
+                    insert into accountctl.pending_revocations
+                        (request_id, client_id, binding, sealed_token, sealing_key_id, give_up_at)
+                    select
+                        \(record.id), \(credential.clientID), \(binding), \(sealed.text), \(sealed.keyID.text),
+                        clock_timestamp() + \(services.policy.revocationGiveUp.wholeSeconds) * interval '1 second'
+                    from removed
+                ),
+                \(counted(.pending))
+                """,
+                on: connection
             )
-            try count(.pending, on: connection)
         }
     }
 
-    /// Adds to the step's own row, so that a crash between two credentials forgets nothing.
-    private func count(_ outcome: StepOutcome, on connection: isolated Connection) throws {
-        try connection.execute(
-            """
+    private func removed(_ credential: AppleCredential) -> Statement {
+        """
+        removed as (
+            delete from accountctl.apple_credentials
+            where id = \(credential.id) and exists (select from held)
+            returning id
+        )
+        """
+    }
+
+    /// Adds to the request's own row, so that a crash between two credentials forgets nothing.
+    private func counted(_ outcome: StepOutcome) -> Statement {
+        """
+        request as (
             update accountctl.deletion_requests
             set apple_counts = apple_counts || jsonb_build_object(
                 \(outcome.rawValue)::text,
                 coalesce((apple_counts ->> \(outcome.rawValue))::integer, 0) + 1
             )
-            where id = \(record.id)
-            """
+            where id = \(record.id) and exists (select from removed)
         )
+        """
     }
 
     /// Says what became of everything held, the worst first.
     private func concludeApple() async throws -> StepResult {
-        try await services.pool.withTransaction { connection in
-            try journal.fence(connection)
+        try await services.pool.withConnection { connection in
+            // Whoever else would change it is kept out by the fence, or finds nothing left to count.
             let (counts, isUnknown) = try connection.one(
                 """
                 select apple_counts, exists (
@@ -146,10 +156,7 @@ extension DeletionRun {
                 else if counts.value[StepOutcome.revoked.rawValue] != nil { .revoked } else if isUnknown {
                     .grantUnknown
                 } else { .notHeld }
-            try connection.execute(
-                "update accountctl.deletion_requests set apple_outcome = \(outcome.rawValue) where id = \(record.id)"
-            )
-            try journal.record(.revokeApple, outcome, StepFacts(counts: counts.value), on: connection)
+            try journal.finishApple(outcome, StepFacts(counts: counts.value), on: connection)
             return .recorded
         }
     }

@@ -66,14 +66,16 @@ enum AuthScrub {
             """
             with found as materialized (
                 select
-                    id,
-                    nullif(payload ->> 'actor_id' = any(\(users)), false) as is_actor,
-                    nullif(payload -> 'traits' ->> 'user_id' = any(\(users)), false) as is_subject,
-                    payload ->> 'actor_id' as actor,
-                    payload -> 'traits' ->> 'user_id' as subject
-                from auth.audit_log_entries
-                where payload ->> 'actor_id' = any(\(users))
-                   or payload -> 'traits' ->> 'user_id' = any(\(users))
+                    e.id,
+                    a.id is not null as is_actor,
+                    s.id is not null as is_subject,
+                    a.id as actor,
+                    s.id as subject
+                from auth.audit_log_entries as e
+                left join unnest(\(users)) as a (id) on a.id = e.payload ->> 'actor_id'
+                left join unnest(\(users)) as s (id) on s.id = e.payload -> 'traits' ->> 'user_id'
+                where a.id is not null
+                   or s.id is not null
             ),
             scrubbed as (
                 update auth.audit_log_entries as e
@@ -95,9 +97,7 @@ enum AuthScrub {
                     ip_address = case when f.is_actor then '' else e.ip_address end
                 from found as f
                 where e.id = f.id
-                returning
-                    case when f.is_actor then f.actor end as actor,
-                    case when f.is_subject and f.subject is distinct from f.actor then f.subject end as subject
+                returning f.actor, nullif(f.subject, f.actor) as subject
             )
             select unnest(array[actor, subject])
             from scrubbed
