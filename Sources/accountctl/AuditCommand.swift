@@ -72,13 +72,17 @@ struct AuditListCommand: AccountctlCommand {
     @OptionGroup
     var global: GlobalOptions
 
+    func validate() throws {
+        if !(1...100_000).contains(limit) { throw ValidationError("--limit must lie between 1 and 100000") }
+    }
+
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = OperatorLog.Filter()
         filter.operatorName = by
         filter.action = action
         filter.ticket = ticket
         filter.since = try since.map { try DurationArgument.moment($0, "--since") }
-        filter.limit = max(1, min(limit, 100_000))
+        filter.limit = limit
         let term = try user.map { text in
             guard let term = LookupTerm(text) else { throw CommandError(.usage, "\"\(text)\" is nothing to look for") }
             return term

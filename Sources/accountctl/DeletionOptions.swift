@@ -31,20 +31,9 @@ struct ActingOptions: ParsableArguments {
     var ticket: String?
 
     func validate() throws {
-        try Self.check("--reason", reason, limit: 1000)
-        try Self.check("--as", operatorName, limit: 200)
-        try Self.check("--ticket", ticket, limit: 200)
-    }
-
-    /// What the log does not take is refused before anything is done.
-    ///
-    /// - Throws: `ValidationError` that names the option.
-    private static func check(_ option: String, _ text: String?, limit: Int) throws {
-        guard let text else { return }
-        if text.allSatisfy(\.isWhitespace) { throw ValidationError("\(option) is empty: give a text or leave it out") }
-        // As the database counts.
-        let count = text.unicodeScalars.count
-        if count > limit { throw ValidationError("\(option) has \(count) characters: at most \(limit) are kept") }
+        try OptionText.check("--reason", reason, limit: 1000)
+        try OptionText.check("--as", operatorName, limit: 200)
+        try OptionText.check("--ticket", ticket, limit: 200)
     }
 }
 

@@ -30,6 +30,10 @@ struct JobsCancelCommand: AccountctlCommand {
     @Argument(help: "The ids.")
     var ids: [Int64]
 
+    func validate() throws {
+        try OptionText.check("--reason", reason, limit: OptionText.jobReason)
+    }
+
     func run(in context: CommandContext) async throws -> ExitStatus {
         try await context.act(on: ids, write, asking: "Cancel \(CommandContext.named(ids))?") { id, connection in
             switch try JobQueue().cancel(id, reason: reason, on: connection) {

@@ -28,6 +28,10 @@ struct JobsDiscardCommand: AccountctlCommand {
     @Argument(help: "The ids.")
     var ids: [Int64]
 
+    func validate() throws {
+        try OptionText.check("--reason", reason, limit: OptionText.jobReason)
+    }
+
     func run(in context: CommandContext) async throws -> ExitStatus {
         try await context.act(on: ids, write, asking: "Give up \(CommandContext.named(ids))?") { id, connection in
             try JobQueue().discard(id, reason: reason, on: connection)

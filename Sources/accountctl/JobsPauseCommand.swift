@@ -26,6 +26,10 @@ struct JobsPauseCommand: AccountctlCommand {
     @Argument(help: "The queue.")
     var queue: String
 
+    func validate() throws {
+        try OptionText.check("--reason", reason, limit: OptionText.jobReason)
+    }
+
     func run(in context: CommandContext) async throws -> ExitStatus {
         if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
         try await context.withConnection { connection in

@@ -39,6 +39,18 @@ struct AuditTests {
         }
     }
 
+    @Test("Wrong use of the log names the option")
+    func usage() async throws {
+        for (words, hint) in [
+            (["--limit", "0"], "--limit must lie between 1 and 100000"), (["--limit", "100001"], "--limit"),
+            (["--since", "soon"], "--since: \"soon\""), (["--user", " "], "nothing to look for"),
+        ] {
+            let result = try await AccountctlProcess(["audit", "list"] + words).result()
+            #expect(result.status == 2 && result.output.isEmpty, "\(words): \(result.errors)")
+            #expect(result.errors.contains(hint), "\(words): \(result.errors)")
+        }
+    }
+
     @Test(
         "What is masked is shown on request, and the look is on record before it is shown",
         arguments: [

@@ -62,6 +62,7 @@ struct JobsCommandTests {
             let before = try await database.psql(
                 "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
             )
+            let long = String(repeating: "ü", count: 501)
             let cases: [([String], String)] = [
                 (["list", "--queue", "No Queue"], "queue"), (["list", "--kind", "1kind"], "kind"),
                 (["list", "--state", "sleeping"], "state"), (["list", "--limit", "0"], "limit"),
@@ -69,6 +70,10 @@ struct JobsCommandTests {
                 (["show", "forty-two"], "id"), (["show", "--", "99999999999999999999"], "id"), (["show"], "id"),
                 (["retry"], "name ids, or --state"), (["retry", "--state", "gone"], "state"),
                 (["cancel"], "ids"), (["discard", "\(id)"], "--reason"),
+                (["discard", "\(id)", "--yes", "--reason", long], "--reason has 501 characters: at most 500"),
+                (["cancel", "\(id)", "--yes", "--reason", long], "--reason has 501 characters"),
+                (["pause", "mail", "--yes", "--reason", long], "--reason has 501 characters"),
+                (["discard", "\(id)", "--yes", "--reason", " "], "--reason is empty"),
                 (["pause", "Bad Queue", "--yes"], "queue"), (["pause", "A", "--dry-run"], "queue"),
                 (["resume", ""], "queue"), (["pause"], "queue"),
                 (["limit", "mail"], "--count"), (["limit", "mail", "--count=-1"], "rate"),
