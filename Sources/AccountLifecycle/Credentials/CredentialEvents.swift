@@ -193,11 +193,7 @@ package struct CredentialEvents: Sendable {
             )
         }
         if reactions.contains(.signOut) {
-            try connection.execute("delete from auth.sessions where user_id = \(user)")
-            // The column is text, and old tokens have no session.
-            try connection.execute(
-                "delete from auth.refresh_tokens where user_id = \(user.uuidString.lowercased())"
-            )
+            try AccountSessions.end(of: user, on: connection)
         }
         if reactions.contains(.markIdentity) {
             try Self.mark(user, mark, at: event.happenedAt, on: connection)

@@ -36,7 +36,7 @@ package struct AccountDesk: Sendable {
     package func signOut(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
         try await connection.transaction { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
-            let ended = try endSessions(of: user, on: connection)
+            let ended = try AccountSessions.end(of: user, on: connection)
             try actor.log("user.sign_out", on: user, reason: reason, facts: ["sessions": ended], connection)
             return .done(sessions: ended)
         }
@@ -55,7 +55,7 @@ package struct AccountDesk: Sendable {
             try connection.execute(
                 "update auth.users set banned_until = \(until), updated_at = now() where id = \(user)"
             )
-            let ended = try endSessions(of: user, on: connection)
+            let ended = try AccountSessions.end(of: user, on: connection)
             try actor.log("user.suspend", on: user, reason: reason, facts: ["sessions": ended], connection)
             return .done(sessions: ended)
         }
@@ -101,14 +101,5 @@ package struct AccountDesk: Sendable {
             as: String.self
         )
         return state.map { .beingErased(state: $0) }
-    }
-
-    /// Refresh tokens go with their sessions; very old ones have none and are deleted by themselves.
-    private func endSessions(of user: UUID, on connection: isolated Connection) throws -> Int {
-        let ended = try connection.execute("delete from auth.sessions where user_id = \(user)")
-        try connection.execute(
-            "delete from auth.refresh_tokens where user_id = \(user.uuidString.lowercased()) and session_id is null"
-        )
-        return ended
     }
 }

@@ -22,9 +22,8 @@ enum AccountRows {
                 """
             )
         }
-        // Very old ones have no session to go with (varchar, no foreign key), and are found by that: no index has the user id.
-        let text = user.uuidString.lowercased()
-        try connection.execute("delete from auth.refresh_tokens where user_id = \(text) and session_id is null")
+        // The others go with their sessions.
+        try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
         if try connection.execute("delete from auth.users where id = \(user)") == 1 { return true }
         // A BEFORE trigger that returns NULL keeps the row without a word: that is not "already gone".
         let isKept = try connection.one(

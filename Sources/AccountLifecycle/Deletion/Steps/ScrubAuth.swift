@@ -36,11 +36,7 @@ enum AuthScrub {
         )
         count(
             try connection.query(
-                """
-                delete from auth.refresh_tokens
-                where user_id = any(\(texts)) and session_id is null
-                returning user_id::text
-                """,
+                "\(AccountSessions.deletingOldTokens(of: users)) returning user_id::text",
                 as: (String?).self
             ),
             \.refreshTokens
