@@ -42,6 +42,26 @@ import Testing
         }
     }
 
+    /// The lock-out was decided on already: it looks again under its locks, and takes nothing before.
+    @Test(arguments: Brake.allCases)
+    func nobodyIsLockedOutWhoIsStoppedAtThatMoment(_ brake: Brake) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let before = try await stage.data(of: person)
+            let once = Counter(1)
+            try await stage.drive(request) { point in
+                guard point == .begun(.lockOut), once.take() else { return }
+                try await stage.pull(brake, on: person, request)
+            }
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            #expect(try await stage.data(of: person) == before)
+            #expect(try await stage.outcome(.lockOut, request) == nil)
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     @Test(arguments: Brake.allCases)
     func batchesOfRowsStop(_ brake: Brake) async throws {
         try await Stage.with { stage in

@@ -23,19 +23,22 @@ extension DeletionRun {
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
         try journal.fence(connection, flushes: true)
         // Whoever cancels at this moment comes before or after us, not between.
-        let isOpen = try connection.first(
+        let request = try connection.first(
             """
-            select finished_at is null and locked_out_at is null
+            select finished_at is null and locked_out_at is null, paused_at is not null
             from accountctl.deletion_requests
             where id = \(record.id)
             for update
             """,
-            as: (Bool).self
+            as: (Bool, Bool).self
         )
-        guard isOpen == true else {
+        guard let (isOpen, isPaused) = request, isOpen else {
             // Taken by somebody else after this one was recorded as begun: what was recorded of it stays true.
             try journal.restore(.lockOut, on: connection)
             return .recorded
+        }
+        if isPaused {
+            return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         let account = try connection.first(
             """
@@ -92,11 +95,10 @@ extension DeletionRun {
         try connection.execute(
             """
             with sessions as (
-                delete from auth.sessions where user_id = \(user)
+                \(AccountSessions.endingSessions(of: user))
             ),
-            -- Others go with their session; very old ones have none, and are found by that: the user id has no index.
             refresh_tokens as (
-                delete from auth.refresh_tokens where user_id = \(userText) and session_id is null
+                \(AccountSessions.deletingOldTokens(of: [user]))
             ),
             one_time_tokens as (
                 delete from auth.one_time_tokens where user_id = \(user)
