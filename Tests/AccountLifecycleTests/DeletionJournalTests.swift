@@ -6,22 +6,6 @@ import TestSupport
 import Testing
 
 @Suite struct DeletionJournalTests {
-    /// Gives the request's job to a worker, as a claim does.
-    private func claim(_ stage: Stage) async throws -> JobFence {
-        let (job, lease) = try await stage.admin.withConnection { connection in
-            try connection.one(
-                """
-                update accountctl.jobs
-                set state = 'running', worker = 1, lease = lease + 1
-                where kind = 'account.delete'
-                returning id, lease
-                """,
-                as: (Int64, Int64).self
-            )
-        }
-        return JobFence(queue: JobQueue(), job: job, lease: lease)
-    }
-
     private func records(_ stage: Stage) async throws -> String {
         try await stage.value(
             """
@@ -42,7 +26,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let fence = try await claim(stage)
+            let fence = try await stage.claim("account.delete")
             let kept = Kept()
             let driver = DeletionDriver(
                 stage.services { reached in
@@ -56,7 +40,7 @@ import Testing
             #expect(kept.text != nil)
             #expect(try await records(stage) == kept.text)
             // Its next owner ends it.
-            let next = try await claim(stage)
+            let next = try await stage.claim("account.delete")
             #expect(try await DeletionDriver(stage.services()).drive(request, fence: next) == .ended(.verified))
         }
     }

@@ -1,6 +1,7 @@
 import AccountLifecycle
 import Foundation
 import HTTPCalls
+import JobQueue
 import Logging
 import ObjectStorage
 import Postgres
@@ -157,6 +158,22 @@ struct Stage: Sendable {
             """,
             as: String?.self
         )
+    }
+
+    /// Gives the only job of a kind to a worker, as a claim does: also one that another worker has.
+    func claim(_ kind: String) async throws -> JobFence {
+        let (job, lease) = try await admin.withConnection { connection in
+            try connection.one(
+                """
+                update accountctl.jobs
+                set state = 'running', worker = 1, lease = lease + 1
+                where kind = \(kind)
+                returning id, lease
+                """,
+                as: (Int64, Int64).self
+            )
+        }
+        return JobFence(queue: JobQueue(), job: job, lease: lease)
     }
 
     /// Drives a request until a probe makes the process seem to die.

@@ -1,3 +1,4 @@
+package import JobQueue
 import Postgres
 import Sealing
 
@@ -11,7 +12,8 @@ import Sealing
 ///
 /// A code lives five minutes and works once. That the call may have happened is recorded before it is made, and what may have
 /// reached Apple is never sent again: when the process dies after Apple answered, or the answer is lost, the outcome is "grant
-/// unknown", not "nothing held", and the app is asked for a new code.
+/// unknown", not "nothing held", and the app is asked for a new code. The same holds when the job was given to another worker in
+/// between: what the first one learns then is not stored, since the second has told already that nobody knows.
 package struct CodeExchange: Sendable {
     /// What became of a code.
     package enum Outcome: Sendable, Hashable {
@@ -28,11 +30,15 @@ package struct CodeExchange: Sendable {
     }
 
     /// Exchanges a stored code.
-    package func run(_ id: Int64) async throws -> Outcome {
-        guard let code = try await take(id) else { return .settled("unknown") }
+    ///
+    /// `fence` keeps every write out once another worker has the job.
+    ///
+    /// - Throws: ``PostgresError``; ``JobQueueError`` `leaseLost`; `CancellationError`.
+    package func run(_ id: Int64, fence: JobFence? = nil) async throws -> Outcome {
+        guard let code = try await take(id, fence) else { return .settled("unknown") }
         guard let secret = code.secret else { return .settled(code.state) }
-        guard !code.wasTried else { return try await settle(id, "grant_unknown") }
-        guard !code.isExpired else { return try await settle(id, "expired") }
+        guard !code.wasTried else { return try await settle(id, "grant_unknown", fence) }
+        guard !code.isExpired else { return try await settle(id, "expired", fence) }
         try await services.probe(.beforeExchange)
         let exchange = try await services.apple.exchange(
             secret,
@@ -42,15 +48,15 @@ package struct CodeExchange: Sendable {
         try await services.probe(.afterExchange)
         switch exchange {
         case .granted(let grant):
-            return try await store(grant, for: id, user: code.user)
+            return try await store(grant, for: id, user: code.user, fence)
         case .refused:
-            return try await settle(id, "refused")
+            return try await settle(id, "refused", fence)
         case .unusable:
-            return try await settle(id, "grant_unknown")
+            return try await settle(id, "grant_unknown", fence)
         case .answerLost:
-            return try await settle(id, "grant_unknown")
+            return try await settle(id, "grant_unknown", fence)
         case .trouble(let situation):
-            try await giveBack(id)
+            try await giveBack(id, fence)
             return .again(after: 5, situation)
         }
     }
@@ -67,8 +73,8 @@ package struct CodeExchange: Sendable {
     }
 
     /// Reads the code and records that Apple may be asked from now on, in one statement.
-    private func take(_ id: Int64) async throws -> Code? {
-        try await services.pool.withConnection { connection in
+    private func take(_ id: Int64, _ fence: JobFence?) async throws -> Code? {
+        try await write(fence) { connection in
             try connection.first(
                 """
                 with before as (
@@ -102,8 +108,9 @@ package struct CodeExchange: Sendable {
     }
 
     /// Stores the credential and wipes the code, in one transaction; refuses a grant of another person.
-    private func store(_ grant: AppleDoor.Grant, for id: Int64, user: UUID) async throws -> Outcome {
-        let state = try await services.pool.withTransaction { connection in
+    private func store(_ grant: AppleDoor.Grant, for id: Int64, user: UUID, _ fence: JobFence?) async throws -> Outcome
+    {
+        let state = try await write(fence) { connection in
             // Whoever passes somebody else's code must not get hold of, or revoke, that person's sign-in.
             let isOwn = try connection.one(
                 """
@@ -132,17 +139,28 @@ package struct CodeExchange: Sendable {
         return .settled(state)
     }
 
-    private func settle(_ id: Int64, _ state: String) async throws -> Outcome {
-        try await services.pool.withConnection { try Self.wipe(id, state, on: $0) }
+    private func settle(_ id: Int64, _ state: String, _ fence: JobFence?) async throws -> Outcome {
+        try await write(fence) { try Self.wipe(id, state, on: $0) }
         return .settled(state)
     }
 
     /// Takes back that Apple may have been asked: nothing was sent.
-    private func giveBack(_ id: Int64) async throws {
-        _ = try await services.pool.withConnection { connection in
+    private func giveBack(_ id: Int64, _ fence: JobFence?) async throws {
+        _ = try await write(fence) { connection in
             try connection.execute(
                 "update accountctl.authorization_codes set state = 'received' where id = \(id) and state = 'exchanging'"
             )
+        }
+    }
+
+    /// Makes changes in one transaction, as long as no other worker has the job.
+    private func write<Result: Sendable>(
+        _ fence: JobFence?,
+        _ changes: @Sendable (isolated Connection) throws -> Result
+    ) async throws -> Result {
+        try await services.pool.withTransaction { connection in
+            try fence?.hold(on: connection)
+            return try changes(connection)
         }
     }
 

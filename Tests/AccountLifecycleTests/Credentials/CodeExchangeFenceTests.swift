@@ -1,0 +1,84 @@
+import AccountLifecycle
+import JobQueue
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+/// A worker that a code's job was taken away from writes nothing more about the code.
+@Suite struct CodeExchangeFenceTests {
+    /// What Apple says to the worker that will have lost its job when it hears it.
+    enum Answer: CaseIterable { case grant, refusal, trouble, none }
+
+    private func submit(_ code: String, of person: Person, _ stage: Stage) async throws -> Int64 {
+        _ = try await stage.call(
+            person,
+            "select public.submit_apple_authorization_code(\(code), \(Stage.clientID))"
+        )
+        return try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+    }
+
+    private func code(_ id: Int64, _ stage: Stage) async throws -> String {
+        try await stage.value(
+            "select to_jsonb(c)::text from accountctl.authorization_codes as c where id = \(id)",
+            as: String.self
+        )
+    }
+
+    /// Nobody knows whether the code was used: the next worker says so, and the app is asked for another one.
+    @Test(arguments: Answer.allCases)
+    func lostBetweenTheExchangeAndTheStore(_ answer: Answer) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let genuine = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            let id = try await submit(answer == .refusal ? genuine + "x" : genuine, of: person, stage)
+            let mine = try await stage.claim("apple.exchange_code")
+            switch answer {
+            case .grant, .refusal: break
+            case .trouble: stage.sandbox.faults.set(.appleError("invalid_client"), for: .appleToken)
+            case .none: stage.sandbox.faults.set(.drop(.before), for: .appleToken)
+            }
+            let stolen = Counter(1)
+            let services = stage.services { point in
+                if point == .afterExchange, stolen.take() { _ = try await stage.claim("apple.exchange_code") }
+            }
+            let error = await #expect(throws: JobQueueError.self) {
+                try await CodeExchange(services).run(id, fence: mine)
+            }
+            #expect(error?.code == .leaseLost)
+            #expect(!stolen.take())
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 0)
+            let open: Statement = """
+                select from accountctl.authorization_codes where state = 'exchanging' and code is not null
+                """
+            #expect(try await stage.count(open) == 1)
+
+            stage.sandbox.faults.clearAll()
+            let calls = stage.sandbox.journal.count(.appleToken)
+            let next = try await stage.claim("apple.exchange_code")
+            #expect(try await CodeExchange(stage.services()).run(id, fence: next) == .settled("grant_unknown"))
+            #expect(stage.sandbox.journal.count(.appleToken) == calls)
+            let status = try await stage.call(person, "select public.request_account_deletion()")
+            #expect(status.contains(#""wants_apple_code": true"#))
+        }
+    }
+
+    /// It must not mark a code as tried that is another worker's to try.
+    @Test func lostBeforeTheExchangeTheCodeIsLeftToItsOwner() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let genuine = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            let id = try await submit(genuine, of: person, stage)
+            let mine = try await stage.claim("apple.exchange_code")
+            let next = try await stage.claim("apple.exchange_code")
+            let before = try await code(id, stage)
+            let error = await #expect(throws: JobQueueError.self) {
+                try await CodeExchange(stage.services()).run(id, fence: mine)
+            }
+            #expect(error?.code == .leaseLost)
+            #expect(try await code(id, stage) == before)
+            #expect(stage.sandbox.journal.count(.appleToken) == 0)
+            #expect(try await CodeExchange(stage.services()).run(id, fence: next) == .settled("exchanged"))
+        }
+    }
+}
