@@ -8,6 +8,9 @@ package import Sealing
 
 /// The client secret that Supabase keeps for the web flow: a JWT that silently ends after six months.
 package struct StaticClientSecret: Sendable, Hashable {
+    /// The days before its end from which it is warned of.
+    package static let warningDays = 30
+
     /// The header's algorithm, which must be ES256.
     package let algorithm: String?
     /// The id of the key that signed it.
@@ -88,6 +91,11 @@ package struct StaticClientSecret: Sendable, Hashable {
             let signature = Base64.decode(value[value.index(after: dot)...], alphabet: .urlSafe)
         else { return false }
         return key.isValid(signature: signature, of: Array(value[..<dot].utf8))
+    }
+
+    /// The whole days until it ends, less than none afterwards; nil without an end.
+    package func daysLeft(at now: Date) -> Int? {
+        expiresAt.map { Int(($0.timeIntervalSince(now) / 86_400).rounded(.down)) }
     }
 
     private init?(token: String, now: Date) {

@@ -110,8 +110,8 @@ struct AppleClientSecretInspectCommand: AccountctlCommand {
     }
 
     private func show(_ secret: StaticClientSecret, now: Date, in context: CommandContext) throws -> ExitStatus {
-        let daysLeft = secret.expiresAt.map { Int(($0.timeIntervalSince(now) / 86_400).rounded(.down)) }
-        let isEnding = daysLeft.map { $0 < 30 } ?? true
+        let daysLeft = secret.daysLeft(at: now)
+        let isEnding = daysLeft.map { $0 < StaticClientSecret.warningDays } ?? true
         try context.output.show(
             Sheet([
                 .init(

@@ -9,9 +9,6 @@ import SignInWithApple
 #endif
 
 extension ServicesDoctor {
-    /// The days before its end from which the web flow's client secret is a finding.
-    private static let warningDays = 30
-
     /// Looks at the copy of the client secret that Supabase keeps, where there is one.
     func webSecret() -> [Finding] {
         guard let text = parts.settings.apple.webClientSecret else { return [] }
@@ -56,7 +53,7 @@ extension ServicesDoctor {
 
     private func finding(about secret: StaticClientSecret, _ renew: String) -> Finding {
         let whose = secret.clientID ?? "an unnamed client"
-        guard secret.problems.isEmpty, let end = secret.expiresAt else {
+        guard secret.problems.isEmpty, let days = secret.daysLeft(at: Date()) else {
             return Finding(
                 .error,
                 "apple.web_secret",
@@ -65,8 +62,7 @@ extension ServicesDoctor {
                 todo: renew
             )
         }
-        let days = Int((end.timeIntervalSince(Date()) / 86_400).rounded(.down))
-        guard days < Self.warningDays else {
+        guard days < StaticClientSecret.warningDays else {
             return .ok("apple.web_secret", "the web client secret of \(whose) is good for \(days) days")
         }
         return Finding(

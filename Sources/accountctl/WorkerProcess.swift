@@ -166,6 +166,9 @@ struct WorkerProcess {
         if let credentials = try parts.credentialServices(pool: pool, apple: apple) {
             try CredentialJobs.register(in: &registry, services: credentials)
         }
+        if let secret = settings.apple.webClientSecret {
+            try WebSecretReminder(secret).register(in: &registry)
+        }
         try MailCheckJob(
             ResolverConfiguration(servers: settings.mail.resolvers.compactMap { NameServer($0) }),
             relayDomains: settings.mail.relayDomains

@@ -127,6 +127,34 @@ struct ClientSecretPushTests {
         }
     }
 
+    @Test("A worker warns that the secret ends, on one day once")
+    func reminder() async throws {
+        try await AppleProgram.with { program in
+            let short = try await program.run("apple", "client-secret", "print", Self.web, "--days", "12")
+            let settings = ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": try program.secretFile("web", short.output)]
+            // A schedule begins with the instant after the first one that was seen.
+            try await program.database.psql(
+                "insert into accountctl.periodic_slots (name, slot) values ('apple.remind_web_secret', now() - interval '2 days')"
+            )
+            let worker = try AccountctlProcess(
+                ["worker"],
+                environment: program.variables.merging(settings) { $1 }
+            )
+            #expect(try await worker.waitForErrors(containing: "web client secret"))
+            worker.signal(SIGTERM)
+            var told = try await worker.result().errors
+            told += try await program.run("worker", "--until-idle", environment: settings).errors
+            let lines = told.split(separator: "\n").filter { $0.contains("web client secret") }
+            let instants = try await program.database.psql(
+                "select count(*) - 1 from accountctl.periodic_slots where name = 'apple.remind_web_secret'"
+            )
+            #expect("\(lines.count)" == instants)
+            #expect(lines.first?.contains("com.example.web") == true)
+            #expect(lines.first?.contains("warning") == true)
+            #expect(!told.contains(short.output.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+    }
+
     @Test("The doctor recognises codes that were issued to another client id than the app says")
     func wrongClient() async throws {
         try await AppleProgram.with(recorded: true) { program in

@@ -1,0 +1,69 @@
+package import JobQueue
+package import Logging
+package import Sealing
+import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Warns once a day, from thirty days before, that the client secret of Supabase's web flow ends.
+///
+/// A job of its own: once a day for all workers together, and for one that cron starts every few minutes too.
+package struct WebSecretReminder: Sendable {
+    /// A job without arguments.
+    package struct Nothing: Codable, Sendable, Hashable {
+        package init() {}
+    }
+
+    static let kind = JobKind<Nothing>("apple.remind_web_secret", queue: "apple", priority: 9, timeout: .seconds(60))
+
+    private let secret: Secret<String>
+    private let now: @Sendable () -> Date
+
+    /// Watches the copy of a secret.
+    ///
+    /// - Parameters:
+    ///   - secret: The copy of what Supabase keeps.
+    ///   - now: The clock.
+    package init(_ secret: Secret<String>, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.secret = secret
+        self.now = now
+    }
+
+    /// Adds the job and its schedule to a worker's registry.
+    ///
+    /// - Throws: ``JobQueueError`` when the kind is registered already.
+    package func register(in registry: inout JobRegistry) throws {
+        try registry.register(Self.kind) { _, context in
+            remind(context.logger)
+            return .completed()
+        }
+        try registry.schedule(
+            PeriodicJob(
+                name: Self.kind.name,
+                schedule: "0 6 * * *",
+                job: Self.kind.job(Nothing(), uniqueKey: Self.kind.name)
+            )
+        )
+    }
+
+    /// Writes the line if it is time for it.
+    package func remind(_ logger: Logger) {
+        let now = now()
+        guard case .clientSecret(let facts) = StaticClientSecret.inspect(secret, now: now),
+            let end = facts.expiresAt, let days = facts.daysLeft(at: now), days < StaticClientSecret.warningDays
+        else { return }
+        logger.warning(
+            end > now
+                ? "the web client secret ends soon: then sign-in with Apple on the web stops"
+                : "the web client secret has ended: sign-in with Apple on the web fails",
+            metadata: [
+                "client_id": "\(facts.clientID ?? "")", "days_left": "\(max(days, 0))",
+                "renew": "accountctl apple client-secret push, or print",
+            ]
+        )
+    }
+}
