@@ -8,8 +8,10 @@ struct ReadyLine: Encodable {
     let teamID: String
     let keyID: String
     let clientIDs: [String]
+    let project: String
     var privateKeyFile: String?
     var serviceKeyFile: String?
+    var accessTokenFile: String?
     var settingsFile: String?
 
     enum CodingKeys: String, CodingKey {
@@ -18,8 +20,10 @@ struct ReadyLine: Encodable {
         case teamID = "team_id"
         case keyID = "key_id"
         case clientIDs = "client_ids"
+        case project
         case privateKeyFile = "private_key_file"
         case serviceKeyFile = "service_key_file"
+        case accessTokenFile = "access_token_file"
         case settingsFile = "settings_file"
     }
 
@@ -31,6 +35,7 @@ struct ReadyLine: Encodable {
         teamID = key.teamID
         keyID = key.keyID
         self.clientIDs = clientIDs
+        project = sandbox.project.reference
         guard let folder else { return }
 
         try FileManager.default.createDirectory(
@@ -41,12 +46,14 @@ struct ReadyLine: Encodable {
         let place = URL(fileURLWithPath: folder).path
         let privateKey = "\(place)/AuthKey_\(keyID).p8"
         let serviceKey = "\(place)/storage-secret-key"
+        let accessToken = "\(place)/management-access-token"
         let settings = "\(place)/accountctl.conf"
         try Self.write(key.privateKey, to: privateKey)
         try Self.write(sandbox.storage.keys.secretKey + "\n", to: serviceKey)
+        try Self.write(sandbox.project.token + "\n", to: accessToken)
         try Self.write(
             """
-            # Written by accountctl-sandbox: settings that use it instead of Apple and Supabase Storage.
+            # Written by accountctl-sandbox: settings that use it instead of Apple and Supabase.
             [apple]
             host = \(url)
             team_id = \(teamID)
@@ -58,11 +65,17 @@ struct ReadyLine: Encodable {
             url = \(storageURL)
             service_key_file = "\(serviceKey)"
 
+            [supabase]
+            host = \(url)
+            project = \(project)
+            access_token_file = "\(accessToken)"
+
             """,
             to: settings
         )
         privateKeyFile = privateKey
         serviceKeyFile = serviceKey
+        accessTokenFile = accessToken
         settingsFile = settings
     }
 

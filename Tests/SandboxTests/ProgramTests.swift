@@ -66,8 +66,22 @@ import Testing
         }
         #expect(try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o700)
         let settings = try String(contentsOfFile: folder + "/accountctl.conf", encoding: .utf8)
-        #expect(settings.contains("host = \(url)"))
+        #expect(settings.contains("[apple]\nhost = \(url)\n"))
         #expect(!settings.contains("sb_secret_"))
+
+        // The settings of the project, by its management API: where they are, and a token that may see them.
+        let project = try #require(ready["project"] as? String)
+        #expect(settings.contains("[supabase]\nhost = \(url)\nproject = \(project)\n"))
+        let tokenFile = try #require(ready["access_token_file"] as? String)
+        #expect(settings.contains("access_token_file = \"\(tokenFile)\""))
+        let token = try String(contentsOfFile: tokenFile, encoding: .utf8).trimmingCharacters(in: .newlines)
+        #expect(!settings.contains(token))
+        #expect(!"\(ready)".contains(token))
+        let address = url + "/v1/projects/\(project)/config/auth"
+        let answer = try await Answer.to(.get, address, headers: ["Authorization": "Bearer \(token)"])
+        #expect(answer.status == 200)
+        #expect(answer.text.contains("com.example.shop"))
+        #expect(try await Answer.to(.get, address).status == 401)
 
         program.process.terminate()
         program.process.waitUntilExit()
