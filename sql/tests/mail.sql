@@ -11,6 +11,9 @@ update auth.users set email = 'b@icloud.com' where id = id('Bert');
 update auth.users set deleted_at = now() where id = id('Cleo');
 insert into accountctl.mail_streams (name, from_domain, envelope_domain, signing_domain, reachable, spf, dkim, confirmed_at)
 values ('news', 'shop.test', 'send.shop.test', 'shop.test', 'yes', 'ok', 'broken', now());
+-- Whoever may see into the schema, and was granted nothing.
+create role stranger;
+grant usage on schema accountctl to stranger;
 create role mailer;
 grant usage on schema accountctl to mailer;
 grant execute on function accountctl.can_send(text, uuid) to mailer;
@@ -22,6 +25,7 @@ from (
     values
         ('mailer', '1 rows'),
         ('accountctl_operator', '1 rows'),
+        ('stranger', '42501'),
         ('anon', '42501'),
         ('authenticated', '42501'),
         ('service_role', '42501')
@@ -39,6 +43,13 @@ from (
         ('select accountctl.is_relay_address(''a@b.c'')'),
         ('select accountctl.note_relay_address(''' || id('Anna') || ''', ''a@b.c'', true, now())')
 ) as act (statement);
+-- By the right itself: inside, these meet tables that nobody may read, and would look refused all the same.
+select ok(not has_function_privilege('mailer', function, 'execute'), 'not for everybody: ' || function)
+from (
+    values
+        ('accountctl.is_relay_address(text, boolean)'),
+        ('accountctl.note_relay_address(uuid, text, boolean, timestamptz, boolean)')
+) as refused (function);
 select ok(
     p.prosecdef and p.proconfig = array['search_path=""'] and p.provolatile = 's' and p.proowner = 'postgres'::regrole,
     'can_send is a stable DEFINER function with a fixed search_path'
