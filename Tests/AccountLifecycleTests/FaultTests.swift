@@ -220,6 +220,30 @@ import Testing
         }
     }
 
+    /// Put there by the app's server, for one: it is its owner's, and the search names it.
+    @Test func whatSomebodyElseOwnsInTheFolderStays() async throws {
+        try await Stage.with { stage in
+            let owner = try await stage.signUp("owner")
+            let person = try await stage.signUp()
+            for (name, owner) in [("own", person.id), ("nobodys", nil), ("theirs", owner.id)] {
+                let key = "\(person.text)/\(name).png"
+                #expect(try await stage.upload(key, by: nil))
+                try await stage.sql(
+                    "update storage.objects set owner = \(owner), owner_id = \(owner)::text where name = \(key)"
+                )
+            }
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let keys = try await stage.admin.withConnection {
+                try $0.query("select name from storage.objects order by name", as: String.self)
+            }
+            #expect(keys == ["\(person.text)/theirs.png"])
+            #expect(
+                try await stage.situation(request)?.findings?.contains { $0.column == "storage.objects.name" } == true
+            )
+        }
+    }
+
     @Test func storageThatLiesIsNotBelieved() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -61,6 +61,39 @@ import Testing
         }
     }
 
+    /// However a job ends, its key is free from then on.
+    @Test(arguments: [JobQueue.Ending.Outcome.completed, .cancelled, .discarded])
+    func aKeyIsFreeOnceItsJobHasEnded(_ outcome: JobQueue.Ending.Outcome) async throws {
+        try await JobHarness.with { harness in
+            var ids: Set<Int64> = []
+            for _ in 0..<2 {
+                let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "a")])[0]
+                #expect(job.isNew)
+                ids.insert(job.id)
+                #expect(try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "a")])[0].isNew == false)
+                let lease = try await harness.pool.withConnection { connection in
+                    try connection.one(
+                        """
+                        update accountctl.jobs
+                        set state = 'running', worker = 1, lease = nextval('accountctl.job_leases')
+                        where id = \(job.id)
+                        returning lease
+                        """,
+                        as: Int64.self
+                    )
+                }
+                let landed = try await harness.pool.withConnection { connection in
+                    try harness.queue.finish(
+                        .init(outcome: outcome, ids: [job.id], leases: [lease]),
+                        on: connection
+                    )
+                }
+                #expect(landed == [lease])
+            }
+            #expect(ids.count == 2)
+        }
+    }
+
     /// A hundred at once for one key; the one that got it rolls back, and exactly one other must get it.
     @Test func theWinnerOfAUniqueKeyRollsBack() async throws {
         try await JobHarness.with(connections: 40) { harness in

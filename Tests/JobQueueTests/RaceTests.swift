@@ -98,6 +98,38 @@ import Testing
         }
     }
 
+    /// Whatever a handler came to after its lease was lost: the job is another worker's, and stays as it is.
+    @Test func noStaleVerdictLands() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let stale = try await claim(harness, worker)[0]
+            _ = try await harness.pool.withConnection { connection in
+                try harness.queue.release(ids: [stale.id], leases: [stale.lease], on: connection)
+            }
+            let fresh = try await claim(harness, worker)[0]
+            let failure = Verdict.Failure(at: Date(), attempt: 1, error: "x")
+            let verdicts: [Verdict] = [
+                .giveBack(wait: nil, givesAttemptBack: false), .giveBack(wait: .seconds(9), givesAttemptBack: true),
+                .park(reason: "undecodable", failure: failure), .release, .end(.completed), .end(.discarded),
+                .end(.cancelled, reason: "x", failure: failure),
+            ]
+            let job: Statement = "select to_jsonb(j)::text from accountctl.jobs as j"
+            let before = try await harness.pool.withConnection { try $0.one(job, as: String.self) }
+            for verdict in verdicts {
+                let settlement = Settlement(queue: harness.queue)
+                let written = try await harness.pool.withConnection { connection in
+                    try settlement.write([FinishedJob(job: stale, verdict: verdict)], on: connection)
+                }
+                #expect(written.landed.isEmpty, "\(verdict)")
+                #expect(written.lost == [stale.lease], "\(verdict)")
+                let after = try await harness.pool.withConnection { try $0.one(job, as: String.self) }
+                #expect(after == before, "\(verdict)")
+            }
+            #expect(try await finish(harness, fresh))
+        }
+    }
+
     /// A stale batch that also holds a good lease: pairs must match, not the two arrays by themselves.
     @Test func aBatchIsFencedPairByPair() async throws {
         try await JobHarness.with { harness in
@@ -117,6 +149,61 @@ import Testing
             }
             #expect(landed == [jobs[1].lease])
             #expect(try await harness.unfinished() == 1)
+        }
+    }
+
+    /// Paused between two jobs of a busy worker: the statement that ends one job takes no other.
+    @Test func aPauseHoldsTheClaimThatComesWithAnEnd() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note()), Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let first = try await claim(harness, worker)[0]
+            let exchange = { @Sendable (job: ClaimedJob) in
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.exchange(
+                        .init(outcome: .completed, ids: [job.id], leases: [job.lease]),
+                        Self.lanes,
+                        .init(worker: worker, limit: 5),
+                        on: connection
+                    )
+                }
+            }
+            try await harness.pool.withConnection { connection in
+                try harness.queue.pause(queue: "default", reason: "test", on: connection)
+            }
+            let paused = try await exchange(first)
+            #expect(paused.landed == [first.lease])
+            #expect(paused.claimed.isEmpty)
+            _ = try await harness.pool.withConnection { connection in
+                try harness.queue.resume(queue: "default", on: connection)
+            }
+            #expect(try await exchange(first).claimed.count == 1)
+        }
+    }
+
+    /// Lanes under a limit are claimed by a statement of their own.
+    @Test func aPauseHoldsLanesUnderALimit() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let claim = { @Sendable in
+                try await harness.pool.withConnection { connection in
+                    try await harness.queue.claimLimited(
+                        Self.lanes,
+                        .init(worker: worker, limit: 5),
+                        on: connection
+                    ).count
+                }
+            }
+            try await harness.pool.withConnection { connection in
+                try harness.queue.limit(kind: "test.plain", running: 3, runningPerKey: nil, on: connection)
+                try harness.queue.pause(queue: "default", reason: "test", on: connection)
+            }
+            #expect(try await claim() == 0)
+            _ = try await harness.pool.withConnection { connection in
+                try harness.queue.resume(queue: "default", on: connection)
+            }
+            #expect(try await claim() == 1)
         }
     }
 
@@ -201,6 +288,37 @@ import Testing
             #expect(answer.isKnown)
             #expect(answer.held == [job.lease])
             #expect(try await rescue(harness) == 0)
+        }
+    }
+
+    /// One that comes after the rescue finds nothing to keep, and does not make a worker of a lost one.
+    @Test func aBeatTooLateRevivesNothing() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let job = try await claim(harness, worker)[0]
+            try await expire(harness, worker)
+            #expect(try await rescue(harness) == 1)
+            let answer = try await harness.pool.withConnection { connection in
+                try harness.queue.beat(
+                    .init(
+                        worker: worker,
+                        lifetime: .seconds(60),
+                        ids: [job.id],
+                        leases: [job.lease],
+                        isStopping: false,
+                        releasesBefore: .max / 2
+                    ),
+                    on: connection
+                )
+            }
+            #expect(!answer.isKnown)
+            #expect(answer.held.isEmpty)
+            let lost: Statement = """
+                select count(*) from accountctl.workers where stop_reason = 'lost' and expires_at < now()
+                """
+            #expect(try await harness.count(lost) == 1)
+            #expect(try await harness.show(job.id)?.record.state == "available")
         }
     }
 

@@ -87,6 +87,20 @@ import Testing
         }
     }
 
+    /// Both are ours: all the same a token speaks for the client alone whose code brought it.
+    @Test func anIdentityTokenOfTheOtherClientIsRefused() async throws {
+        try await with { sandbox, clients in
+            let signIn = try sandbox.apple.signIn(clientID: Self.app, hidesEmail: true)
+            let grant = try await grant(try #require(clients[Self.app]), signIn.authorizationCode)
+            let token = try #require(grant.identityToken).reveal()
+            #expect(try await clients.verify(identityToken: token, for: Self.web) == .failure(.audience))
+            guard case .success = try await clients.verify(identityToken: token, for: Self.app) else {
+                Issue.record("refused for its own client")
+                return
+            }
+        }
+    }
+
     @Test func aCodeOfTheOtherClientIsRefused() async throws {
         try await with { sandbox, clients in
             let code = try sandbox.apple.issueCode(clientID: Self.app)

@@ -138,6 +138,43 @@ import Testing
         }
     }
 
+    /// Apple does not deliver again what was answered with 200: a commit that fails must be told.
+    @Test func whatCouldNotBeCommittedIsNotAnsweredAsStored() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let intake = NotificationIntake(stage.services())
+            let token = try stage.sandbox.apple.sign(
+                .init(
+                    .consentRevoked,
+                    sub: anna.sub,
+                    audience: CredentialStage.clientID,
+                    eventTime: Date(),
+                    issuedAt: Date()
+                )
+            )
+            try await stage.sql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    raise exception 'not now';
+                end
+                $$
+                """
+            )
+            // Speaks at the commit, when every statement has gone well.
+            try await stage.sql(
+                """
+                create constraint trigger refuse after insert on accountctl.credential_events
+                deferrable initially deferred for each row execute function public.refuse()
+                """
+            )
+            await #expect(throws: PostgresError.self) { try await intake.take(body(token)) }
+            #expect(try await stage.outcomes() == [])
+            try await stage.sql("drop trigger refuse on accountctl.credential_events")
+            #expect(try await intake.take(body(token)) == .stored(events: 1))
+        }
+    }
+
     @Test func strangersAndUnknownTypesAreKeptAndChangeNothing() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

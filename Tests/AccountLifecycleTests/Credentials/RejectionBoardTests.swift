@@ -87,14 +87,18 @@ import Testing
         }
     }
 
-    @Test func anotherKeyOfTheSameClientIsNotConcerned() async throws {
+    /// Another key of the same team, or a key of the same name in another team, as while an app moves.
+    @Test(arguments: [true, false])
+    func anotherKeyOfTheSameClientIsNotConcerned(_ isOwnTeam: Bool) async throws {
         try await CredentialStage.with { stage in
             let id = CredentialStage.clientID
+            let team = isOwnTeam ? stage.sandbox.apple.teamID : "TEAM000001"
+            let key = isOwnTeam ? "KEY0000001" : stage.sandbox.apple.developerKey.keyID
             try await stage.sql(
                 """
                 insert into accountctl.apple_rejections (client_id, team_id, key_id, refusal, retry_after)
                 values
-                    (\(id), \(stage.sandbox.apple.teamID), 'KEY0000001', 'invalid_client', now() + interval '1 minute'),
+                    (\(id), \(team), \(key), 'invalid_client', now() + interval '1 minute'),
                     ('com.example.gone', 'TEAM000001', 'KEY0000001', 'invalid_client', now() - interval '2 days')
                 """
             )

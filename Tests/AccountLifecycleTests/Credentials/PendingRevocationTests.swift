@@ -1,0 +1,79 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+/// What Apple did not take while the account was there is tried on without it.
+@Suite struct PendingRevocationTests {
+    /// Somebody who was erased while Apple was away.
+    private func erased(on stage: Stage) async throws -> UUID {
+        let person = try await stage.fullAccount()
+        let request = try await stage.request(person)
+        for endpoint in [Endpoint.appleToken, .appleRevoke] { stage.sandbox.faults.set(.status(503), for: endpoint) }
+        let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+        let act = try await stage.pool.withConnection { connection in
+            try await desk.proceed(
+                request,
+                withoutApple: true,
+                withoutIdentifiers: false,
+                reason: "x",
+                on: connection
+            )
+        }
+        #expect(act == .done)
+        #expect(try await stage.drive(request) == .ended(.verified))
+        return request
+    }
+
+    /// State, attempts, whether the token is kept, and what the person is told.
+    private func standing(_ request: UUID, on stage: Stage) async throws -> String {
+        try await stage.value(
+            """
+            select concat_ws(' ', p.state, p.attempts, p.sealed_token is not null, r.apple_outcome)
+            from accountctl.pending_revocations as p
+            join accountctl.deletion_requests as r on r.id = p.request_id
+            where r.id = \(request)
+            """,
+            as: String.self
+        )
+    }
+
+    private func letTimePass(_ hours: Int, on stage: Stage) async throws {
+        try await stage.sql(
+            "update accountctl.pending_revocations set last_tried_at = last_tried_at - \(hours) * interval '1 hour'"
+        )
+    }
+
+    @Test func itIsTriedOnUntilAppleTakesIt() async throws {
+        try await Stage.with { stage in
+            let request = try await erased(on: stage)
+            #expect(try await standing(request, on: stage) == "waiting 0 t pending")
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+            #expect(try await standing(request, on: stage) == "waiting 1 t pending")
+            // An hour apart, then two.
+            for (hours, attempts) in [(0, 1), (2, 2), (1, 2), (2, 3)] {
+                try await letTimePass(hours, on: stage)
+                #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+                #expect(try await standing(request, on: stage) == "waiting \(attempts) t pending")
+            }
+            stage.sandbox.faults.clearAll()
+            try await letTimePass(24, on: stage)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await standing(request, on: stage) == "revoked 4 f revoked")
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+
+    @Test func itIsGivenUpWhenItsTimeIsOverAndThePersonIsTold() async throws {
+        try await Stage.with { stage in
+            let request = try await erased(on: stage)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+            try await letTimePass(24, on: stage)
+            try await stage.sql("update accountctl.pending_revocations set give_up_at = now()")
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await standing(request, on: stage) == "given_up 2 f not_revoked")
+        }
+    }
+}
