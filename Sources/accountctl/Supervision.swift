@@ -20,6 +20,13 @@ struct Supervision {
     let health: Health
     let logger: Logger
     let stopTime: Duration
+    /// Trapped before anything says that it has started: a signal that comes right after would end the process on the spot.
+    let signals: UnixSignalsSequence
+
+    /// The signals that ask for an end, trapped from now on.
+    static func trapSignals() async -> UnixSignalsSequence {
+        await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    }
 
     /// - Returns: `ok` when the services ended or were asked once; `interrupted` when a second signal cancelled them.
     func run() async throws -> ExitStatus {
@@ -31,7 +38,7 @@ struct Supervision {
             }
             tasks.addTask {
                 var isAsked = false
-                for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                for await signal in signals {
                     if isAsked { return .interrupted }
                     isAsked = true
                     endAfterStopTime()

@@ -83,13 +83,15 @@ struct WorkerProcess {
                 if role != .untilIdle, let listener = try publicListener(pool, parts, apple, logger) {
                     services.append(.init(service: listener))
                 }
+                let signals = await Supervision.trapSignals()
                 logger.notice("started", metadata: ["version": "\(Version.number)", "role": "\(role)"])
                 let status = try await Supervision(
                     services: services,
                     health: health,
                     logger: logger,
                     // What the worker needs at most after its grace, when every wait runs into its limit.
-                    stopTime: settings.worker.shutdownTimeout + .seconds(20)
+                    stopTime: settings.worker.shutdownTimeout + .seconds(20),
+                    signals: signals
                 )
                 .run()
                 logger.notice("stopped")

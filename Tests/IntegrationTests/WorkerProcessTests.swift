@@ -37,6 +37,11 @@ struct WorkerProcessTests {
                 #expect(try await service.result().status == 0)
                 let stopped = "select count(*) from accountctl.worker_status where status = 'shutdown'"
                 #expect(try await database.psql(stopped) == "2")
+                // From the moment it says that it has started, it can be asked to stop.
+                let early = try AccountctlProcess(["worker"], environment: variables)
+                #expect(try await early.waitForErrors(containing: #""message":"started""#))
+                early.signal(SIGTERM)
+                #expect(try await early.result().status == 0)
             }
         }
     }
