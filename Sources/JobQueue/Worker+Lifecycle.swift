@@ -21,6 +21,11 @@ extension Worker {
             _ = try queue.retryUndecodable(lanes, on: connection)
             _ = try queue.promote(on: connection)
         }
+        guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
+        // It could be idle, and gone, before its upkeep has looked once.
+        try await rescueLost()
+        try await enqueuePeriodic(try await readZones())
+        _ = try await promoteDue()
     }
 
     /// Gets an id, as a new worker to everybody else.

@@ -88,7 +88,7 @@ extension Worker {
     }
 
     /// Returns the microseconds until the next scheduled job.
-    private func promoteDue() async throws -> Int64? {
+    func promoteDue() async throws -> Int64? {
         let queue = self.queue
         let all = lanes
         let (result, suspects) = try await pool.withConnection { connection in
@@ -102,7 +102,7 @@ extension Worker {
         return result.promoted >= 1000 ? 0 : result.nextIn
     }
 
-    private func rescueLost() async throws {
+    func rescueLost() async throws {
         let queue = self.queue
         let grace = configuration.overdueGrace
         let all = lanes
@@ -126,7 +126,7 @@ extension Worker {
         }
     }
 
-    private func readZones() async throws -> [String: ZoneRules] {
+    func readZones() async throws -> [String: ZoneRules] {
         let names = Set(registry.periodic.map(\.zone))
         guard !names.isEmpty else { return [:] }
         let queue = self.queue
@@ -138,7 +138,7 @@ extension Worker {
     }
 
     /// Enqueues what the schedules name, by the server's clock.
-    private func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
+    func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
         guard !registry.periodic.isEmpty, let time = core.withLock({ $0.serverTime(now: .now) }) else { return }
         let now = Int(time.timeIntervalSince1970)
         for periodic in registry.periodic {

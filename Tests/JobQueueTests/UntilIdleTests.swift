@@ -1,0 +1,51 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+/// A worker that ends as soon as nothing is to do, as cron starts it, first finds out what there is to do.
+@Suite(.timeLimit(.minutes(1))) struct UntilIdleTests {
+    private let kind = JobKind<Note>("test.idle")
+
+    private func registry(_ harness: JobHarness) throws -> JobRegistry {
+        var registry = JobRegistry()
+        try registry.register(kind) { _, context in
+            try await harness.effect(context)
+            return .completed()
+        }
+        return registry
+    }
+
+    @Test func jobsOfALostWorkerAreDone() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute(
+                """
+                with lost as (
+                    insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                    values ('lost', '1', 1, '{}', '{}', now() - interval '1 minute')
+                    returning id
+                )
+                insert into accountctl.jobs (queue, kind, args, state, worker, lease)
+                select 'default', \(kind.name), '{"text":""}', 'running', id, nextval('accountctl.job_leases')
+                from lost
+                """
+            )
+            try await harness.worker(try registry(harness)).runUntilIdle()
+            #expect(try await harness.effects() == 1)
+        }
+    }
+
+    @Test func whatASchedulesTimeHasBroughtIsDone() async throws {
+        try await JobHarness.with { harness in
+            var registry = try registry(harness)
+            try registry.schedule(PeriodicJob(name: "test.idle", schedule: "* * * * *", job: kind.job(Note())))
+            try await harness.execute(
+                "insert into accountctl.periodic_slots (name, slot) values ('test.idle', now() - interval '1 hour')"
+            )
+            try await harness.worker(registry).runUntilIdle()
+            // Two where a minute ended meanwhile.
+            #expect(try await (1...2).contains(harness.effects()))
+        }
+    }
+}
