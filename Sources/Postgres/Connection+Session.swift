@@ -12,27 +12,38 @@ extension Connection {
         case .detect: break
         }
         if try serverProcess() == Int(backendPID) { return .direct }
-        // Supabase's transaction poolers, shared and dedicated, are on this port.
-        return handle?.port == "6543" ? .transactionPooler : nil
+        // Supabase's transaction poolers, shared and dedicated, are on the one port, its shared session pooler on the other.
+        // Source: supabase.com/docs/guides/database/connecting-to-postgres
+        switch handle?.port {
+        case "6543": return .transactionPooler
+        case "5432" where handle?.host.hasSuffix(".pooler.supabase.com") == true: return .sessionPooler
+        default: return nil
+        }
     }
+
+    /// How often a pooler is asked before it counts as one of sessions: once, a busy one was taken for it.
+    private static let probes = 8
 
     /// Tells a transaction pooler from a session pooler by a second connection.
     ///
     /// In a session, nobody else ever gets this connection's server process. Behind a transaction pooler an open transaction of the
-    /// other connection takes it away, or another one is used meanwhile. No answer counts as transaction mode, which is safe.
+    /// other connection takes it away, or another one is used meanwhile; tried again where a third client may have come between. No
+    /// answer counts as transaction mode, which is safe.
     func probeRoute() async -> Route {
         var configuration = configuration
         configuration.pooler = .transaction
         do {
-            let mine = try serverProcess()
-            let (theirs, mineNow) = try await Connection.with(configuration, logger: logger) { [self] other in
-                // Held open, so that this connection cannot use the same server process meanwhile.
-                try other.script(unsafeSQL: "begin")
-                let theirs = try other.serverProcess()
-                let mineNow = try await self.serverProcess()
-                return (theirs, mineNow)
+            return try await Connection.with(configuration, logger: logger) { [self] other in
+                for _ in 0..<Self.probes {
+                    let mine = try await self.serverProcess()
+                    // Held open, so that this connection cannot use the same server process meanwhile.
+                    try other.script(unsafeSQL: "begin")
+                    let theirs = try other.serverProcess()
+                    if try await self.serverProcess() != mine || theirs == mine { return .transactionPooler }
+                    try other.script(unsafeSQL: "rollback")
+                }
+                return .sessionPooler
             }
-            return theirs == mine || mineNow != mine ? .transactionPooler : .sessionPooler
         } catch {
             return .transactionPooler
         }

@@ -58,6 +58,21 @@ import Testing
         }
     }
 
+    /// Clients that come at once take each other's server processes, and none may conclude from that.
+    @Test func aBusyTransactionPoolerIsNotTakenForOneOfSessions() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.transaction, poolSize: 20, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                try await withThrowingTaskGroup(of: Route.self) { group in
+                    for _ in 0..<8 {
+                        group.addTask { try await Connection.with(configuration, logger: .silent) { $0.route } }
+                    }
+                    for try await route in group { #expect(route == .transactionPooler) }
+                }
+            }
+        }
+    }
+
     @Test func aSessionPoolerIsAsGoodAsNone() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.session, to: database.cluster) { bouncer in
