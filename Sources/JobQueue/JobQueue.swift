@@ -50,7 +50,7 @@ package struct JobQueue: Sendable {
         guard !queues.isEmpty else { return }
         if let waker, waker.signal(queues) { return }
         try await pool.withConnection { connection in
-            try notify(queues, on: connection)
+            try notifyUnflushed(queues, on: connection)
         }
     }
 
@@ -61,9 +61,22 @@ package struct JobQueue: Sendable {
         if !queues.isEmpty { try notify(queues, on: connection) }
     }
 
+    /// Notifies in a transaction of its own, or of the caller's.
     func notify(_ notes: Set<String>, on connection: isolated Connection) throws {
         try connection.execute(
             "select pg_notify(\(tables.channel), note) from unnest(\(notes.sorted())::text[]) as note"
+        )
+    }
+
+    /// Notifies in a transaction of its own, which is not flushed.
+    ///
+    /// A hint that a crash swallows is made good by polling, and the flush would hold the lock of all notifications.
+    func notifyUnflushed(_ notes: Set<String>, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            select pg_notify(\(tables.channel), note), set_config('synchronous_commit', 'off', true)
+            from unnest(\(notes.sorted())::text[]) as note
+            """
         )
     }
 }

@@ -51,7 +51,7 @@ package final class JobWaker: Sendable {
             guard !queues.isEmpty else { continue }
             do {
                 try await pool.withConnection { connection in
-                    try queue.notify(queues, on: connection)
+                    try queue.notifyUnflushed(queues, on: connection)
                 }
             } catch {
                 logger.debug("a notification of new jobs was not sent", metadata: ["error": "\(error)"])

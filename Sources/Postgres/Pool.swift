@@ -78,14 +78,27 @@ package final class Pool: Sendable {
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
-        let (id, connection) = try await acquire()
-        do {
-            let result = try await connection.lease(body)
-            await release(id, connection)
-            return result
-        } catch {
-            await release(id, connection)
-            throw error
+        var acquisition = Acquisition(request: nextRequest(), deadline: .now.advanced(by: configuration.acquireDeadline))
+        while true {
+            let (id, connection, wasIdle) = try await acquire(&acquisition)
+            // All of a lease happens on the connection's thread, its beginning and its end included: every change of threads is
+            // two wake-ups, which cost as much as a statement.
+            let result: Result? = try await connection.lease { connection in
+                // It may have been lost since it was last looked at.
+                guard !wasIdle || connection.isAlive() else {
+                    await self.give(id, back: connection, isUsable: false)
+                    return nil
+                }
+                do {
+                    let result = try await body(connection)
+                    await self.give(id, back: connection, isUsable: connection.isReusable())
+                    return result
+                } catch {
+                    await self.give(id, back: connection, isUsable: connection.isReusable())
+                    throw error
+                }
+            }
+            if let result { return result }
         }
     }
 
@@ -110,39 +123,49 @@ package final class Pool: Sendable {
 
     // MARK: Acquiring
 
-    private func acquire() async throws -> (PoolStateMachine.ConnectionID, Connection) {
-        let deadline = ContinuousClock.now.advanced(by: configuration.acquireDeadline)
+    /// What a request for a connection has come to so far.
+    private struct Acquisition {
+        let request: PoolStateMachine.RequestID
+        let deadline: ContinuousClock.Instant
+        var isFirst = true
         var lastFailure: PostgresError?
-        let request = state.withLock { state in
+    }
+
+    private func nextRequest() -> PoolStateMachine.RequestID {
+        state.withLock { state in
             state.serial += 1
             return PoolStateMachine.RequestID(number: state.serial)
         }
-        var isFirst = true
+    }
+
+    /// A connection to lease, and whether it lay ready: then it may have been lost meanwhile.
+    private func acquire(
+        _ acquisition: inout Acquisition
+    ) async throws -> (id: PoolStateMachine.ConnectionID, connection: Connection, wasIdle: Bool) {
         while true {
             try Task.checkCancellation()
-            switch try await grant(request, again: !isFirst, until: deadline) {
+            let again = !acquisition.isFirst
+            acquisition.isFirst = false
+            switch try await grant(acquisition.request, again: again, until: acquisition.deadline) {
             case .closed: throw PostgresError(.poolClosed, connectionUsable: false)
             case nil:
                 try Task.checkCancellation()
-                throw lastFailure
+                throw acquisition.lastFailure
                     ?? PostgresError(
                         .poolExhausted,
                         reason: "no connection came free within \(configuration.acquireDeadline)"
                     )
             case .lease(let id):
                 guard let connection = state.withLock({ $0.connections[id] }) else { preconditionFailure() }
-                // It may have been lost since it was last looked at.
-                if await connection.isAlive() { return (id, connection) }
-                await give(id, back: connection, isUsable: false)
+                return (id, connection, true)
             case .connect(let id):
                 do {
-                    return (id, try await connect(id))
+                    return (id, try await connect(id), false)
                 } catch let error as PostgresError where Self.mayRetry(error) {
-                    lastFailure = error
+                    acquisition.lastFailure = error
                     logger.debug("could not connect", metadata: ["reason": "\(error)"])
                 }
             }
-            isFirst = false
         }
     }
 
@@ -230,10 +253,6 @@ package final class Pool: Sendable {
     }
 
     // MARK: Releasing
-
-    private func release(_ id: PoolStateMachine.ConnectionID, _ connection: Connection) async {
-        await give(id, back: connection, isUsable: await connection.isReusable())
-    }
 
     private func give(_ id: PoolStateMachine.ConnectionID, back connection: Connection, isUsable: Bool) async {
         let actions = state.withLock { $0.machine.release(id, isUsable: isUsable, now: .now) }
