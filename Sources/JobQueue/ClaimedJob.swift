@@ -22,13 +22,16 @@ package struct ClaimedJob: Sendable, Hashable {
 package struct Lane: Sendable, Hashable {
     let queue: String
     let kind: String
+    /// The highest version of arguments that can be read.
+    let version: Int16
     /// How long an attempt may take.
     let timeout: Duration
 
     /// Jobs of one kind in one queue.
-    package init(queue: String, kind: String, timeout: Duration) {
+    package init(queue: String, kind: String, version: Int16 = 1, timeout: Duration) {
         self.queue = queue
         self.kind = kind
+        self.version = version
         self.timeout = timeout
     }
 

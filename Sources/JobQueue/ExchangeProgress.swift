@@ -3,22 +3,20 @@ import Synchronization
 /// How far one exchange came: what was written or claimed before a later part failed stays so.
 final class ExchangeProgress: Sendable {
     private struct State {
-        var written: Settlement.Written?
+        var written = Settlement.Written()
         var claimed: [ClaimedJob] = []
         var plainClaims: Int?
     }
 
     private let state = Mutex(State())
 
-    var hasWritten: Bool { state.withLock { $0.written != nil } }
     var hasClaimed: Bool { state.withLock { $0.plainClaims != nil } }
 
-    var result: (written: Settlement.Written?, claimed: [ClaimedJob], plainClaims: Int) {
-        state.withLock { ($0.written, $0.claimed, $0.plainClaims ?? 0) }
-    }
+    var written: Settlement.Written { state.withLock { $0.written } }
+    var claims: (jobs: [ClaimedJob], plain: Int) { state.withLock { ($0.claimed, $0.plainClaims ?? 0) } }
 
-    func wrote(_ written: Settlement.Written) {
-        state.withLock { $0.written = written }
+    func wrote(_ part: Settlement.Written) {
+        state.withLock { $0.written.add(part) }
     }
 
     func claimed(_ jobs: [ClaimedJob], isPlain: Bool) {

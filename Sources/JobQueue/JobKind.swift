@@ -92,11 +92,11 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
 
     /// Reads stored arguments, of this version or an older one.
     ///
-    /// - Throws: ``JobQueueError`` with code `undecodableArguments`; the message names the place, never the value.
+    /// - Throws: ``JobQueueError`` with code `undecodableArguments`, or `newerArguments` for a version above this one; the message names the place, never the value.
     package func decode(_ document: JobDocument, version stored: Int16) throws -> Arguments {
         guard stored <= version else {
             throw JobQueueError(
-                .undecodableArguments,
+                .newerArguments,
                 field: "arguments",
                 "arguments are of version \(stored), this release reads up to \(version)"
             )

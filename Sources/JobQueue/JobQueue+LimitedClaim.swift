@@ -54,7 +54,7 @@ extension JobQueue {
         }
         let limitOf = Dictionary(uniqueKeysWithValues: limits.map { ($0.0, (running: $0.1, perKey: $0.2)) })
         var claimed: [ClaimedJob] = []
-        for lane in lanes where !paused.contains(lane.queue) {
+        for lane in try byUrgency(lanes, request, on: connection) where !paused.contains(lane.queue) {
             var room = min(request.limit - claimed.count, tokens[lane.queue] ?? .max)
             let limit = limitOf[lane.kind]
             if let running = limit?.running {
@@ -104,6 +104,36 @@ extension JobQueue {
             claimed += taken
         }
         return claimed
+    }
+
+    /// The lanes in the order of their best jobs, those without one last.
+    ///
+    /// They share the room and the tokens of their queue: in any other order a full lane would leave nothing to the others.
+    private func byUrgency(
+        _ lanes: [Lane],
+        _ request: ClaimRequest,
+        on connection: isolated Connection
+    ) throws -> [Lane] {
+        guard lanes.count > 1 else { return lanes }
+        let order = try connection.query(
+            """
+            select lane.n
+            from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) with ordinality as lane(queue, kind, n)
+            left join lateral (
+                select j.priority, j.run_at
+                from \(tables.jobs) j
+                where j.state = 'available'
+                and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
+                and j.queue = lane.queue
+                and j.kind = lane.kind
+                order by j.priority, j.run_at, j.id
+                limit 1
+            ) as best on true
+            order by best.priority, best.run_at, lane.n
+            """,
+            as: Int64.self
+        )
+        return order.map { lanes[Int($0) - 1] }
     }
 
     /// Under the lock of the kind's limit row: lets parked jobs on whose key has room, takes up to `room`, parks what

@@ -88,7 +88,7 @@ extension JobQueue {
             """
             update \(tables.jobs)
             set state = 'available', parked_for = null, run_at = clock_timestamp(), attempt = 0, crashes = 0,
-                exhausted_at = null
+                exhausted_at = null, cancel_requested_at = null
             where id = \(id)
             and state <> 'running'
             returning queue

@@ -229,40 +229,74 @@ extension JobQueue {
         )
     }
 
+    /// Makes parked jobs available again that a worker of an older release set aside for one like this.
+    ///
+    /// While releases overlap the older may set it aside once more; the newer has its turn as soon as it is alone.
+    func retryNewer(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            update \(tables.jobs) j
+            set state = 'available', parked_for = null, run_at = clock_timestamp()
+            from unnest(\(lanes.map(\.kind))::text[], \(lanes.map(\.version))::smallint[]) as lane(kind, version)
+            where j.state = 'parked'
+            and j.parked_for = 'newer'
+            and j.kind = lane.kind
+            and j.args_version <= lane.version
+            """
+        )
+    }
+
     /// Makes partitions ahead, drops what is past its retention, forgets old workers and slots.
     ///
-    /// Each part that finds another session in its way is left for the next time.
+    /// Each part is a transaction of its own: one that finds another session in its way, such as a backup that reads the
+    /// history, is left for the next time and keeps no other from being done.
+    ///
+    /// - Throws: The first part's error, after all have been tried.
     func keepHistory(retention: Duration, on connection: isolated Connection) async throws {
-        try await connection.transaction { connection in
-            // Attaching waits for whoever reads the default partition; all others would wait behind it.
-            try connection.execute("set local lock_timeout = '500ms'")
-            // One worker at a time; behind a pooler a session's lock would go astray.
-            let isMine = try connection.one(
-                "select pg_try_advisory_xact_lock(hashtextextended(\(self.tables.channel + ".history"), 0))",
-                as: Bool.self
-            )
-            guard isMine else { return }
-            try connection.execute(
-                "select \(self.tables.schema).prepare_job_history((now() at time zone 'UTC')::date, 7)"
-            )
-            try connection.execute(
-                """
-                select \(self.tables.schema).prune_job_history(
-                    now() - \(retention.seconds)::double precision * interval '1 second', 7
-                )
-                """
-            )
-            try connection.execute(
-                "delete from \(self.tables.workers) where stopped_at < now() - interval '7 days'"
-            )
-            try connection.execute(
-                """
-                delete from \(self.tables.slots) s
-                where s.slot < now() - interval '7 days'
-                and s.slot < (select max(l.slot) from \(self.tables.slots) l where l.name = s.name)
-                """
-            )
+        var failure: (any Error)?
+        for part in historyParts(retention: retention) {
+            do {
+                try await connection.transaction { connection in
+                    // Attaching waits for whoever reads the default partition; all others would wait behind it.
+                    try connection.execute("set local lock_timeout = '500ms'")
+                    // One worker at a time; behind a pooler a session's lock would go astray.
+                    let isMine = try connection.one(
+                        "select pg_try_advisory_xact_lock(hashtextextended(\(self.tables.channel + ".history"), 0))",
+                        as: Bool.self
+                    )
+                    if isMine { try connection.execute(part) }
+                }
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
+    }
+
+    private func historyParts(retention: Duration) -> [Statement] {
+        [
+            // From the oldest day that lies in the default partition, where rows go while partitions are missing.
+            """
+            select \(tables.schema).prepare_job_history(first, today - first + 7)
+            from (
+                select today, greatest(today - 60, least(today, (
+                    select (min(finished_at) at time zone 'UTC')::date from \(tables.schema).job_history_default
+                ))) as first
+                from (select (now() at time zone 'UTC')::date as today) as clock
+            ) as days
+            """,
+            """
+            select \(tables.schema).prune_job_history(
+                now() - \(retention.seconds)::double precision * interval '1 second', 7
+            )
+            """,
+            "delete from \(tables.workers) where stopped_at < now() - interval '7 days'",
+            """
+            delete from \(tables.slots) s
+            where s.slot < now() - interval '7 days'
+            and s.slot < (select max(l.slot) from \(tables.slots) l where l.name = s.name)
+            """,
+        ]
     }
 
     /// Removes dead rows of the hot table, which autovacuum may be too busy elsewhere to do.

@@ -5,7 +5,7 @@ package struct JobQueueError: Error, Sendable {
     /// What went wrong, as a value to compare with.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case invalidField, undecodableArguments, leaseLost, leaseTooShort, workerLost, duplicateKind, notFound
+            case invalidField, undecodableArguments, newerArguments, leaseLost, leaseTooShort, duplicateKind, notFound
             case liveDuplicate, wrongState, outcomesLost
         }
 
@@ -15,12 +15,12 @@ package struct JobQueueError: Error, Sendable {
         package static let invalidField = Self(value: .invalidField)
         /// The stored arguments cannot be read by this release.
         package static let undecodableArguments = Self(value: .undecodableArguments)
+        /// The stored arguments are of a version that only a newer release reads.
+        package static let newerArguments = Self(value: .newerArguments)
         /// The job is no longer held under this lease: somebody else has it, or it ended.
         package static let leaseLost = Self(value: .leaseLost)
         /// The lease would run out before the call that was about to start is over.
         package static let leaseTooShort = Self(value: .leaseTooShort)
-        /// The worker was taken for lost and its jobs were given to others.
-        package static let workerLost = Self(value: .workerLost)
         /// A kind or a periodic job was registered twice.
         package static let duplicateKind = Self(value: .duplicateKind)
         /// There is no such job, queue or kind.

@@ -8,6 +8,7 @@ package struct JobRegistry: Sendable {
     struct Entry: Sendable {
         let kind: String
         let queue: String
+        let version: Int16
         let timeout: Duration
         let retry: RetryPolicy
         let crashLimit: Int
@@ -36,6 +37,7 @@ package struct JobRegistry: Sendable {
         entries[kind.name] = Entry(
             kind: kind.name,
             queue: kind.queue,
+            version: kind.version,
             timeout: kind.timeout,
             retry: kind.retry,
             crashLimit: kind.crashLimit,
@@ -64,7 +66,9 @@ package struct JobRegistry: Sendable {
     func lanes(queues: Set<String>?) -> [Lane] {
         entries.values
             .flatMap { entry in
-                (queues ?? [entry.queue]).map { Lane(queue: $0, kind: entry.kind, timeout: entry.timeout) }
+                (queues ?? [entry.queue]).map {
+                    Lane(queue: $0, kind: entry.kind, version: entry.version, timeout: entry.timeout)
+                }
             }
             .sorted { ($0.queue, $0.kind) < ($1.queue, $1.kind) }
     }

@@ -22,6 +22,15 @@ struct Settlement: Sendable {
         var lost: Set<Int64> = []
         /// What could not be stored as it was; told for the log.
         var mended: [Int64: String] = [:]
+
+        /// Whether nothing is left to write about the job held under this lease.
+        func isSettled(_ lease: Int64) -> Bool { landed.contains(lease) || lost.contains(lease) }
+
+        mutating func add(_ other: Written) {
+            landed.formUnion(other.landed)
+            lost.formUnion(other.lost)
+            mended.merge(other.mended) { _, new in new }
+        }
     }
 
     /// The batch of those that end as completed, and the rest.
@@ -47,35 +56,29 @@ struct Settlement: Sendable {
         return (ending, others)
     }
 
-    /// Writes all.
+    /// Writes all, and tells `progress` of each part as it is done.
     ///
-    /// What was written stays written when a later part throws; repeating is safe, the fence sees to that.
+    /// What was written stays written when a later part throws; written again it would look like a lease that was lost.
     ///
     /// - Throws: ``PostgresError`` when the database cannot be reached or asks to come back later.
-    func write(_ jobs: [FinishedJob], on connection: isolated Connection) throws -> Written {
-        var written = Written()
+    func write(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection) throws {
         let (completed, others) = Self.split(jobs)
         do {
             let landed = try queue.finish(completed, on: connection)
-            written.landed.formUnion(landed)
-            written.lost.formUnion(Set(completed.leases).subtracting(landed))
+            progress.wrote(Written(landed: landed, lost: Set(completed.leases).subtracting(landed)))
         } catch let error as PostgresError where Self.isRefusal(error) {
             // One value that the server cannot store must not keep the others from being written.
             for finished in jobs {
                 guard case .end(.completed, _, nil, nil) = finished.verdict else { continue }
-                try writeAlone(finished, into: &written, on: connection)
+                progress.wrote(try writeAlone(finished, on: connection))
             }
         }
-        for finished in others { try writeAlone(finished, into: &written, on: connection) }
-        return written
+        for finished in others { progress.wrote(try writeAlone(finished, on: connection)) }
     }
 
-    private func writeAlone(
-        _ finished: FinishedJob,
-        into written: inout Written,
-        on connection: isolated Connection
-    ) throws {
+    private func writeAlone(_ finished: FinishedJob, on connection: isolated Connection) throws -> Written {
         let lease = finished.job.lease
+        var written = Written()
         let landed: Bool
         do {
             landed = try apply(finished.verdict, to: finished.job, on: connection)
@@ -84,6 +87,7 @@ struct Settlement: Sendable {
             landed = try apply(Self.mended(finished.verdict), to: finished.job, on: connection)
         }
         if landed { written.landed.insert(lease) } else { written.lost.insert(lease) }
+        return written
     }
 
     private func apply(_ verdict: Verdict, to job: ClaimedJob, on connection: isolated Connection) throws -> Bool {
@@ -98,7 +102,8 @@ struct Settlement: Sendable {
                 givesAttemptBack: givesAttemptBack,
                 failure: try failure.map { try JobDocument(encoding: $0).json },
                 isExhausted: isExhausted,
-                crashes: crashes
+                // It ran, alone at first, and its process lives: what died before died of something else.
+                crashes: crashes ?? (job.crashes > 0 ? 0 : nil)
             )
             if try queue.giveBack(back, on: connection) { return true }
             // Refused: the lease is lost, or a cancel came meanwhile. Only one of these two can land.

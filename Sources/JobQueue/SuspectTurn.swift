@@ -22,8 +22,16 @@ struct SuspectTurn: Sendable {
     ///
     /// One that takes hours must not stop the worker: the turn is given up.
     var patience: Duration = .seconds(30)
-    /// The wait after a turn given up.
+    /// How long ordinary jobs wait for one suspect.
+    ///
+    /// One that takes an hour must not stop the worker either. Beside others it is no longer alone, but a death that its
+    /// start would have brought has not come.
+    var solitude: Duration = .seconds(10)
+    /// The wait after a first turn given up; doubled each time until one succeeds, up to ``longestRetreat``.
     var retreat: Duration = .seconds(60)
+    var longestRetreat: Duration = .seconds(3600)
+    private var givenUp = 0
+    private var fruitless = 0
 
     /// Whether ordinary jobs may be claimed.
     var allowsOrdinary: Bool {
@@ -31,9 +39,13 @@ struct SuspectTurn: Sendable {
     }
 
     /// A look at the table found suspects.
-    mutating func found(now: Instant) {
-        guard case .ordinary(let until) = phase, until.map({ $0 <= now }) ?? true else { return }
+    ///
+    /// Whether their turn begins with that.
+    @discardableResult
+    mutating func found(now: Instant) -> Bool {
+        guard case .ordinary(let until) = phase, until.map({ $0 <= now }) ?? true else { return false }
         phase = .emptying(since: now)
+        return true
     }
 
     /// Whether a suspect is to be claimed now.
@@ -43,12 +55,21 @@ struct SuspectTurn: Sendable {
         case .emptying(let since):
             if occupied == 0 {
                 phase = .alone(since: now)
+                givenUp = 0
                 return true
             }
-            if since.advanced(by: patience) <= now { phase = .ordinary(until: now.advanced(by: retreat)) }
+            if since.advanced(by: patience) <= now {
+                var wait = retreat
+                for _ in 0..<givenUp where wait < longestRetreat { wait *= 2 }
+                givenUp += 1
+                phase = .ordinary(until: now.advanced(by: min(wait, longestRetreat)))
+            }
             return false
         case .alone(let since):
-            guard occupied == 0 else { return false }
+            guard occupied == 0 else {
+                if since.advanced(by: solitude) <= now { phase = .ordinary(until: now.advanced(by: retreat)) }
+                return false
+            }
             if since.advanced(by: turn) <= now {
                 phase = .ordinary(until: now.advanced(by: turn))
                 return false
@@ -57,8 +78,16 @@ struct SuspectTurn: Sendable {
         }
     }
 
+    /// A claim took a suspect.
+    mutating func took() {
+        fruitless = 0
+    }
+
     /// A claim found no suspect: none is left, or those that are may not begin now.
+    ///
+    /// Ordinary work is stopped for one that may not begin, under a limit perhaps, more and more rarely.
     mutating func noneLeft(now: Instant) {
-        phase = .ordinary(until: now.advanced(by: turn))
+        phase = .ordinary(until: now.advanced(by: min(turn * (1 << min(fruitless, 10)), retreat)))
+        fruitless += 1
     }
 }

@@ -57,10 +57,13 @@ enum Verdict: Sendable, Hashable {
                 outcome = .retry(reason: "did not end within \(facts.timeout)")
             case .leaseLost, nil:
                 if let error = error as? JobQueueError {
-                    if error.code == .leaseLost || error.code == .workerLost { return .nothing }
+                    if error.code == .leaseLost { return .nothing }
                     if error.code == .leaseTooShort { return .giveBack(wait: .seconds(1), givesAttemptBack: true) }
                     if error.code == .undecodableArguments {
                         return .park(reason: "undecodable", failure: facts.failure(error.message))
+                    }
+                    if error.code == .newerArguments {
+                        return .park(reason: "newer", failure: facts.failure(error.message))
                     }
                 }
                 outcome = .retry(reason: Self.describe(error))

@@ -49,19 +49,20 @@ extension Worker {
         let queue = self.queue
         let all = plain + limited
         do {
-            let (promoted, suspects, isReady) = try await pool.withConnection { connection in
+            let (promoted, suspects, isReady) = try await control.withConnection { connection in
                 (
                     try queue.promote(on: connection).promoted, try queue.hasSuspects(all, on: connection),
                     try queue.hasReady(all, on: connection)
                 )
             }
             guard promoted > 0 || suspects || isReady else { return true }
-            core.withLock { core in
+            let hasTurn = core.withLock { core in
                 core.plan.isHungry = true
-                if suspects { core.suspects.found(now: .now) }
+                return suspects && core.suspects.found(now: .now)
             }
-            // Ready and yet not claimed: under a limit, or in the hands of another session for a moment.
-            if promoted == 0, !suspects { await signal.wait(for: configuration.pollInterval) }
+            // Ready and yet not claimed: under a limit, in the hands of another session for a moment, or a suspect whose
+            // turn has not come.
+            if promoted == 0, !hasTurn { await signal.wait(for: configuration.pollInterval) }
         } catch {
             failed(error)
         }
@@ -86,7 +87,7 @@ extension Worker {
         let progress = ExchangeProgress()
         let outcome: Result<Void, any Error>
         do {
-            try await pool.withConnection { connection in
+            try await control.withConnection { connection in
                 try await self.exchange(
                     batch,
                     number == nil ? nil : request,
@@ -100,10 +101,10 @@ extension Worker {
         } catch {
             outcome = .failure(error)
         }
-        let (written, claimed, plainCount) = progress.result
+        let (claimed, plainCount) = progress.claims
         // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
         let isFull = claimed.count >= limit || (claimed.count - plainCount) * 2 >= limit
-        if let written { settled(batch, written) } else { core.withLock { $0.putBack(batch) } }
+        settled(batch, progress.written)
         if let number {
             await began(
                 claimed,
@@ -133,9 +134,15 @@ extension Worker {
         on connection: isolated Connection
     ) async throws {
         var request = request
+        var unwritten = batch
+        // A job that ends makes room under its limit: written first, or the claim would still count it and come back short.
+        if batch.contains(where: { finished in limited.contains { $0.kind == finished.job.kind } }) {
+            unwritten = []
+            try settlement.write(batch, progress, on: connection)
+        }
         if let wanted = request, !limited.isEmpty {
-            // First and for half of the slots: behind a full queue without limits the others would never have their turn. A job of
-            // theirs that ends makes the worker look again.
+            // Before the others and for half of the slots: behind a full queue without limits they would never have their turn. A
+            // job of theirs that ends makes the worker look again.
             var share = wanted
             share.limit = (wanted.limit + 1) / 2
             share.bounds = nil
@@ -143,22 +150,27 @@ extension Worker {
             progress.claimed(claimed, isPlain: false)
             request?.limit -= claimed.count
         }
-        if configuration.fusesClaims, let request, request.limit > 0, !batch.isEmpty, !plain.isEmpty {
-            if let fused = try fused(batch, request, plain, on: connection) {
+        if configuration.fusesClaims, let request, request.limit > 0, !unwritten.isEmpty, !plain.isEmpty {
+            if let fused = try fused(unwritten, request, plain, on: connection) {
+                unwritten = []
                 progress.wrote(fused.written)
                 progress.claimed(fused.claimed, isPlain: true)
             }
         }
-        if !progress.hasWritten {
-            progress.wrote(batch.isEmpty ? Settlement.Written() : try settlement.write(batch, on: connection))
-        }
+        if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
         guard let request, request.limit > 0, !progress.hasClaimed, !plain.isEmpty else { return }
         progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
     }
 
+    /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
     private func settled(_ batch: [FinishedJob], _ written: Settlement.Written) {
-        core.withLock { $0.wrote(batch, now: .now) }
-        for finished in batch {
+        guard !batch.isEmpty else { return }
+        let done = batch.filter { written.isSettled($0.job.lease) }
+        core.withLock { core in
+            if done.count < batch.count { core.putBack(batch.filter { !written.isSettled($0.job.lease) }) }
+            core.wrote(done, now: .now)
+        }
+        for finished in done {
             if written.lost.contains(finished.job.lease) {
                 metrics.leasesLost.increment()
                 logger.warning(
@@ -201,7 +213,7 @@ extension Worker {
         let mayRun = core.withLock { core in
             let wasBounded = request?.bounds != nil
             if request?.suspects == true {
-                if claimed.isEmpty { core.suspects.noneLeft(now: sentAt) }
+                if claimed.isEmpty { core.suspects.noneLeft(now: sentAt) } else { core.suspects.took() }
             } else {
                 core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: sentAt)
                 // A bounded claim that came back short has not looked at everything.
@@ -233,7 +245,7 @@ extension Worker {
         guard !claimed.isEmpty else { return }
         let queue = self.queue
         do {
-            try await pool.withConnection { connection in
+            try await control.withConnection { connection in
                 _ = try queue.release(ids: claimed.map(\.id), leases: claimed.map(\.lease), on: connection)
             }
         } catch {

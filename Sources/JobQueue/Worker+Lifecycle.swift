@@ -26,6 +26,7 @@ extension Worker {
         try await rescueLost()
         try await enqueuePeriodic(try await readZones())
         _ = try await promoteDue()
+        await keepHistory()
     }
 
     /// Gets an id, as a new worker to everybody else.
@@ -39,7 +40,7 @@ extension Worker {
             lifetime: configuration.leaseLifetime
         )
         let queue = self.queue
-        let (sentAt, (id, serverTime)) = try await pool.withTransaction { connection in
+        let (sentAt, (id, serverTime)) = try await control.withTransaction { connection in
             let sentAt = ContinuousClock.now
             return (sentAt, try queue.register(registration, on: connection))
         }
@@ -80,7 +81,7 @@ extension Worker {
         )
         let queue = self.queue
         do {
-            let answer = try await pool.withConnection { connection in
+            let answer = try await control.withConnection { connection in
                 try queue.beat(beat, on: connection)
             }
             let stops = core.withLock { core in
@@ -209,8 +210,8 @@ extension Worker {
         let progress = ExchangeProgress()
         do {
             try await within(Self.patience) {
-                try await self.pool.withConnection { connection in
-                    progress.wrote(try self.settlement.write(finished, on: connection))
+                try await self.control.withConnection { connection in
+                    try self.settlement.write(finished, progress, on: connection)
                     try self.queue.deregister(worker: worker, on: connection)
                 }
             }
@@ -221,11 +222,12 @@ extension Worker {
                 metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
             )
         }
-        guard !progress.hasWritten, !finished.isEmpty else { return 0 }
+        let unwritten = finished.count { !progress.written.isSettled($0.job.lease) }
+        guard unwritten > 0 else { return 0 }
         logger.error(
             "outcomes could not be written; their jobs run again when the leases end",
-            metadata: ["jobs": "\(finished.count)", "worker": "\(worker)"]
+            metadata: ["jobs": "\(unwritten)", "worker": "\(worker)"]
         )
-        return finished.count
+        return unwritten
     }
 }

@@ -38,13 +38,7 @@ extension Worker {
             await attempt("periodic") { try await self.enqueuePeriodic(rules) }
             if nextHistory <= now {
                 nextHistory = now.advanced(by: .seconds(Double.random(in: 1800...3600)))
-                let queue = self.queue
-                let retention = configuration.retention
-                await attempt("history") {
-                    try await self.pool.withConnection { connection in
-                        try await queue.keepHistory(retention: retention, on: connection)
-                    }
-                }
+                await keepHistory()
             }
             if let interval = configuration.vacuumInterval, nextVacuum <= now {
                 nextVacuum = now.advanced(by: interval)
@@ -68,21 +62,45 @@ extension Worker {
                 await attempt("gauges") { try await self.recordGauges() }
             }
             let poll = configuration.pollInterval * Double.random(in: 0.8...1.2)
-            let wait = nextDue.map { min(poll, max(.milliseconds(1), .microseconds($0))) } ?? poll
+            // Due and yet not promoted: another session has its row, and looking again at once would not change that.
+            let pause = nextDue.map { $0 < 0 ? .milliseconds(50) : max(.milliseconds(1), .microseconds($0)) } ?? poll
+            let wait = min(poll, pause)
             guard (try? await Task.sleep(for: wait)) != nil else { return }
             // The poll: progress never depends on a notification.
             wake()
         }
     }
 
+    func keepHistory() async {
+        let queue = self.queue
+        let retention = configuration.retention
+        await attempt("history") {
+            try await self.pool.withConnection { connection in
+                try await queue.keepHistory(retention: retention, on: connection)
+            }
+        }
+    }
+
+    /// Does one part, and goes on without it when it fails.
+    ///
+    /// The first failure in a row is told, and each hundredth: a worker that cannot rescue or schedule must not look healthy.
     @discardableResult
     private func attempt<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async -> Value? {
         do {
-            return try await body()
+            let value = try await body()
+            upkeepFailures.withLock { _ = $0.removeValue(forKey: name) }
+            return value
         } catch {
-            if !Task.isCancelled {
-                logger.debug("upkeep failed", metadata: ["part": "\(name)", "error": "\(Verdict.describe(error))"])
+            guard !Task.isCancelled else { return nil }
+            let count = upkeepFailures.withLock { failures in
+                failures[name, default: 0] += 1
+                return failures[name, default: 0]
             }
+            logger.log(
+                level: count % 100 == 1 ? .warning : .debug,
+                "upkeep failed",
+                metadata: ["part": "\(name)", "error": "\(Verdict.describe(error))", "times": "\(count)"]
+            )
             return nil
         }
     }
@@ -95,7 +113,7 @@ extension Worker {
             (try queue.promote(on: connection), try queue.hasSuspects(all, on: connection))
         }
         if suspects {
-            core.withLock { $0.suspects.found(now: .now) }
+            _ = core.withLock { $0.suspects.found(now: .now) }
             signal.set()
         }
         if result.promoted > 0 { wake() }
@@ -109,7 +127,7 @@ extension Worker {
         let (rescued, overdue, unparked) = try await pool.withConnection { connection in
             (
                 try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, on: connection),
-                try queue.unparkUnlimited(all, on: connection)
+                try queue.unparkUnlimited(all, on: connection) + queue.retryNewer(all, on: connection)
             )
         }
         if unparked > 0 { wake() }

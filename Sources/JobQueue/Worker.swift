@@ -24,6 +24,8 @@ import Synchronization
 package final class Worker: Sendable, Service {
     let queue: JobQueue
     let pool: Pool
+    /// What heartbeats, claims and outcomes travel over.
+    let control: Pool
     let listener: JobListener?
     let registry: JobRegistry
     let configuration: WorkerConfiguration
@@ -35,6 +37,8 @@ package final class Worker: Sendable, Service {
     let signal = Signal()
     let beatSignal = Signal()
     let stopSignal = Signal()
+    /// How often each part of the upkeep failed in a row.
+    let upkeepFailures = Mutex<[String: Int]>([:])
     /// The latest instant of each schedule that was dealt with, by whomever.
     let lastInstants = Mutex<[String: Int]>([:])
 
@@ -42,10 +46,14 @@ package final class Worker: Sendable, Service {
     ///
     /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to `metrics`.
     ///
+    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of two connections, where
+    /// handlers may hold all of the other: a heartbeat that waits behind them costs the worker every lease.
+    ///
     /// - Throws: ``JobQueueError`` naming the setting out of bounds.
     package init(
         queue: JobQueue,
         pool: Pool,
+        control: Pool? = nil,
         listener: JobListener?,
         registry: JobRegistry,
         configuration: WorkerConfiguration,
@@ -55,6 +63,7 @@ package final class Worker: Sendable, Service {
         try configuration.check()
         self.queue = queue
         self.pool = pool
+        self.control = control ?? pool
         self.listener = listener
         self.registry = registry
         self.configuration = configuration

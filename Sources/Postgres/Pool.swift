@@ -78,7 +78,10 @@ package final class Pool: Sendable {
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
-        var acquisition = Acquisition(request: nextRequest(), deadline: .now.advanced(by: configuration.acquireDeadline))
+        var acquisition = Acquisition(
+            request: nextRequest(),
+            deadline: .now.advanced(by: configuration.acquireDeadline)
+        )
         while true {
             let (id, connection, wasIdle) = try await acquire(&acquisition)
             // All of a lease happens on the connection's thread, its beginning and its end included: every change of threads is
@@ -115,6 +118,9 @@ package final class Pool: Sendable {
             try await connection.transaction(isolation: isolation, readOnly: readOnly, body)
         }
     }
+
+    /// How many connections there are at most.
+    package var maximumConnections: Int { max(1, configuration.maximumConnections) }
 
     /// How many connections lie ready, are leased or being made, and how many requests wait.
     package var counts: (idle: Int, inUse: Int, waiting: Int) {

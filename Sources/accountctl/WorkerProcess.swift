@@ -39,65 +39,82 @@ struct WorkerProcess {
         var pooling = PoolConfiguration(connection: connection)
         pooling.maximumConnections = settings.database.connections
         pooling.connection.sessionSettings = JobQueue.sessionSettings
+        // Heartbeats, claims and outcomes must not wait behind handlers that hold every other connection.
+        var controlling = pooling
+        controlling.maximumConnections = 2
+        let (worked, controlled) = (pooling, controlling)
         return try await HTTPCaller.withCaller(logger: logger) { caller in
-            try await Pool.withPool(pooling, logger: logger) { pool in
-                try await check(pool)
-                let queue = JobQueue()
-                let health = Health()
-                health.add("database") { await Self.databaseVerdict(pool) }
-                // One for all parts: what one finds out about Apple holds for the others.
-                let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-                let apple = try parts.appleClients()
-                var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
-                if let apple {
-                    let board = RejectionBoard(pool: pool, apple: apple, logger: logger)
-                    services.append(.init(service: RejectionWatch(board: board, logger: logger)))
+            try await Pool.withPool(worked, logger: logger) { pool in
+                try await Pool.withPool(controlled, logger: logger) { control in
+                    try await check(pool)
+                    return try await run(role, pool, control, caller, metrics, logger)
                 }
-                if role != .listeners {
-                    let worker = try await makeWorker(pool, parts, apple, queue, connection, logger)
-                    services.append(
-                        .init(
-                            service: WorkService(worker: worker, endsWhenIdle: role == .untilIdle),
-                            successTerminationBehavior: .gracefullyShutdownGroup,
-                            failureTerminationBehavior: .cancelGroup
-                        )
-                    )
-                }
-                if role != .untilIdle, let address = settings.listeners.admin {
-                    services.append(
-                        .init(
-                            service: AdminListener(
-                                address: ListenerAddress(host: address.host, port: address.port),
-                                health: health,
-                                metrics: { metrics.text() },
-                                wake: { await Self.wake(queue, pool, logger) },
-                                logger: logger,
-                                started: { port in
-                                    logger.notice("admin listener started", metadata: ["port": "\(port)"])
-                                }
-                            )
-                        )
-                    )
-                }
-                publishWebSecretEnd()
-                if role != .untilIdle, let listener = try publicListener(pool, parts, apple, logger) {
-                    services.append(.init(service: listener))
-                }
-                let signals = await Supervision.trapSignals()
-                logger.notice("started", metadata: ["version": "\(Version.number)", "role": "\(role)"])
-                let status = try await Supervision(
-                    services: services,
-                    health: health,
-                    logger: logger,
-                    // What the worker needs at most after its grace, when every wait runs into its limit.
-                    stopTime: settings.worker.shutdownTimeout + .seconds(20),
-                    signals: signals
-                )
-                .run()
-                logger.notice("stopped")
-                return status
             }
         }
+    }
+
+    private func run(
+        _ role: Role,
+        _ pool: Pool,
+        _ control: Pool,
+        _ caller: HTTPCaller,
+        _ metrics: MetricsRegistry,
+        _ logger: Logger
+    ) async throws -> ExitStatus {
+        let queue = JobQueue()
+        let health = Health()
+        health.add("database") { await Self.databaseVerdict(pool) }
+        // One for all parts: what one finds out about Apple holds for the others.
+        let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+        let apple = try parts.appleClients()
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+        if let apple {
+            let board = RejectionBoard(pool: pool, apple: apple, logger: logger)
+            services.append(.init(service: RejectionWatch(board: board, logger: logger)))
+        }
+        if role != .listeners {
+            let worker = try await makeWorker(pool, control, parts, apple, queue, logger)
+            services.append(
+                .init(
+                    service: WorkService(worker: worker, endsWhenIdle: role == .untilIdle),
+                    successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .cancelGroup
+                )
+            )
+        }
+        if role != .untilIdle, let address = settings.listeners.admin {
+            services.append(
+                .init(
+                    service: AdminListener(
+                        address: ListenerAddress(host: address.host, port: address.port),
+                        health: health,
+                        metrics: { metrics.text() },
+                        wake: { await Self.wake(queue, pool, logger) },
+                        logger: logger,
+                        started: { port in
+                            logger.notice("admin listener started", metadata: ["port": "\(port)"])
+                        }
+                    )
+                )
+            )
+        }
+        publishWebSecretEnd()
+        if role != .untilIdle, let listener = try publicListener(pool, parts, apple, logger) {
+            services.append(.init(service: listener))
+        }
+        let signals = await Supervision.trapSignals()
+        logger.notice("started", metadata: ["version": "\(Version.number)", "role": "\(role)"])
+        let status = try await Supervision(
+            services: services,
+            health: health,
+            logger: logger,
+            // What the worker needs at most after its grace, when every wait runs into its limit.
+            stopTime: settings.worker.shutdownTimeout + .seconds(20),
+            signals: signals
+        )
+        .run()
+        logger.notice("stopped")
+        return status
     }
 
     /// The database has to have the schema of this version, or one that a deploy has already brought further.
@@ -154,10 +171,10 @@ struct WorkerProcess {
 
     private func makeWorker(
         _ pool: Pool,
+        _ control: Pool,
         _ parts: WorkerServices,
         _ apple: AppleClients?,
         _ queue: JobQueue,
-        _ connection: ConnectionConfiguration,
         _ logger: Logger
     ) async throws -> Worker {
         let services = try parts.deletionServices(pool: pool, apple: apple)
@@ -185,8 +202,10 @@ struct WorkerProcess {
         return try Worker(
             queue: queue,
             pool: pool,
+            control: control,
             // Notifications cannot be heard through a pooler in transaction mode: then polling alone finds work.
-            listener: settings.database.pooler == .transaction ? nil : JobListener(connection, logger: logger),
+            listener: settings.database.pooler == .transaction
+                ? nil : JobListener(context.connectionConfiguration(settings), logger: logger),
             registry: registry,
             configuration: configuration,
             logger: logger

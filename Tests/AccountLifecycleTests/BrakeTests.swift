@@ -1,7 +1,8 @@
-import AccountLifecycle
 import Foundation
 import Postgres
 import Testing
+
+@testable import AccountLifecycle
 
 @Suite struct BrakeTests {
     @Test func aPauseOfEverythingHoldsBeforeEachIrreversibleStep() async throws {
@@ -64,6 +65,50 @@ import Testing
             try await stage.sql("update accountctl.deletion_requests set counted_at = counted_at - interval '1 hour'")
             for request in requests { try await stage.drive(request, policy) }
             #expect(try await stage.count("select from accountctl.deletion_requests where state = 'verified'") == 6)
+        }
+    }
+
+    /// Those beyond the ceiling do nothing while they wait, and come in the order of their legal deadlines.
+    @Test func whoWaitsForTheCeilingIsCalledByDeadline() async throws {
+        try await Stage.with { stage in
+            var policy = Stage.swift
+            policy.hourlyCeiling = 1
+            var requests: [UUID] = []
+            for index in 0..<4 { requests.append(try await stage.request(try await stage.signUp("p\(index)"))) }
+            try await stage.drive(requests[0], policy)
+            try await stage.sql(
+                "update accountctl.deletion_requests set legal_deadline = now() + interval '2 days' where id = \(requests[2])"
+            )
+            for request in requests[1...] {
+                try await stage.drive(request, policy)
+                #expect(try await stage.situation(request)?.code == .ceiling)
+                #expect(
+                    try await stage.count(
+                        "select from accountctl.deletion_requests where id = \(request) and sealed_identifiers is null"
+                    ) == 1
+                )
+            }
+            try await stage.sql(
+                """
+                update accountctl.jobs
+                set state = 'scheduled', run_at = now() + interval '1 hour'
+                """
+            )
+            let ceiling = HourlyCeiling(configured: 1)
+            let early = try await stage.pool.withConnection { try ceiling.callNext(on: $0) }
+            #expect(early == 0)
+            try await stage.sql("update accountctl.deletion_requests set counted_at = counted_at - interval '1 hour'")
+            let count = try await stage.pool.withConnection { try ceiling.callNext(on: $0) }
+            #expect(count == 1)
+            let called = try await stage.pool.withConnection {
+                try $0.one("select args ->> 'request' from accountctl.jobs where state = 'available'", as: String.self)
+            }
+            #expect(called == requests[2].uuidString.lowercased())
+            // One that looks by itself meanwhile does not go before it.
+            try await stage.drive(requests[1], policy)
+            #expect(try await stage.situation(requests[1])?.code == .ceiling)
+            try await stage.drive(requests[2], policy)
+            #expect(try await stage.state(requests[2]) == "verified")
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 
 @testable import JobQueue
@@ -80,8 +81,37 @@ import Testing
             let error = #expect(throws: JobQueueError.self) {
                 try kind.decode(.init(uncheckedJSON: json), version: Int16(version))
             }
-            #expect(error?.code == .undecodableArguments)
+            #expect(error?.code == .newerArguments)
             #expect(error?.message.contains("s3cret") == false)
+        }
+    }
+
+    /// What an app's own SQL may get wrong is refused by the name of the argument, and never reaches a claim.
+    @Test(arguments: [
+        ("run_at => '-infinity'", "run_at"), ("run_at => 'infinity'", "run_at"),
+        ("run_at => '1969-12-31 23:59:59+00'", "run_at"), ("unique_key => ''", "unique_key"),
+        ("limit_key => repeat('x', 201)", "limit_key"), ("args_version => 0::smallint", "args_version"),
+        ("max_attempts => 0::smallint", "max_attempts"), ("priority => 10::smallint", "priority"),
+    ])
+    func enqueueJobNamesTheArgument(argument: String, name: String) async throws {
+        try await JobHarness.with { harness in
+            let error = await #expect(throws: PostgresError.self) {
+                try await harness.pool.withConnection { connection in
+                    try connection.one(
+                        "select accountctl.enqueue_job('test.plain', \(unsafeSQL: argument))",
+                        as: Int64.self
+                    )
+                }
+            }
+            #expect(error?.sqlState?.rawValue == "22023")
+            #expect(error?.diagnostics?.column == name)
+            await #expect(throws: PostgresError.self) {
+                try await harness.execute(
+                    "insert into accountctl.jobs (kind, queue, run_at) values ('test.plain', 'default', '-infinity')"
+                )
+            }
+            let left = try await harness.unfinished()
+            #expect(left == 0)
         }
     }
 }

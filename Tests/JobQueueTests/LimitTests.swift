@@ -192,4 +192,39 @@ import Testing
             }
         }
     }
+
+    /// A job that ends makes room for the next at once, not at the next poll.
+    @Test func aFullLimitIsRefilledWithoutWaiting() async throws {
+        let kind = JobKind<Note>("test.serial", limits: .init(running: 1))
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try await harness.enqueue(try (0..<50).map { _ in try kind.job(Note()) })
+            // With a look a minute, the test's limit would come first.
+            try await harness.withWorker(registry, { $0.pollInterval = .seconds(3600) }) {
+                try await harness.until { try await harness.finished("completed") == 50 }
+            }
+        }
+    }
+
+    /// Kinds of one queue share its tokens in the order of their jobs, not of their names.
+    @Test func tokensGoToTheOldestJobOfTheQueue() async throws {
+        try await JobHarness.with { harness in
+            let lanes = ["a", "b"].map { Lane(queue: "slow", kind: $0, timeout: .seconds(60)) }
+            let claimed = try await harness.pool.withConnection { connection in
+                try harness.queue.limitRate(queue: "slow", to: (1, .seconds(3600)), on: connection)
+                try harness.queue.enqueue([NewJob(kind: "b", queue: "slow")], on: connection)
+                try harness.queue.enqueue([NewJob(kind: "a", queue: "slow")], on: connection)
+                let worker = try harness.queue.register(
+                    .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: [], lifetime: .seconds(60)),
+                    on: connection
+                ).id
+                return try await harness.queue.claimLimited(lanes, .init(worker: worker, limit: 9), on: connection)
+            }
+            #expect(claimed.map(\.kind) == ["b"])
+        }
+    }
 }

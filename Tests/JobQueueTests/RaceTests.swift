@@ -37,6 +37,14 @@ import Testing
         }
     }
 
+    private func write(_ jobs: [FinishedJob], _ harness: JobHarness) async throws -> Settlement.Written {
+        let progress = ExchangeProgress()
+        try await harness.pool.withConnection { connection in
+            try Settlement(queue: harness.queue).write(jobs, progress, on: connection)
+        }
+        return progress.written
+    }
+
     private func rescue(_ harness: JobHarness) async throws -> Int {
         try await harness.pool.withConnection { connection in try harness.queue.rescue(on: connection).jobs }
     }
@@ -117,10 +125,7 @@ import Testing
             let job: Statement = "select to_jsonb(j)::text from accountctl.jobs as j"
             let before = try await harness.pool.withConnection { try $0.one(job, as: String.self) }
             for verdict in verdicts {
-                let settlement = Settlement(queue: harness.queue)
-                let written = try await harness.pool.withConnection { connection in
-                    try settlement.write([FinishedJob(job: stale, verdict: verdict)], on: connection)
-                }
+                let written = try await write([FinishedJob(job: stale, verdict: verdict)], harness)
                 #expect(written.landed.isEmpty, "\(verdict)")
                 #expect(written.lost == [stale.lease], "\(verdict)")
                 let after = try await harness.pool.withConnection { try $0.one(job, as: String.self) }
@@ -358,11 +363,8 @@ import Testing
                 try harness.queue.cancel(job.id, reason: "x", on: connection)
             }
             #expect(result == .requested)
-            let settlement = Settlement(queue: harness.queue)
             let verdict = Verdict.giveBack(wait: .seconds(9), givesAttemptBack: false)
-            let written = try await harness.pool.withConnection { connection in
-                try settlement.write([FinishedJob(job: job, verdict: verdict)], on: connection)
-            }
+            let written = try await write([FinishedJob(job: job, verdict: verdict)], harness)
             #expect(written.landed == [job.lease])
             #expect(try await harness.finished("cancelled") == 1)
         }
@@ -374,20 +376,68 @@ import Testing
             try await harness.enqueue(try (0..<5).map { _ in try Self.kind.job(Note()) })
             let worker = try await host(harness)
             let jobs = try await claim(harness, worker, 5)
-            let settlement = Settlement(queue: harness.queue)
             let finished = jobs.enumerated().map { index, job in
                 let output = JobDocument(uncheckedJSON: index == 2 ? #"{"a":"\u0000"}"# : #"{"a":1}"#)
                 return FinishedJob(job: job, verdict: .end(.completed, output: output))
             }
-            let written = try await harness.pool.withConnection { connection in
-                try settlement.write(finished, on: connection)
-            }
+            let written = try await write(finished, harness)
             #expect(written.landed == Set(jobs.map(\.lease)))
             #expect(written.mended.keys.contains(jobs[2].lease))
             #expect(try await harness.finished("completed") == 5)
             #expect(
                 try await harness.count("select count(*) from accountctl.job_history where output is not null") == 4
             )
+        }
+    }
+
+    /// What was written before a later part failed is told: written again it would look like a lost lease.
+    @Test func aPartThatFailsLeavesTheOthersWritten() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<2).map { _ in try Self.kind.job(Note()) })
+            let worker = try await host(harness)
+            let jobs = try await claim(harness, worker, 2)
+            let finished = [
+                FinishedJob(job: jobs[0], verdict: .end(.completed)),
+                FinishedJob(job: jobs[1], verdict: .giveBack(wait: .seconds(9), givesAttemptBack: true)),
+            ]
+            let progress = ExchangeProgress()
+            try await harness.pool.withTransaction { other in
+                _ = try other.query(
+                    "select id from accountctl.jobs where id = \(jobs[1].id) for update",
+                    as: Int64.self
+                )
+                await #expect(throws: PostgresError.self) {
+                    try await harness.pool.withConnection { connection in
+                        try connection.execute("set lock_timeout = '50ms'")
+                        defer { _ = try? connection.execute("reset lock_timeout") }
+                        try Settlement(queue: harness.queue).write(finished, progress, on: connection)
+                    }
+                }
+            }
+            #expect(progress.written.isSettled(jobs[0].lease))
+            #expect(!progress.written.isSettled(jobs[1].lease))
+            #expect(try await harness.finished("completed") == 1)
+        }
+    }
+
+    /// A suspect that ran and came back is none any more.
+    @Test func aSuspectIsAcquittedByComingBack() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            try await harness.execute("update accountctl.jobs set crashes = 2")
+            let worker = try await host(harness)
+            let job = try await harness.pool.withConnection { connection in
+                try harness.queue.claim(
+                    Self.lanes,
+                    .init(worker: worker, limit: 1, suspects: true),
+                    on: connection
+                )
+            }[0]
+            _ = try await write(
+                [FinishedJob(job: job, verdict: .giveBack(wait: nil, givesAttemptBack: true))],
+                harness
+            )
+            #expect(try await harness.show(job.id)?.record.crashes == 0)
         }
     }
 }

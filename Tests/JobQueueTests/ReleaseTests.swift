@@ -25,10 +25,10 @@ import Testing
             try await harness.worker(registry).runUntilIdle()
             #expect(try await harness.effects() == 10)
             #expect(try await harness.show(unknown)?.record.state == "available")
-            for job in odd {
+            for (job, reason) in zip(odd, ["undecodable", "newer"]) {
                 let record = try #require(try await harness.show(job.id)?.record)
                 #expect(record.state == "parked")
-                #expect(record.reason == "undecodable")
+                #expect(record.reason == reason)
                 #expect(record.attempt == 0)
             }
         }
@@ -166,6 +166,74 @@ import Testing
             #expect(try await harness.count("select count(*) from accountctl.job_history") == 10)
             try await harness.execute("select accountctl.prune_job_history(now() + interval '4 days', 100)")
             #expect(try await harness.count("select count(*) from accountctl.job_history") == 6)
+        }
+    }
+
+    /// While a deploy rolls, the old release may set a job of the new one aside; the new one, which has long started, runs it.
+    @Test func aNewerJobThatTheOldReleaseTookIsNotStranded() async throws {
+        let new = JobKind<Note>("test.plain", version: 2)
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(new) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            let fixed = registry
+            try await harness.withWorker(fixed, { $0.leaseLifetime = .seconds(1) }) {
+                try await harness.enqueue([new.job(Note())])
+                try await harness.until { try await harness.finished("completed") == 1 }
+                try await harness.execute(
+                    """
+                    insert into accountctl.jobs (kind, queue, args, args_version, state, parked_for)
+                    values ('test.plain', 'default', '{"text": ""}', 3, 'parked', 'newer'),
+                        ('test.plain', 'default', '{"text": ""}', 2, 'parked', 'newer')
+                    """
+                )
+                try await harness.until { try await harness.finished("completed") == 2 }
+                // That of a still newer one stays.
+                #expect(try await harness.unfinished() == 1)
+            }
+        }
+    }
+
+    /// Somebody who reads the history for long stands in the way of dropping a day, and of nothing else.
+    @Test func aReaderOfTheHistoryDoesNotKeepPartitionsFromBeingMade() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute("select accountctl.prepare_job_history('2020-01-01', 1)")
+            try await harness.execute(
+                """
+                insert into accountctl.job_history
+                    (id, lease, run_at, created_at, outcome, priority, attempt, crashes, args_version, queue, kind, args,
+                    finished_at)
+                values (1, 1, now(), now(), 'completed', 5, 1, 0, 1, 'q', 'k', '{}', now() - interval '3 days')
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at, stopped_at, stop_reason)
+                values ('old', '1', 1, '{}', '{}', now(), now() - interval '9 days', 'ended')
+                """
+            )
+            try await harness.pool.withTransaction { reader in
+                _ = try reader.one("select count(*) from accountctl.job_history_20200101", as: Int.self)
+                await #expect(throws: PostgresError.self) {
+                    try await harness.pool.withConnection { connection in
+                        try await harness.queue.keepHistory(retention: .seconds(14 * 86_400), on: connection)
+                    }
+                }
+            }
+            #expect(
+                try await harness.count("select count(*) from pg_class where relname = 'job_history_20200101'") == 1
+            )
+            #expect(try await harness.count("select count(*) from accountctl.workers where name = 'old'") == 0)
+            // A row of a day without a partition got one.
+            #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 0)
+            try await harness.pool.withConnection { connection in
+                try await harness.queue.keepHistory(retention: .seconds(14 * 86_400), on: connection)
+            }
+            #expect(
+                try await harness.count("select count(*) from pg_class where relname = 'job_history_20200101'") == 0
+            )
         }
     }
 }

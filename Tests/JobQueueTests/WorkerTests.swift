@@ -1,6 +1,7 @@
 import Foundation
 import JobQueue
 import Postgres
+import TestSupport
 import Testing
 
 /// What becomes of jobs, by each way a handler can end.
@@ -242,6 +243,49 @@ import Testing
             #expect(try await harness.show(id)?.record.state == "completed")
             let error = await #expect(throws: JobQueueError.self) { try await retry(id) }
             #expect(error?.code == .wrongState)
+        }
+    }
+
+    /// Handlers may hold every connection of their pool for longer than a lease lasts.
+    @Test func handlersThatHoldAllConnectionsCostNoLease() async throws {
+        let kind = JobKind<Note>("test.greedy")
+        try await JobHarness.with { harness in
+            try await harness.database.withPool(maximumConnections: 2) { handlers in
+                var registry = JobRegistry()
+                try registry.register(kind) { _, context in
+                    try await handlers.withConnection { connection in
+                        // Until the worker has beaten for three lifetimes.
+                        let lasted: Statement = """
+                            select beat_at > started_at + interval '3 seconds'
+                            from accountctl.workers
+                            where stopped_at is null
+                            """
+                        while try connection.one(lasted, as: Bool.self) == false {
+                            try await Task.sleep(for: .milliseconds(10))
+                        }
+                    }
+                    try await harness.effect(context)
+                    return .completed()
+                }
+                var configuration = harness.configuration()
+                configuration.leaseLifetime = .seconds(1)
+                try await harness.enqueue(try (0..<2).map { _ in try kind.job(Note()) })
+                let worker = try Worker(
+                    queue: harness.queue,
+                    pool: handlers,
+                    control: harness.pool,
+                    listener: nil,
+                    registry: registry,
+                    configuration: configuration,
+                    logger: harness.logger
+                )
+                try await worker.runUntilIdle()
+            }
+            #expect(try await harness.effects() == 2)
+            #expect(
+                try await harness.count("select count(*) from accountctl.job_history where attempt = 1 and crashes = 0")
+                    == 2
+            )
         }
     }
 }

@@ -25,6 +25,8 @@ package struct DeletionServices: Sendable {
     let scrubs: Coalescer<UUID, AuthScrub.Counts?>
     /// The search for what is left, for all together.
     let searches: Coalescer<SearchTarget, SearchPass.Answer>
+    /// How many accounts are locked out within an hour.
+    let ceiling: HourlyCeiling
 
     /// How many accounts one pass over the big tables serves at most.
     private static let passLimit = 500
@@ -45,23 +47,36 @@ package struct DeletionServices: Sendable {
         self.storage = storage
         log = logger
         self.probe = probe
+        ceiling = HourlyCeiling(configured: policy.hourlyCeiling)
         let catalogs = self.catalogs
+        let passes = PassPermits(poolOf: pool.maximumConnections)
         objects = Coalescer(limit: Self.passLimit) { users in
-            try await pool.withConnection { connection in
-                let profiles = try catalogs.plan(on: connection).profiles
-                let found = try AccountObjects.find(of: users, profiles: profiles, on: connection)
-                return users.map { found[$0] ?? [] }
+            try await passes.with { _ in
+                try await pool.withConnection { connection in
+                    let profiles = try catalogs.plan(on: connection).profiles
+                    let found = try AccountObjects.find(of: users, profiles: profiles, on: connection)
+                    return users.map { found[$0] ?? [] }
+                }
             }
         }
         scrubs = Coalescer(limit: Self.passLimit) { users in
-            try await pool.withTransaction { connection in
-                let released = try DeletionBrakes.released(users, on: connection)
-                let counts = try AuthScrub.run(released, on: connection)
-                return users.map { released.contains($0) ? counts[$0] ?? AuthScrub.Counts() : nil }
+            try await passes.with { _ in
+                try await pool.withTransaction { connection in
+                    let released = try DeletionBrakes.released(users, on: connection)
+                    let counts = try AuthScrub.run(released, on: connection)
+                    return users.map { released.contains($0) ? counts[$0] ?? AuthScrub.Counts() : nil }
+                }
             }
         }
         searches = Coalescer(limit: Self.passLimit) { targets in
-            try await SearchPass.run(targets, keptBuckets: policy.keptBuckets, pool: pool)
+            try await passes.with(upTo: 2) { connections in
+                try await SearchPass.run(
+                    targets,
+                    keptBuckets: policy.keptBuckets,
+                    pool: pool,
+                    connections: connections
+                )
+            }
         }
     }
 

@@ -12,11 +12,12 @@ import Postgres
 /// Keeps the books of deletions, once a minute by one worker.
 enum DeletionUpkeep {
     static func run(with services: DeletionServices) async throws {
-        let forgotten = try await services.pool.withTransaction { connection in
+        let (called, forgotten) = try await services.pool.withTransaction { connection in
             _ = try CodeExchange.expire(on: connection)
             try giveJobs(on: connection)
-            return try forgetVanished(services, on: connection)
+            return (try services.ceiling.callNext(on: connection), try forgetVanished(services, on: connection))
         }
+        if called > 0 { try await JobQueue().wake([DeletionJobs.delete.queue], in: services.pool) }
         try await tellMetrics(services)
         if forgotten > 0 {
             services.log.info("forgot accounts that went another way", metadata: ["requests": "\(forgotten)"])

@@ -8,8 +8,14 @@ package enum SearchPass {
     /// From how many bytes on the tables are read over two connections: the server uses one core for each.
     private static let parallelFrom: Int64 = 64 << 20
 
-    /// Searches for all targets at once; rows of objects in buckets that may keep them are left out.
-    package static func run(_ targets: [SearchTarget], keptBuckets: Set<String>, pool: Pool) async throws -> [Answer] {
+    /// Searches for all targets at once, over one or two connections; rows of objects in buckets that may keep them are left
+    /// out.
+    package static func run(
+        _ targets: [SearchTarget],
+        keptBuckets: Set<String>,
+        pool: Pool,
+        connections: Int = 2
+    ) async throws -> [Answer] {
         let (catalog, search) = try await pool.withConnection { connection in
             let holders = try IdentifierHolders.find(targets, on: connection)
             return (
@@ -18,7 +24,7 @@ package enum SearchPass {
             )
         }
         var report: SearchReport
-        if catalog.bytes < parallelFrom {
+        if connections < 2 || catalog.bytes < parallelFrom {
             report = try await pool.withConnection { try search.run(catalog.tables, on: $0) }
         } else {
             let (left, right) = catalog.halves

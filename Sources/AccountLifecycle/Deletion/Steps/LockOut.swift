@@ -108,9 +108,9 @@ extension DeletionRun {
         )
     }
 
-    /// Looks at the pause and counts the hourly ceiling, under the lock of the brakes' row.
+    /// Looks at the pause and at the hourly ceiling, under the lock of the brakes' row.
     ///
-    /// Counting without it would let two requests through where one may pass. Taken last, since every lock-out passes here.
+    /// Taken last, since every lock-out passes here.
     private func passBrakes(on connection: isolated Connection) throws -> StepResult? {
         let isPaused = try connection.one(
             "select paused_at is not null from accountctl.deletion_brakes for update",
@@ -119,35 +119,7 @@ extension DeletionRun {
         if isPaused {
             return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
-        guard !record.isCounted else { return nil }
-        let ceiling = try services.policy.hourlyCeiling ?? defaultCeiling(on: connection)
-        let (passed, wait) = try connection.one(
-            """
-            select
-                count(*),
-                coalesce(extract(epoch from min(counted_at) + interval '1 hour' - clock_timestamp())::double precision, 0)
-            from (
-                select counted_at
-                from accountctl.deletion_requests
-                where counted_at > clock_timestamp() - interval '1 hour'
-                order by counted_at desc
-                limit \(ceiling)
-            ) as passed
-            """,
-            as: (Int64, Double).self
-        )
-        guard passed >= ceiling else { return nil }
-        let until = min(max(wait, 5), DeletionMachine.lookAgainAfter)
-        return .stopped(.held, Situation(.ceiling, detail: "\(ceiling) an hour"), lookAgainAfter: until)
-    }
-
-    /// The larger of 50 and 1 % of all accounts, by the server's estimate.
-    private func defaultCeiling(on connection: isolated Connection) throws -> Int {
-        let accounts = try connection.one(
-            "select greatest(reltuples, 0)::bigint from pg_catalog.pg_class where oid = 'auth.users'::regclass",
-            as: (Int64).self
-        )
-        return max(50, Int(accounts / 100))
+        return record.isCounted ? nil : try services.ceiling.lastStop(on: connection)
     }
 }
 

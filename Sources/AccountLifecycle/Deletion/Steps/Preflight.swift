@@ -11,6 +11,12 @@ extension DeletionRun {
     /// Looks at everything that could stop the run half-way, before anything is touched, and collects the identifiers.
     func preflight() async throws -> StepResult {
         let later = DeletionMachine.lookAgainAfter
+        // Before anything that costs: of a hundred thousand requests at once nearly all wait here.
+        if !record.isCounted,
+            let stop = try await services.pool.withConnection({ try services.ceiling.stop(record.id, on: $0) })
+        {
+            return stop
+        }
         let database = try await services.pool.withConnection { connection in
             try await lookAtDatabase(on: connection)
         }

@@ -1,0 +1,104 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How many accounts may be locked out within an hour, and who is next while more are waiting.
+///
+/// Whoever does not pass waits without doing anything else: ``DeletionUpkeep`` calls the next ones, the nearest legal deadline
+/// first, when there is room. They look again by themselves too, but rarely, since there may be a hundred thousand of them.
+struct HourlyCeiling: Sendable {
+    /// The configured ceiling; nil for the larger of 50 and 1 % of all accounts.
+    let configured: Int?
+
+    /// How long those who wait do so when nobody calls them.
+    private static let lookAgainAfter = 3600.0
+
+    /// What stops a request that has not passed the ceiling, before anything is done for it: the ceiling is reached, or others
+    /// who wait are as many as it leaves room for, and come first.
+    func stop(_ request: UUID, on connection: isolated Connection) throws -> StepResult? {
+        let (room, ceiling) = try room(on: connection)
+        let ahead = try connection.one(
+            """
+            select count(*)
+            from (
+                select
+                from accountctl.deletion_requests as r, accountctl.deletion_requests as mine
+                where mine.id = \(request)
+                  and \(Self.isWaiting)
+                  and (r.legal_deadline, r.id) < (mine.legal_deadline, mine.id)
+                limit \(room)
+            ) as ahead
+            """,
+            as: Int.self
+        )
+        return ahead < room ? nil : Self.stopped(by: ceiling)
+    }
+
+    /// The same at the last moment, under the lock of the brakes' row: counting without it would let two requests through where
+    /// one may pass.
+    func lastStop(on connection: isolated Connection) throws -> StepResult? {
+        let (room, ceiling) = try room(on: connection)
+        return room > 0 ? nil : Self.stopped(by: ceiling)
+    }
+
+    /// Has the jobs of as many waiting requests as there is room for run now.
+    ///
+    /// Returns how many.
+    func callNext(on connection: isolated Connection) throws -> Int {
+        let (room, _) = try room(on: connection)
+        guard room > 0 else { return 0 }
+        return try connection.execute(
+            """
+            update accountctl.jobs as j
+            set state = 'available', run_at = clock_timestamp()
+            where j.state = 'scheduled'
+              and j.unique_key = any(array(
+                  select 'account.delete:' || r.id
+                  from accountctl.deletion_requests as r
+                  where \(Self.isWaiting)
+                  order by r.legal_deadline, r.id
+                  limit \(room)
+              ))
+            """
+        )
+    }
+
+    /// How many may pass now, and the ceiling.
+    private func room(on connection: isolated Connection) throws -> (room: Int, ceiling: Int) {
+        let ceiling = try configured ?? defaultCeiling(on: connection)
+        let passed = try connection.one(
+            """
+            select count(*)
+            from (
+                select
+                from accountctl.deletion_requests
+                where counted_at > clock_timestamp() - interval '1 hour'
+                limit \(ceiling)
+            ) as passed
+            """,
+            as: Int.self
+        )
+        return (ceiling - passed, ceiling)
+    }
+
+    /// By the server's estimate.
+    private func defaultCeiling(on connection: isolated Connection) throws -> Int {
+        let accounts = try connection.one(
+            "select greatest(reltuples, 0)::bigint from pg_catalog.pg_class where oid = 'auth.users'::regclass",
+            as: (Int64).self
+        )
+        return max(50, Int(accounts / 100))
+    }
+
+    private static let isWaiting: Statement = """
+        r.finished_at is null and r.state = 'held' and r.situation ->> 'code' = \(Situation.Code.ceiling.rawValue)
+        """
+
+    private static func stopped(by ceiling: Int) -> StepResult {
+        .stopped(.held, Situation(.ceiling, detail: "\(ceiling) an hour"), lookAgainAfter: lookAgainAfter)
+    }
+}

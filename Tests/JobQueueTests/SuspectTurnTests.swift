@@ -1,0 +1,72 @@
+import Testing
+
+@testable import JobQueue
+
+/// The turns of jobs that must run alone, without a table or a clock.
+@Suite struct SuspectTurnTests {
+    private let start = ContinuousClock.now
+
+    private func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
+
+    /// A mutating call cannot stand in the macro itself.
+    private func expect(_ answer: Bool, _ expected: Bool, _ location: SourceLocation = #_sourceLocation) {
+        #expect(answer == expected, sourceLocation: location)
+    }
+
+    @Test func aSuspectRunsAloneOnceTheOthersHaveEnded() {
+        var turn = SuspectTurn()
+        expect(turn.found(now: start), true)
+        expect(turn.found(now: start), false)
+        #expect(!turn.allowsOrdinary)
+        expect(turn.claimsSuspect(occupied: 1, now: at(1)), false)
+        expect(turn.claimsSuspect(occupied: 0, now: at(2)), true)
+        expect(turn.claimsSuspect(occupied: 1, now: at(3)), false)
+        #expect(!turn.allowsOrdinary)
+    }
+
+    /// A suspect that may not begin, under a limit perhaps, stops ordinary work more and more rarely.
+    @Test func fruitlessTurnsComeRarer() {
+        var turn = SuspectTurn()
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            turn.noneLeft(now: start)
+            if case .ordinary(let until?) = turn.phase { waits.append(until - start) }
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+        turn.took()
+        turn.noneLeft(now: start)
+        #expect(turn.phase == .ordinary(until: at(1)))
+    }
+
+    /// One that takes an hour does not stop the worker for an hour.
+    @Test func aLongSuspectIsJoinedByOrdinaryJobs() {
+        var turn = SuspectTurn()
+        turn.found(now: start)
+        expect(turn.claimsSuspect(occupied: 0, now: start), true)
+        expect(turn.claimsSuspect(occupied: 1, now: at(9)), false)
+        #expect(!turn.allowsOrdinary)
+        expect(turn.claimsSuspect(occupied: 1, now: at(10)), false)
+        #expect(turn.allowsOrdinary)
+        expect(turn.found(now: at(30)), false)
+        expect(turn.found(now: at(70)), true)
+    }
+
+    /// A long ordinary job makes turns rarer and rarer, instead of a third of all time without claims.
+    @Test func turnsGivenUpComeRarer() {
+        var turn = SuspectTurn()
+        var now = start
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            expect(turn.found(now: now), true)
+            let givenUpAt = now.advanced(by: .seconds(30))
+            expect(turn.claimsSuspect(occupied: 1, now: givenUpAt), false)
+            guard case .ordinary(let until?) = turn.phase else { break }
+            waits.append(until - givenUpAt)
+            now = until
+        }
+        #expect(waits == [60, 120, 240, 480, 960, 1920, 3600, 3600].map { .seconds($0) })
+        // A turn that succeeds begins anew.
+        expect(turn.found(now: now), true)
+        expect(turn.claimsSuspect(occupied: 0, now: now), true)
+    }
+}
