@@ -34,7 +34,9 @@ extension JobQueue {
         let depths = try connection.query(
             """
             select queue, state::text, count(*), count(exhausted_at),
-                max(case when state = 'available' then extract(epoch from clock_timestamp() - run_at) end)::double precision
+                max(
+                    case when state = 'available' then extract(epoch from clock_timestamp() - (\(Self.readySince))) end
+                )::double precision
             from \(tables.jobs)
             group by queue, state
             order by queue, state

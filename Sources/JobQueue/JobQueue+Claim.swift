@@ -154,7 +154,7 @@ extension JobQueue {
             where id = any(\(ids))
             returning id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority,
                 (extract(epoch from run_at) * 1000000)::bigint,
-                greatest(0, (extract(epoch from statement_timestamp() - run_at) * 1000000)::bigint),
+                greatest(0, (extract(epoch from statement_timestamp() - (\(Self.readySince))) * 1000000)::bigint),
                 cancel_requested_at is not null,
                 args::text
             """

@@ -129,6 +129,9 @@ extension JobQueue {
         )
     }
 
+    /// Since when a job could run, whatever moving it up did to its place in the line.
+    static let readySince: Statement = "case when aged_at = run_at then waiting_since else run_at end"
+
     /// Moves jobs that have waited for long up by one priority, a hundred of each lane and priority at a time.
     ///
     /// Returns how many.
@@ -152,9 +155,16 @@ extension JobQueue {
                     limit 100
                     for update skip locked
                 ) picked
+            ),
+            clock as materialized (
+                select clock_timestamp() as now
             )
             update \(tables.jobs)
-            set priority = priority - 1, run_at = clock_timestamp()
+            set priority = priority - 1,
+                waiting_since = \(Self.readySince),
+                aged_at = clock.now,
+                run_at = clock.now
+            from clock
             where id = any(array(select id from old))
             """
         )

@@ -73,6 +73,9 @@ struct LeaseBook: Sendable {
 
     func trusts(now: Instant) -> Bool { now < trustedUntil }
 
+    /// Ends the trust in all leases: they are about to be handed back, and a handler left behind must begin nothing more.
+    mutating func endTrust(now: Instant) { trustedUntil = min(trustedUntil, now) }
+
     /// A claim is about to be sent; the number belongs to ``claimReturned(_:_:now:)``.
     mutating func claimSent(now: Instant) -> Int {
         claimSerial += 1

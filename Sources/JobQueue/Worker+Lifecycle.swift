@@ -200,8 +200,10 @@ extension Worker {
         }
         let (finished, worker, left) = core.withLock { core in
             defer { core.finished = [] }
+            core.book.endTrust(now: .now)
             return (core.finished, core.worker, core.plan.running)
         }
+        metrics.running.record(left)
         if left > 0 {
             logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])
         }

@@ -26,7 +26,7 @@ package struct DatabaseSettings: Sendable {
             "database.connections",
             .integer(1...50),
             default: 3,
-            "Connections of a worker's pool."
+            "Connections that a worker's jobs share; it has three more for itself."
         )
         statementTimeout = reader.read(
             "database.statement_timeout",

@@ -54,7 +54,9 @@ import Testing
         let permits = PassPermits(poolOf: 3)
         try await permits.with { _ in
             let wide = Task { try await permits.with(upTo: 2) { $0 } }
+            while permits.waiting < 1 { await Task.yield() }
             let narrow = Task { try await permits.with { $0 } }
+            while permits.waiting < 2 { await Task.yield() }
             wide.cancel()
             let count = try await narrow.value
             #expect(count == 1)

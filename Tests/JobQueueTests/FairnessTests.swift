@@ -48,6 +48,24 @@ import Testing
             #expect(try await age() == 1)
             #expect(try await age() == 0)
             #expect(try await harness.count("select sum(priority)::int from accountctl.jobs") == 8 + 1 + 5)
+            // Moving up renews a job's place, not what is told of its age: once, and once more.
+            try await harness.execute("delete from accountctl.jobs where priority <> 8")
+            for _ in 0..<2 {
+                let oldest = try await harness.pool.withConnection { try harness.queue.figures(on: $0) }.oldestReady
+                #expect(oldest["default"] ?? 0 >= 3600)
+                try await harness.execute(
+                    "update accountctl.jobs set run_at = now() - interval '20 minutes', aged_at = now() - interval '20 minutes'"
+                )
+                #expect(try await age() == 1)
+            }
+            let claimed = try await harness.pool.withConnection { connection in
+                let worker = try harness.queue.register(
+                    .init(name: "t", version: "1", slots: 1, lanes: lanes, limits: [], lifetime: .seconds(60)),
+                    on: connection
+                ).id
+                return try harness.queue.claim(lanes, .init(worker: worker, limit: 1), on: connection)
+            }
+            #expect(claimed.map { $0.waited >= 3_600_000_000 } == [true])
         }
     }
 

@@ -30,6 +30,9 @@ final class PassPermits: Sendable {
     let total: Int
     private let state: Mutex<State>
 
+    /// How many callers wait.
+    var waiting: Int { state.withLock { $0.waiting.count } }
+
     /// Permits for passes over a pool of so many connections: all but one, and one at least.
     init(poolOf connections: Int) {
         total = max(1, connections - 1)
