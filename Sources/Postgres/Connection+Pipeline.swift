@@ -43,16 +43,21 @@ extension Connection {
         let isUniform = statements.allSatisfy { $0.text == first.text && $0.parameters.types == first.parameters.types }
         return try operate(.pipeline, deadline: deadline) { handle in
             guard handle.enterPipeline() else { throw lost(handle) }
-            var batch = BatchResults(count: statements.count + (isUniform ? 1 : 0))
-            if isUniform, !handle.sendPrepare(name: "", first.text, types: first.parameters.types) {
-                throw lost(handle)
+            var batch = BatchResults()
+            if isUniform {
+                guard handle.sendPrepare(name: "", first.text, types: first.parameters.types) else {
+                    throw lost(handle)
+                }
+                batch.sent += 1
             }
-            for statement in statements {
+            // After a failure the server skips everything up to the batch's end: it need not be sent.
+            for statement in statements where batch.failure == nil {
                 let isSent =
                     isUniform
                     ? handle.sendPrepared(name: "", statement.parameters, binaryResult: binaryResult)
                     : handle.sendQuery(statement.text, statement.parameters, binaryResult: binaryResult)
                 guard isSent else { throw lost(handle) }
+                batch.sent += 1
                 try pushBatch(handle, &batch)
             }
             guard handle.syncPipeline() else { throw lost(handle) }
@@ -62,10 +67,7 @@ extension Connection {
                     try wait(handle, .read)
                     if !handle.consumeInput() { throw lost(handle) }
                 }
-                batch.take(handle.nextResult())
-                if handle.isBroken {
-                    throw batch.failure.map { error($0.result, handle, statement: nil) } ?? lost(handle)
-                }
+                try takeResult(handle, &batch)
             }
             guard handle.exitPipeline() else { throw lost(handle) }
             if let failure = batch.failure {
@@ -86,7 +88,27 @@ extension Connection {
             }
             try wait(handle, [.read, .write])
             guard handle.consumeInput() else { throw lost(handle) }
-            while batch.expectsMore, !handle.isBusy { batch.take(handle.nextResult()) }
+            while batch.expectsMore, !handle.isBusy { try takeResult(handle, &batch) }
+        }
+    }
+
+    /// Takes what has arrived, unless it ends the connection.
+    private func takeResult(_ handle: ConnectionHandle, _ batch: inout BatchResults) throws {
+        let result = handle.nextResult()
+        switch result?.status {
+        case .copyIn, .copyOut, .copyBoth:
+            // libpq cannot get out of a COPY inside a pipeline: it reports the same COPY for ever.
+            lose()
+            self.handle = nil
+            throw PostgresError(
+                .unexpectedResult,
+                reason: "a statement of the batch copies: use copyIn or copyOut",
+                connectionUsable: false
+            )
+        default: batch.take(result)
+        }
+        if handle.isBroken {
+            throw batch.failure.map { error($0.result, handle, statement: nil) } ?? lost(handle)
         }
     }
 
@@ -98,18 +120,15 @@ extension Connection {
 
 /// The results of a batch as they come in: one for each statement, an end mark after each, the batch's end last.
 struct BatchResults {
-    private let count: Int
+    /// How many statements were sent; libpq answers for no others, also after a failure.
+    var sent = 0
     private(set) var results: [QueryResult] = []
     private(set) var failure: (index: Int, result: QueryResult)?
     private(set) var isSynced = false
     private var finished = 0
 
-    init(count: Int) {
-        self.count = count
-    }
-
     /// Whether a statement that was sent has not been answered in full.
-    var expectsMore: Bool { finished < count && !isSynced }
+    var expectsMore: Bool { finished < sent && !isSynced }
 
     mutating func take(_ result: QueryResult?) {
         guard let result else {

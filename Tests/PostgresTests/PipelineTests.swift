@@ -61,4 +61,37 @@ import Testing
             }
         }
     }
+
+    /// The first statement ends while most of the batch has not been sent: libpq answers for what it was given only.
+    @Test(arguments: ["1/0", "pg_sleep(60)"])
+    func aBigBatchThatEndsEarlyIsOver(end: String) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let text = String(repeating: "x", count: 4096)
+                let first: Statement = "select pg_sleep(0.2), \(unsafeSQL: end)"
+                let rest: [Statement] = (0..<5000).map { _ in "select \(text)::text" }
+                let error = try #require(throws: PostgresError.self) {
+                    try connection.pipeline([first] + rest, deadline: .seconds(1))
+                }
+                #expect(error.connectionUsable && error.description.contains("statement 1 of the batch"))
+                #expect(error.code == .deadlineExceeded || error.sqlState == .divisionByZero)
+                #expect(try connection.one("select 1", as: Int.self) == 1)
+            }
+        }
+    }
+
+    @Test func aCopyInABatchIsRefused() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool(maximumConnections: 1) { pool in
+                try await pool.withConnection { try $0.execute("create table t (id int)") }
+                for copy: Statement in ["copy (select 1) to stdout", "copy t from stdin"] {
+                    let error = try await PostgresError.expected {
+                        try await pool.withConnection { try $0.pipeline(["select 1", copy, "select 2"]) }
+                    }
+                    #expect(error.code == .unexpectedResult && !error.connectionUsable)
+                    #expect(try await pool.withConnection { try $0.one("select 1", as: Int.self) } == 1)
+                }
+            }
+        }
+    }
 }
