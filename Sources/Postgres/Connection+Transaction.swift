@@ -27,8 +27,10 @@ extension Connection {
         if let level { begin += " isolation level \(level.rawValue)" }
         if readOnly { begin += " read only" }
         try run(Statement(unsafeSQL: begin), binaryResult: true, deadline: nil)
-        // SET is undone by a rollback.
+        // SET is undone by a rollback, which is also how a COMMIT may end.
         let limit = serverLimit
+        var isCommitted = false
+        defer { if !isCommitted { serverLimit = limit } }
         let result: Result
         do {
             result = try await body(self)
@@ -36,10 +38,10 @@ extension Connection {
             try Task.checkCancellation()
         } catch {
             rollback()
-            serverLimit = limit
             throw error
         }
         try commit()
+        isCommitted = true
         return result
     }
 

@@ -1,6 +1,7 @@
-import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 @Suite struct TransactionTests {
     @Test func aDeferredConstraintAtCommitIsNotInDoubt() async throws {
@@ -14,6 +15,36 @@ import Testing
                 }
                 #expect(error.code == .server && error.sqlState == .uniqueViolation && error.outcomeKnown)
                 #expect(try connection.one("select count(*) from t", as: Int.self) == 0)
+            }
+        }
+    }
+
+    /// A COMMIT that fails takes back the SET of the server's limits too.
+    @Test func aFailedCommitLeavesNoHigherLimitBehind() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                try connection.execute("create temp table t (id int unique deferrable initially deferred)")
+                let before = try connection.one("show statement_timeout", as: String.self)
+                for failing: Statement in ["insert into t values (1), (1)", "select 1/0"] {
+                    let error = try await PostgresError.expected {
+                        try await connection.transaction { connection in
+                            let raised = try connection.one(
+                                "show statement_timeout",
+                                as: String.self,
+                                deadline: .seconds(1000)
+                            )
+                            #expect(raised == "950s")
+                            _ = try? connection.execute(failing)
+                        }
+                    }
+                    #expect(error.outcomeKnown)
+                    #expect(try connection.one("show statement_timeout", as: String.self) == before)
+                    // Known to be low again, it is raised for the next long statement.
+                    let again = try connection.one("show statement_timeout", as: String.self, deadline: .seconds(900))
+                    #expect(again == "855s")
+                    try connection.script(unsafeSQL: "set statement_timeout = '\(before)'")
+                    connection.serverLimit = .seconds(30)
+                }
             }
         }
     }
