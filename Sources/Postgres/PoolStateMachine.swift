@@ -83,9 +83,6 @@ struct PoolStateMachine: Sendable {
     /// How many connections lie ready, are leased or being made, and how many requests wait.
     var counts: (idle: Int, inUse: Int, waiting: Int) { (idle.count, members.count - idle.count, waiting.count) }
 
-    /// Whether connections fail to be made.
-    var isFailing: Bool { failures > 0 }
-
     /// A request arrives.
     mutating func request(_ id: RequestID, now: Instant) -> (answer: Answer, actions: Actions) {
         if isClosed { return (.granted(.closed), Actions()) }
@@ -154,16 +151,6 @@ struct PoolStateMachine: Sendable {
         members[id]?.state = .idle
         idle.append(id)
         return serve(now: now)
-    }
-
-    /// An idle connection turned out to be lost.
-    mutating func lost(_ id: ConnectionID, now: Instant) -> Actions {
-        guard let index = idle.firstIndex(of: id) else { return Actions() }
-        idle.remove(at: index)
-        members[id] = nil
-        var actions = serve(now: now)
-        actions.close.append(id)
-        return actions
     }
 
     /// Time has passed.

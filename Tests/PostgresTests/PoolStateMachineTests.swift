@@ -128,15 +128,4 @@ import Testing
         let step19 = machine.release(member(2), isUsable: true, now: start)
         #expect(step19.close == [member(2)])
     }
-
-    @Test func anIdleLossIsForgotten() {
-        var machine = machine(maximum: 1)
-        _ = machine.request(request(1), now: start)
-        _ = machine.connected(member(1), now: start, jitter: 0)
-        _ = machine.release(member(1), isUsable: true, now: start)
-        let step20 = machine.lost(member(1), now: start)
-        #expect(step20.close == [member(1)])
-        let step21 = machine.request(request(2), now: start)
-        #expect(step21.answer == .granted(.connect(member(2))))
-    }
 }
