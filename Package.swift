@@ -212,7 +212,7 @@ let package = Package(
         ),
         .testTarget(name: "EventThreadTests", dependencies: ["EventThread"]),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestSupport"]),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "LibPQ", "TestSupport"]),
         .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "SQLFiles", "TestSupport"]),
         // A worker in a process of its own, for tests that kill it.
         .executableTarget(

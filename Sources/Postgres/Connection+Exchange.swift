@@ -23,6 +23,7 @@ extension Connection {
             isCancellable: isCancellable,
             grace: configuration.cancelGrace
         )
+        operation.dropAt = openingEnds
         operation.tooSlowFrom = limit.map { now.advanced(by: $0 * 0.9) }
         defer {
             deliverNotifications()
@@ -73,7 +74,8 @@ extension Connection {
     func interrupt(_ handle: ConnectionHandle, _ reason: Operation.Interruption) throws {
         operation.interrupted(reason, at: .now)
         guard let cancel = handle.cancelHandle() else { return }
-        let deadline = ContinuousClock.now.advanced(by: configuration.cancelGrace)
+        let grace = ContinuousClock.now.advanced(by: configuration.cancelGrace)
+        let deadline = operation.dropAt.map { min($0, grace) } ?? grace
         guard let request = CancelRequest(cancel, waking: thread) else { throw abandon() }
         while !request.isDone {
             // On a thread of its own and waited for: PQcancel connects, blocks and knows no timeout.

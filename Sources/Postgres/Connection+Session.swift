@@ -32,8 +32,10 @@ extension Connection {
     func probeRoute() async -> Route {
         var configuration = configuration
         configuration.pooler = .transaction
+        let ends = openingEnds
         do {
-            return try await Connection.with(configuration, logger: logger) { [self] other in
+            return try await Connection.with(configuration, logger: logger, openUntil: ends) { [self] other in
+                other.openingEnds = ends
                 for _ in 0..<Self.probes {
                     let mine = try await self.serverProcess()
                     // Held open, so that this connection cannot use the same server process meanwhile.

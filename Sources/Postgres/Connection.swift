@@ -34,6 +34,8 @@ package actor Connection {
     var savepointDepth = 0
     /// What lies between this program and the server; decides what a session is good for.
     package internal(set) var route = Route.transactionPooler
+    /// When opening the connection has to be over; nil when it is, or may take its time.
+    var openingEnds: ContinuousClock.Instant?
     /// The deadline for which the server's own limits are set; nil when they are not ours or there is none.
     var serverLimit: Duration?
     var prepared = PreparedStatements(capacity: 256)
@@ -54,17 +56,18 @@ package actor Connection {
         }
     }
 
-    /// Opens a connection for the duration of a closure, outside any pool.
+    /// Opens a connection for the duration of a closure, outside any pool; opening it ends at the deadline.
     ///
     /// - Throws: What `body` throws; ``PostgresError`` `connectionFailed`, `configuration` or `tlsRequired` when there is none.
     @discardableResult
     package static func with<Result: Sendable>(
         _ configuration: ConnectionConfiguration,
         logger: Logger,
+        openUntil deadline: ContinuousClock.Instant? = nil,
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
         let connection = try Connection(configuration: configuration, logger: logger)
-        _ = try await connection.open()
+        _ = try await connection.open(until: deadline)
         do {
             let result = try await connection.lease(body)
             await connection.close()

@@ -22,9 +22,10 @@ package struct ConnectionConfiguration: Sendable {
     /// What `pg_stat_activity` shows, unless the connection string names something.
     package var applicationName = "accountctl"
 
-    /// How long making a connection may take, all hosts together.
+    /// How long making a connection may take, all hosts together; a `connect_timeout` of the connection string, the environment or
+    /// the service file says instead how long each host may take.
     ///
-    /// Name resolution is not cut short.
+    /// A silent host gets an equal share of what is left, so that the others have their turn. Name resolution is not cut short.
     package var connectTimeout: Duration = .seconds(10)
 
     /// The deadline of a statement for which the call names none; nil is none.

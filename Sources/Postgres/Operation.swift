@@ -29,6 +29,9 @@ struct Operation: Sendable {
     /// How long an interrupted statement may take to end.
     var grace: Duration
 
+    /// When the connection is dropped in any case: one that is still being opened is not worth a cancel request.
+    var dropAt: ContinuousClock.Instant?
+
     /// From when on a statement that the server cancelled was too slow: its own limit is a little below the client's.
     var tooSlowFrom: ContinuousClock.Instant?
 
@@ -44,6 +47,11 @@ struct Operation: Sendable {
 
     /// When the present wait has to end to look again.
     func nextLook(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        guard let dropAt else { return usualLook(at: now) }
+        return usualLook(at: now).map { min($0, dropAt) } ?? dropAt
+    }
+
+    private func usualLook(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         if let patience { return patience }
         guard isCancellable else { return deadline }
         // The lease's cancellation handler wakes the wait at once. Only a child task that is cancelled while its lease goes on
@@ -55,6 +63,7 @@ struct Operation: Sendable {
 
     /// Decides what to do now.
     func verdict(at now: ContinuousClock.Instant, taskIsCancelled: Bool) -> Verdict {
+        if let dropAt, now >= dropAt { return .abandon }
         if let patience { return now >= patience ? .abandon : .goOn }
         if isCancellable, taskIsCancelled { return .interrupt(.cancelled) }
         if let deadline, now >= deadline { return .interrupt(.deadline) }

@@ -166,7 +166,7 @@ package final class Pool: Sendable {
                 return (id, connection, true)
             case .connect(let id):
                 do {
-                    return (id, try await connect(id), false)
+                    return (id, try await connect(id, until: acquisition.deadline), false)
                 } catch let error as PostgresError where Self.mayRetry(error) {
                     acquisition.lastFailure = error
                     logger.debug("could not connect", metadata: ["reason": "\(error)"])
@@ -175,11 +175,14 @@ package final class Pool: Sendable {
         }
     }
 
-    private func connect(_ id: PoolStateMachine.ConnectionID) async throws -> Connection {
+    private func connect(
+        _ id: PoolStateMachine.ConnectionID,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> Connection {
         let jitter = Double.random(in: 0...1)
         do {
             let connection = try Connection(configuration: configuration.connection, logger: logger)
-            let route = try await connection.open(knownRoute: state.withLock { $0.route })
+            let route = try await connection.open(knownRoute: state.withLock { $0.route }, until: deadline)
             let actions = state.withLock { state in
                 state.connections[id] = connection
                 state.route = route

@@ -8,7 +8,7 @@ package struct PoolConfiguration: Sendable {
     /// Few, since a session pooler pins a server process for each.
     package var maximumConnections = 3
 
-    /// How long a request waits for a connection, attempts to make one included.
+    /// How long a request waits for a connection, attempts to make one included; name resolution is not cut short.
     package var acquireDeadline: Duration = .seconds(30)
 
     /// How old a connection gets; the lives of connections made together end up to a tenth earlier.

@@ -1,7 +1,9 @@
 import Foundation
-import Postgres
+import LibPQ
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// Each in a process of its own: changing the environment is unsafe while other threads read it.
 @Suite struct EnvironmentTests {
@@ -25,11 +27,23 @@ import Testing
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("services-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
             let lines = cluster.conninfo(database: "template1", user: "postgres").split(separator: " ")
-            try "[accounts]\n\(lines.joined(separator: "\n"))\n".write(to: file, atomically: true, encoding: .utf8)
+            try "[accounts]\n\(lines.joined(separator: "\n"))\nkeepalives_idle=77\n".write(
+                to: file,
+                atomically: true,
+                encoding: .utf8
+            )
             setenv("PGSERVICEFILE", file.path, 1)
             #expect(
                 try await names(ConnectionConfiguration(conninfo: "service=accounts")) == ["template1", "postgres"]
             )
+            // Our own fall-backs fill in what the service leaves open.
+            setenv("PGSERVICE", "accounts", 1)
+            for configuration in [ConnectionConfiguration(), ConnectionConfiguration(conninfo: "service=accounts")] {
+                let inForce = try await Connection.with(configuration, logger: .silent) { connection in
+                    ["keepalives_idle", "tcp_user_timeout"].map { connection.handle?.parametersInForce()[$0] }
+                }
+                #expect(inForce == ["77", "60000"])
+            }
         }
     }
 }

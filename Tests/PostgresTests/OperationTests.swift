@@ -22,6 +22,16 @@ import Testing
         #expect(operation(cancellable: false).verdict(at: start, taskIsCancelled: true) == .goOn)
     }
 
+    @Test func aConnectionThatIsBeingOpenedIsDroppedWithoutAGrace() {
+        for isCancellable in [true, false] {
+            var operation = operation(cancellable: isCancellable)
+            operation.dropAt = start.advanced(by: .milliseconds(300))
+            #expect(operation.nextLook(at: start) == operation.dropAt)
+            #expect(operation.verdict(at: start.advanced(by: .milliseconds(299)), taskIsCancelled: false) == .goOn)
+            #expect(operation.verdict(at: start.advanced(by: .milliseconds(300)), taskIsCancelled: true) == .abandon)
+        }
+    }
+
     @Test func isAbandonedAfterTheGraceAndInterruptedOnce() {
         var operation = operation()
         operation.interrupted(.cancelled, at: start)

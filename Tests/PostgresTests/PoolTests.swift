@@ -36,6 +36,42 @@ import Testing
         }
     }
 
+    /// The attempt to connect ends with the request, whatever the connection's own limit is.
+    @Test func anAttemptToConnectEndsWithTheRequestsDeadline() async throws {
+        try await DeafServer.with { port in
+            var configuration = PoolConfiguration(
+                connection: ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(port) user=nobody dbname=none")
+            )
+            configuration.connection.connectTimeout = .seconds(60)
+            try await expectNothing(from: configuration)
+        }
+    }
+
+    @Test(arguments: ["pg_backend_pid", "set statement_timeout"])
+    func aServerThatFallsSilentAfterTheLoginIsNotWaitedFor(words: String) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                proxy.behaviour = .silentAt(words)
+                try await expectNothing(
+                    from: PoolConfiguration(
+                        connection: ConnectionConfiguration(conninfo: database.conninfo(port: proxy.port))
+                    )
+                )
+            }
+        }
+    }
+
+    private func expectNothing(from configuration: PoolConfiguration) async throws {
+        var configuration = configuration
+        configuration.acquireDeadline = .seconds(1)
+        let started = ContinuousClock.now
+        let error = try await PostgresError.expected {
+            try await Pool.withPool(configuration, logger: .silent) { try await $0.withConnection { _ in } }
+        }
+        #expect(error.code == .connectionFailed && error.isTransient)
+        #expect(started.duration(to: .now) < .seconds(5))
+    }
+
     @Test func aCancelledRequestLeavesTheQueue() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withPool(maximumConnections: 1) { pool in

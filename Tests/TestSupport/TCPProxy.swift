@@ -19,6 +19,8 @@ package final class TCPProxy: Sendable {
         case cut
         /// Passes on what the client sends until it holds these words; then either loses them or loses the server's answer, and cuts.
         case cutAt(String, afterServerAnswered: Bool)
+        /// Passes on what the client sends until it holds these words; from then on a black hole.
+        case silentAt(String)
         /// Tells the client that the server will send no more, and goes on taking what the client sends.
         case halfClose
     }
@@ -94,6 +96,10 @@ package final class TCPProxy: Sendable {
                     guard afterServerAnswered, Socket.sendAll(bytes[...], to: server) else { return }
                     _ = Socket.receive(from: server)
                     return
+                }
+                if case .silentAt(let words) = self.behaviour, Self.contains(bytes, words) {
+                    self.behaviour = .blackHole
+                    continue
                 }
                 guard isHalfClosed || Socket.sendAll(bytes[...], to: server) else { return }
             }

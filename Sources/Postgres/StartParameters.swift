@@ -1,0 +1,53 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+import LibPQ
+
+/// What libpq is given to connect: fall-backs first, which the connection string overrides, then what overrides it.
+struct StartParameters {
+    /// Keywords and values, later ones winning.
+    private(set) var list: [(keyword: String, value: String)] = []
+
+    private let allowsPlaintext: Bool
+    private let readsService: Bool
+
+    /// A peer that vanishes without a word is noticed within a minute, also by a listener that sends nothing.
+    private static let fallbacks = [
+        (keyword: "keepalives_idle", value: "30"), (keyword: "keepalives_interval", value: "10"),
+        (keyword: "keepalives_count", value: "3"), (keyword: "tcp_user_timeout", value: "60000"),
+    ]
+
+    init(_ configuration: ConnectionConfiguration) throws(PostgresError) {
+        allowsPlaintext = configuration.allowsPlaintext
+        let conninfo = configuration.conninfo.flatMap { $0.isEmpty ? nil : $0 }
+        var namesService = false
+        if let conninfo, Conninfo.isConnectionString(conninfo) {
+            do throws(ConninfoError) {
+                namesService = try Conninfo(conninfo).parameters.contains { $0.keyword == "service" }
+            } catch {
+                throw PostgresError(
+                    .configuration,
+                    reason: "the connection string is malformed",
+                    confidentialReason: error.message,
+                    connectionUsable: false
+                )
+            }
+        }
+        readsService = namesService || getenv("PGSERVICE") != nil
+        // Whatever libpq is given wins over a service file.
+        if !readsService { list += Self.fallbacks }
+        if let conninfo { list.append(("dbname", conninfo)) }
+        list.append(("fallback_application_name", configuration.applicationName))
+        list.append(("client_encoding", "UTF8"))
+        if let password = configuration.password { list.append(("password", password)) }
+    }
+
+    /// What has to be added, by the parameters in force, which only a connection that has been started knows.
+    func additions(to inForce: [String: String]) -> [(keyword: String, value: String)] {
+        var additions = readsService ? Self.fallbacks.filter { inForce[$0.keyword] == nil } : []
+        if !allowsPlaintext, TLSRule.allowsPlaintextToOthers(inForce) { additions.append(("sslmode", "require")) }
+        return additions
+    }
+}

@@ -1,0 +1,83 @@
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite struct HostListTests {
+    /// It takes the connection and says nothing, as a machine does that hangs; libpq would wait there until the time is over.
+    @Test func aSilentFirstHostLeavesTimeForTheNext() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await DeafServer.with { deaf in
+                var configuration = ConnectionConfiguration(
+                    conninfo: """
+                        host=127.0.0.1,127.0.0.1,127.0.0.1 port=\(deaf),\(database.cluster.port),\(deaf) user=postgres \
+                        dbname=\(database.name) target_session_attrs=read-write
+                        """
+                )
+                configuration.connectTimeout = .seconds(3)
+                let name = try await Connection.with(configuration, logger: .silent) { connection in
+                    try connection.one("select current_database()::text", as: String.self)
+                }
+                #expect(name == database.name)
+            }
+        }
+    }
+
+    /// A `connect_timeout` is one for each host; without it all of them share ours.
+    @Test func aSilentHostIsNamedAfterItsTime() async throws {
+        try await DeafServer.with { deaf in
+            for (keyword, shortest) in [("", Duration.milliseconds(90)), ("connect_timeout=1", .milliseconds(950))] {
+                var configuration = ConnectionConfiguration(
+                    conninfo: "host=127.0.0.1,127.0.0.2 port=\(deaf) user=nobody dbname=none \(keyword)"
+                )
+                configuration.connectTimeout = .milliseconds(200)
+                let started = ContinuousClock.now
+                let error = try await PostgresError.expected {
+                    try await Connection.with(configuration, logger: .silent) { _ in }
+                }
+                #expect(started.duration(to: .now) > shortest)
+                #expect(error.code == .connectionFailed && error.isTransient)
+                #expect(error.reason?.contains("no connection to 127.0.0.1 within") == true)
+                #expect(error.reason?.contains("127.0.0.2") == true)
+            }
+        }
+    }
+
+    /// As with libpq: a server that is there and says no is believed.
+    @Test func aRefusalIsNotTakenToTheNextHost() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let error = try await PostgresError.expected {
+                    let conninfo = "host=127.0.0.1,127.0.0.1 port=\(database.cluster.port),\(proxy.port) user=postgres"
+                    try await Connection.with(
+                        ConnectionConfiguration(conninfo: conninfo + " dbname=no_such_database"),
+                        logger: .silent
+                    ) { _ in }
+                }
+                #expect(error.sqlState == .invalidCatalogName)
+                #expect(proxy.connections == 0)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ([:], [""]), (["host": "a", "port": "5432"], [""]), (["host": "a,"], [""]),
+        (["host": "a,b", "port": "5433"], ["host=a", "host=b"]),
+        (["host": "a,b", "port": "5433,"], ["host=a port=5433", "host=b port=5432"]),
+        (["host": "a,b", "hostaddr": "1,2"], ["host=a hostaddr=1", "host=b hostaddr=2"]),
+        (["hostaddr": "1,2"], ["hostaddr=1", "hostaddr=2"]), (["host": "a,b", "hostaddr": "1,"], [""]),
+        (
+            ["host": "a,b", "target_session_attrs": "prefer-standby"],
+            [
+                "host=a target_session_attrs=standby", "host=b target_session_attrs=standby",
+                "host=a target_session_attrs=any", "host=b target_session_attrs=any",
+            ]
+        ),
+    ])
+    func hostsAreTriedOneByOne(inForce: [String: String], expected: [String]) {
+        let attempts = HostAttempts(inForce).list.map { attempt in
+            attempt.map { "\($0.keyword)=\($0.value)" }.joined(separator: " ")
+        }
+        #expect(attempts == expected)
+    }
+}
