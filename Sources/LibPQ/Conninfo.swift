@@ -31,13 +31,16 @@ package struct Conninfo: Sendable {
 
     /// Takes a URI or a keyword string apart.
     ///
-    /// - Throws: ``ConninfoError`` with libpq's message, which may quote the string.
+    /// - Throws: ``ConninfoError``, also for a URI in which libpq would take a part of the password for a host, a port or a database.
     package init(_ text: String) throws(ConninfoError) {
+        let uri = ConninfoURI(text)
         var message: UnsafeMutablePointer<CChar>?
         guard let options = unsafe PQconninfoParse(text, &message) else {
             defer { unsafe PQfreemem(message) }
             throw ConninfoError(
-                message: unsafe message.map { unsafe String(cString: $0).trimmedEnd() } ?? "out of memory"
+                libpq: unsafe message.map { unsafe String(cString: $0).trimmedEnd() } ?? "out of memory",
+                about: text,
+                isURI: uri != nil
             )
         }
         defer { unsafe PQconninfoFree(options) }
@@ -45,16 +48,17 @@ package struct Conninfo: Sendable {
             guard !option.isSecret, let value = option.value else { return nil }
             return (option.keyword, value)
         }
+        if let uri, uri.isMisread(ports: parameters.first { $0.keyword == "port" }?.value) {
+            throw ConninfoError.misread
+        }
     }
 
-    /// Whether libpq would take a `dbname` for a whole connection string.
+    /// Whether a text is a whole connection string, not a database's name.
+    ///
+    /// Besides what libpq takes for one: what looks like a URI and begins otherwise. As a name it would be shown, with the password.
     package static func isConnectionString(_ text: String) -> Bool {
-        text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") || text.contains("=")
+        if text.contains("=") || text.contains("://") { return true }
+        guard let at = text.lastIndex(of: "@") else { return false }
+        return text[..<at].contains(":")
     }
-}
-
-/// A connection string that libpq refuses.
-package struct ConninfoError: Error {
-    /// libpq's message; may quote part of the string.
-    package let message: String
 }

@@ -65,13 +65,11 @@ package struct PostgresError: Error, Sendable {
         let diagnostics: Diagnostics?
         let statement: String?
         let reason: String?
-        let confidentialReason: String?
 
-        init(_ diagnostics: Diagnostics?, _ statement: String?, _ reason: String?, _ confidentialReason: String?) {
+        init(_ diagnostics: Diagnostics?, _ statement: String?, _ reason: String?) {
             self.diagnostics = diagnostics
             self.statement = statement
             self.reason = reason
-            self.confidentialReason = confidentialReason
         }
     }
 
@@ -91,14 +89,13 @@ package struct PostgresError: Error, Sendable {
         diagnostics: Diagnostics? = nil,
         statement: String? = nil,
         reason: String? = nil,
-        confidentialReason: String? = nil,
         connectionUsable: Bool = true,
         outcomeKnown: Bool = true
     ) {
         self.code = code
         self.connectionUsable = connectionUsable
         self.outcomeKnown = outcomeKnown
-        facts = Facts(diagnostics, statement, reason, confidentialReason)
+        facts = Facts(diagnostics, statement, reason)
     }
 
     /// All fields that the server sent.
@@ -131,7 +128,6 @@ package struct PostgresError: Error, Sendable {
             diagnostics: diagnostics,
             statement: statement,
             reason: [reason, words].compactMap { $0 }.joined(separator: ", "),
-            confidentialReason: facts.confidentialReason,
             connectionUsable: connectionUsable,
             outcomeKnown: outcomeKnown
         )
@@ -144,7 +140,6 @@ package struct PostgresError: Error, Sendable {
             diagnostics: diagnostics,
             statement: statement,
             reason: reason,
-            confidentialReason: facts.confidentialReason,
             connectionUsable: false,
             outcomeKnown: false
         )
@@ -165,7 +160,6 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
 
     package var debugDescription: String {
         var text = description
-        if let reason = facts.confidentialReason { text += "\n  \(reason)" }
         if let statement { text += "\n  statement: \(statement)" }
         guard let diagnostics else { return text }
         let fields: [(String, String?)] = [

@@ -27,12 +27,7 @@ struct StartParameters {
             do throws(ConninfoError) {
                 namesService = try Conninfo(conninfo).parameters.contains { $0.keyword == "service" }
             } catch {
-                throw PostgresError(
-                    .configuration,
-                    reason: "the connection string is malformed",
-                    confidentialReason: error.message,
-                    connectionUsable: false
-                )
+                throw PostgresError(.configuration, reason: error.message, connectionUsable: false)
             }
         }
         readsService = namesService || getenv("PGSERVICE") != nil

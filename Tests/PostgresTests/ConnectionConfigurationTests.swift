@@ -9,6 +9,9 @@ import Testing
         ("host=db password='s e c r e t' dbname='my app'", "dbname='my app' host=db"),
         ("host=db sslkey=k sslpassword=secret", "host=db sslkey=k"), ("app", "dbname=app"),
         ("=secret", "(malformed connection string)"),
+        ("postgresql://anna:se/cret@db.example.com/app", "(malformed connection string)"),
+        ("postgresql://anna:se@cret@db.example.com/app", "(malformed connection string)"),
+        ("anna:secret@db.example.com/app", "(malformed connection string)"),
     ])
     func showsNoPassword(conninfo: String, shown: String) {
         let words = Set(ConnectionConfiguration(conninfo: conninfo).description.split(separator: " "))
@@ -36,6 +39,18 @@ import Testing
         }
         #expect(error.code == .configuration)
         #expect(!error.description.contains("secret"))
-        #expect(error.debugDescription.contains("passwort"))
+        #expect(error.description.contains("passwort"))
+    }
+
+    @Test(arguments: ["anna:se/cret@127.0.0.1/app", "anna:se@cret@127.0.0.1/app", "anna:se%cret@127.0.0.1/app"])
+    func aPasswordThatIsNotEscapedStaysOutOfTheError(place: String) async throws {
+        let error = try await PostgresError.expected {
+            try await Connection.with(ConnectionConfiguration(conninfo: "postgresql://" + place), logger: .silent) {
+                _ in
+            }
+        }
+        #expect(error.code == .configuration && !error.isTransient)
+        #expect(error.description.contains("%40"))
+        #expect(!error.debugDescription.contains("cret"))
     }
 }

@@ -1,0 +1,36 @@
+/// A connection string that cannot be used.
+package struct ConninfoError: Error {
+    /// What is wrong with it, without any part of it that may be secret.
+    package let message: String
+
+    private static let advice =
+        "in a URI the characters @ : / ? # [ ] % of a password are written %40 %3A %2F %3F %23 %5B %5D %25"
+
+    private init(message: String) {
+        self.message = message
+    }
+
+    /// A URI of which a part of the password would be taken for a host, a port or a database.
+    static let misread = ConninfoError(message: "the URI has an @ too many or a port that is no number: " + advice)
+
+    /// What libpq says, which quotes the part that it did not understand: that is left out.
+    ///
+    /// A misspelt keyword is named where the string has no password to split it from.
+    init(libpq message: String, about text: String, isURI: Bool) {
+        let parts = message.split(separator: "\"", maxSplits: 3, omittingEmptySubsequences: false)
+        if parts.count == 1 {
+            self.init(message: message)
+        } else if !isURI, parts[0] == "invalid connection option ", Self.isWord(parts[1]), !text.contains("password") {
+            self.init(message: message)
+        } else {
+            // The punctuation that was expected is quoted too.
+            let isPunctuation = parts.count > 3 && (parts[1] == "=" || parts[1] == "]")
+            let said = isPunctuation ? parts[0...2].joined(separator: "\"") : String(parts[0])
+            self.init(message: said + "…" + (isURI ? "; " + Self.advice : ""))
+        }
+    }
+
+    private static func isWord(_ text: Substring) -> Bool {
+        text.utf8.allSatisfy { (97...122).contains($0) || (65...90).contains($0) || $0 == 95 }
+    }
+}

@@ -1,0 +1,28 @@
+/// The text of a connection URI, looked at for a password whose special characters were not escaped.
+///
+/// libpq reads such a URI without complaint and takes the rest of the password for something else: in `user:pa/ss@host/app` the host is
+/// `user`, the port `pa` and the database `ss@host/app`, and all of them stand in error messages and logs.
+struct ConninfoURI {
+    /// What follows the user and the password, up to the query: hosts, ports and the database, as written.
+    private let places: Substring
+
+    /// Takes the text apart as libpq does; nil for anything but a URI.
+    init?(_ text: String) {
+        guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return nil }
+        var rest = text.dropFirst(scheme.count)
+        // The first @ ends the password, unless a slash has ended the hosts before.
+        if let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }), rest[end] == "@" {
+            rest = rest[rest.index(after: end)...]
+        }
+        places = rest.prefix { $0 != "?" }
+    }
+
+    /// Whether a part of the password stands where it does not belong.
+    ///
+    /// An @ that belongs to a name is written %40 in a URI; `ports` are those that libpq found.
+    func isMisread(ports: String?) -> Bool {
+        if places.contains("@") { return true }
+        let numbers = (ports ?? "").split(separator: ",")
+        return !numbers.allSatisfy { number in UInt16(number).map { $0 > 0 } ?? false }
+    }
+}
