@@ -2,14 +2,19 @@ import HTTPCalls
 
 /// Apple's answer to any call, before it means something for the call.
 enum AppleAnswer: Sendable, Equatable {
-    /// HTTP 200 with its body.
+    /// HTTP 200 with a body of the form that the call's answer has.
     case success([UInt8])
     /// An error object.
     case refused(AppleRefusal, status: Int)
     /// No verdict.
     case delayed(AppleDelay)
 
-    init(_ outcome: HTTPOutcome) {
+    /// Reads what came back.
+    ///
+    /// - Parameters:
+    ///   - outcome: What the caller got.
+    ///   - form: What a success of this call looks like; anything else under HTTP 200 is no answer of Apple's API.
+    init(_ outcome: HTTPOutcome, _ form: Form) {
         switch outcome {
         case .unreachable(let reason): self = .delayed(AppleDelay(.unreachable(reason)))
         case .timedOut: self = .delayed(AppleDelay(.timedOut))
@@ -17,7 +22,7 @@ enum AppleAnswer: Sendable, Equatable {
         case .replyTooLarge(let status, _): self = .delayed(AppleDelay(.notUnderstood(status: status)))
         case .reply(let reply):
             switch reply.status {
-            case 200: self = .success(reply.body)
+            case 200 where form.fits(reply.body): self = .success(reply.body)
             case 429: self = .delayed(AppleDelay(.throttled, retryAfter: reply.retryAfter))
             case 500...599:
                 self = .delayed(AppleDelay(.serverError(status: reply.status), retryAfter: reply.retryAfter))
@@ -29,6 +34,25 @@ enum AppleAnswer: Sendable, Equatable {
                 }
             default: self = .delayed(AppleDelay(.notUnderstood(status: reply.status)))
             }
+        }
+    }
+
+    /// What a success looks like.
+    ///
+    /// An edge or a proxy can answer 200 with a page of its own, which must neither end a credential nor close a breaker.
+    enum Form: Sendable {
+        /// A JSON object with a text under one of these names.
+        case object(holding: [String])
+        /// Nothing, as Apple documents it for `/auth/revoke`, or a JSON object that names no error.
+        case emptyOrObject
+
+        func fits(_ body: [UInt8]) -> Bool {
+            if case .emptyOrObject = self, body.allSatisfy({ [0x09, 0x0A, 0x0D, 0x20].contains($0) }) { return true }
+            guard let json = try? StrictJSON(parsing: body), case .object = json, json["error"] == nil else {
+                return false
+            }
+            guard case .object(let names) = self else { return true }
+            return names.contains { json[$0]?.text != nil }
         }
     }
 

@@ -21,18 +21,26 @@ struct AppleTransport: Sendable {
     struct Call: Sendable {
         let label: String
         let path: String
-        let repetition: HTTPCall.Repetition
+        var repetition = HTTPCall.Repetition.always
+        let form: AppleAnswer.Form
 
         static let exchange = Call(
             label: "apple.exchange",
             path: "/auth/token",
-            repetition: .onlyIfNothingWasSent
+            repetition: .onlyIfNothingWasSent,
+            form: tokens
         )
-        static let refresh = Call(label: "apple.refresh", path: "/auth/token", repetition: .always)
-        static let selfTest = Call(label: "apple.self-test", path: "/auth/token", repetition: .always)
-        static let migrationToken = Call(label: "apple.migration-token", path: "/auth/token", repetition: .always)
-        static let migrate = Call(label: "apple.migrate", path: "/auth/usermigrationinfo", repetition: .always)
-        static let revoke = Call(label: "apple.revoke", path: "/auth/revoke", repetition: .always)
+        static let refresh = Call(label: "apple.refresh", path: "/auth/token", form: tokens)
+        static let selfTest = Call(label: "apple.self-test", path: "/auth/token", form: tokens)
+        static let migrationToken = Call(label: "apple.migration-token", path: "/auth/token", form: tokens)
+        static let migrate = Call(
+            label: "apple.migrate",
+            path: "/auth/usermigrationinfo",
+            form: .object(holding: ["transfer_sub", "sub"])
+        )
+        static let revoke = Call(label: "apple.revoke", path: "/auth/revoke", form: .emptyOrObject)
+
+        private static let tokens = AppleAnswer.Form.object(holding: ["access_token"])
     }
 
     /// Sends a call unless the breaker of the client id says no.
@@ -93,7 +101,7 @@ struct AppleTransport: Sendable {
                 maximumReplyBytes: 1 << 16
             )
         )
-        return AppleAnswer(outcome)
+        return AppleAnswer(outcome, call.form)
     }
 
     private func settling(
