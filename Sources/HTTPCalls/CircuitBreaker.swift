@@ -89,21 +89,28 @@ package struct CircuitBreaker: Sendable, Hashable {
     }
 
     /// Reports that a call showed things to be well.
-    package mutating func succeed(_ permit: Permit) {
-        guard permit.epoch == epoch else { return }
-        if case .closed(failures: 0) = state { return }
+    ///
+    /// - Returns: Whether the report counts: that of a straggler does not.
+    @discardableResult
+    package mutating func succeed(_ permit: Permit) -> Bool {
+        guard permit.epoch == epoch else { return false }
+        if case .closed(failures: 0) = state { return true }
         if case .halfOpen = state { epoch += 1 }
         state = .closed(failures: 0)
+        return true
     }
 
     /// Reports that a call failed in the way the breaker watches for.
-    package mutating func fail(_ permit: Permit, at now: Date) {
-        guard permit.epoch == epoch else { return }
+    ///
+    /// - Returns: Whether the report counts: that of a straggler does not.
+    @discardableResult
+    package mutating func fail(_ permit: Permit, at now: Date) -> Bool {
+        guard permit.epoch == epoch else { return false }
         switch state {
         case .closed(let failures):
             guard failures + 1 >= policy.failuresToOpen else {
                 state = .closed(failures: failures + 1)
-                return
+                return true
             }
             open(at: now, cooldown: policy.firstCooldown)
         case .halfOpen(_, let cooldown):
@@ -111,6 +118,7 @@ package struct CircuitBreaker: Sendable, Hashable {
         case .open:
             break
         }
+        return true
     }
 
     /// Gives a permit back without a verdict: the call was cancelled or the service could not be reached.

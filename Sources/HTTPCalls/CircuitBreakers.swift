@@ -25,13 +25,15 @@ package struct CircuitBreakers: Sendable {
     }
 
     /// Reports a success; see ``CircuitBreaker/succeed(_:)``.
-    package mutating func succeed(_ key: String, _ permit: CircuitBreaker.Permit) {
-        breakers[key]?.succeed(permit)
+    @discardableResult
+    package mutating func succeed(_ key: String, _ permit: CircuitBreaker.Permit) -> Bool {
+        breakers[key]?.succeed(permit) ?? false
     }
 
     /// Reports a failure; see ``CircuitBreaker/fail(_:at:)``.
-    package mutating func fail(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) {
-        breakers[key]?.fail(permit, at: now)
+    @discardableResult
+    package mutating func fail(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) -> Bool {
+        breakers[key]?.fail(permit, at: now) ?? false
     }
 
     /// Gives a permit back; see ``CircuitBreaker/abandon(_:at:)``.

@@ -13,14 +13,6 @@ package enum HTTPOutcome: Sendable, Equatable {
     /// Nothing was sent, the service cannot have acted.
     case unreachable(Unreachable)
 
-    /// Whether the service may have acted on the request.
-    package var mayHaveActed: Bool {
-        switch self {
-        case .unreachable: false
-        case .reply, .replyTooLarge, .timedOut, .interrupted: true
-        }
-    }
-
     /// Why nothing could be sent.
     package enum Unreachable: String, Sendable, Hashable, CustomStringConvertible {
         /// The host's name has no address.

@@ -70,12 +70,11 @@ final class AppleBreakers: Sendable {
         let (before, after) = state.withLock { state in
             let before = state.breakers.state(of: key)
             switch answer.verdictOnClient {
+            // A straggler, whose permit is of an earlier time, decides about neither the breaker nor its reason.
             case .good:
-                state.breakers.succeed(key, permit)
-                state.refusals[key] = nil
+                if state.breakers.succeed(key, permit) { state.refusals[key] = nil }
             case .rejected(let refusal):
-                state.breakers.fail(key, permit, at: now)
-                state.refusals[key] = refusal
+                if state.breakers.fail(key, permit, at: now) { state.refusals[key] = refusal }
             case .none:
                 state.breakers.abandon(key, permit, at: now)
             }
