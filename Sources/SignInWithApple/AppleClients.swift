@@ -38,7 +38,8 @@ package struct AppleClients: Sendable {
         logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(DuplicateClient) {
-        line = ConcurrencyGate(capacity: caller.callsPerHost)
+        callsAtOnce = caller.callsPerHost
+        line = ConcurrencyGate(capacity: callsAtOnce)
         transport = AppleTransport(
             caller: caller,
             address: address,
@@ -56,6 +57,9 @@ package struct AppleClients: Sendable {
         keys = AppleKeys(address: address, caller: caller, logger: logger, now: now)
     }
 
+    /// How many calls are under way at most.
+    package let callsAtOnce: Int
+
     /// The longest that asking Apple for one thing may take: the call with its repeats, and before it the test of a client id
     /// that Apple rejected.
     package var longestCall: Duration { transport.deadline * 2 }
@@ -67,7 +71,11 @@ package struct AppleClients: Sendable {
         try await line.withSlot(body)
     }
 
-    var moment: Date { transport.now() }
+    /// The moment, by the clock that everything about Apple goes by.
+    package var moment: Date { transport.now() }
+
+    /// Whether nobody but Apple, or a stand-in on this machine, can have answered.
+    var isConnectionTrusted: Bool { transport.address.scheme == "https" || transport.address.isLoopback }
 
     var breakers: AppleBreakers { transport.breakers }
 

@@ -4,9 +4,9 @@ import Metrics
 import Synchronization
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// Apple's signing keys, fetched when needed, shared by all, and kept while Apple is down.
@@ -16,7 +16,7 @@ package final class AppleKeys: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let cache = Mutex(KeyCache())
-    private let flight = SharedFlight<AppleKeySet?>()
+    private let flight = SharedFlight<Void>()
 
     init(address: ServiceAddress, caller: HTTPCaller, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.address = address
@@ -25,26 +25,42 @@ package final class AppleKeys: Sendable {
         self.now = now
     }
 
+    /// What can be had, and what it says about a key that is not in it.
+    package struct Lookup: Sendable {
+        /// The newest set; nil when none was ever fetched.
+        package let set: AppleKeySet?
+        /// Whether the set was asked for after the token was here: a key that it lacks is not Apple's.
+        ///
+        /// Otherwise Apple may have changed its keys since.
+        package let isConclusive: Bool
+    }
+
     /// The newest set that can be had.
     ///
-    /// A set that lacks `keyID` or is an hour old is fetched anew, at most every thirty seconds and once at a time.
-    /// Cancelling the waiting task does not end the fetch for others.
+    /// A set that lacks `keyID` is fetched anew, at most every thirty seconds and once at a time. One that has the key and is an
+    /// hour old is given out at once, and fetched anew behind. Cancelling the waiting task does not end the fetch for others.
     ///
-    /// - Parameter keyID: The key that is needed; nil for any set.
-    /// - Returns: The set, which may still lack the key; nil when none was ever fetched.
+    /// - Parameters:
+    ///   - keyID: The key that is needed; nil for any set.
+    ///   - arrived: When the token came that wants the key.
+    /// - Returns: The set, which may still lack the key.
     /// - Throws: `CancellationError`.
-    package func set(having keyID: String? = nil) async throws(CancellationError) -> AppleKeySet? {
-        switch cache.withLock({ $0.decide(need: keyID, at: now()) }) {
-        case .use(let set): return set
+    package func lookup(_ keyID: String? = nil, arrived: Date) async throws(CancellationError) -> Lookup {
+        switch cache.withLock({ $0.decide(need: keyID, arrived: arrived, at: now()) }) {
+        case .use(let lookup): return lookup
+        case .refresh(let lookup):
+            flight.start { [self] in await renew() }
+            return lookup
         case .fetch:
-            return try await flight.join { [self] in
-                let fetched = await fetch()
-                return cache.withLock { cache in
-                    cache.finish(fetched, at: now())
-                    return cache.set
-                }
-            }
+            try await flight.join { [self] in await renew() }
+            return cache.withLock { $0.lookup(arrived: arrived) }
         }
+    }
+
+    private func renew() async {
+        guard cache.withLock({ $0.begin(at: now()) }) else { return }
+        let fetched = await fetch()
+        cache.withLock { $0.finish(fetched) }
     }
 
     private func fetch() async -> AppleKeySet? {

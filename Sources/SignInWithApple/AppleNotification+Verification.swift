@@ -53,45 +53,50 @@ extension AppleNotification {
         self.jti = jti
         audience = claims.audience
         issuedAt = claims.issuedAt
-        events = try Self.events(payload["events"], issuedAt: claims.issuedAt)
+        guard let claim = payload["events"] else { throw .missingClaim }
+        events = Self.events(claim, issuedAt: claims.issuedAt)
     }
 
     /// Apple's page prints an object, every captured notification has a string that holds one, and arrays are feared.
-    private static func events(_ claim: StrictJSON?, issuedAt: Date) throws(TokenProblem) -> [Event] {
-        switch claim {
-        case nil: throw .missingClaim
-        case .string(let text)?:
-            guard let inner = try? StrictJSON(parsing: Array(text.utf8)) else { throw .payload }
-            // A string in a string is nobody's form.
-            if case .string = inner { throw .payload }
-            return try events(inner, issuedAt: issuedAt)
-        case .array(let entries)?:
-            guard (1...16).contains(entries.count) else { throw .payload }
-            var events: [Event] = []
-            for entry in entries { events.append(try Event(entry, issuedAt: issuedAt)) }
-            return events
-        case .object?: return [try Event(claim ?? .null, issuedAt: issuedAt)]
-        default: throw .payload
-        }
+    ///
+    /// Whatever Apple signed for us is taken in: what is in none of these forms becomes an event that says so, and does not take
+    /// those beside it along.
+    private static func events(_ claim: StrictJSON, issuedAt: Date) -> [Event] {
+        var claim = claim
+        if case .string(let text) = claim, let inner = try? StrictJSON(parsing: Array(text.utf8)) { claim = inner }
+        guard case .array(let entries) = claim, !entries.isEmpty else { return [Event(claim, issuedAt: issuedAt)] }
+        let read = entries.prefix(longestList).map { Event($0, issuedAt: issuedAt) }
+        return entries.count > longestList ? read + [.unreadable(at: issuedAt)] : read
     }
+
+    /// More events than this in one notification are not read.
+    private static let longestList = 16
 }
 
 extension AppleNotification.Event {
-    fileprivate init(_ json: StrictJSON, issuedAt: Date) throws(TokenProblem) {
-        guard let type = json["type"]?.text, (1...64).contains(type.utf8.count),
-            let sub = json["sub"]?.text, (1...255).contains(sub.utf8.count)
-        else { throw .payload }
+    fileprivate init(_ json: StrictJSON, issuedAt: Date) {
+        guard let type = json["type"]?.text, !type.isEmpty,
+            let occurredAt = Self.time(json["event_time"], issuedAt: issuedAt)
+        else {
+            self = .unreadable(at: issuedAt)
+            return
+        }
         self.type = AppleNotification.EventType(type)
-        self.sub = sub
-        occurredAt = try Self.time(json["event_time"], issuedAt: issuedAt)
+        // An event about nobody, or about somebody who cannot be one of ours, is kept like one about a stranger.
+        sub = json["sub"]?.text.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil }
+        self.occurredAt = occurredAt
         email = json["email"]?.text.flatMap { (1...320).contains($0.utf8.count) ? $0 : nil }
         isPrivateEmail = json["is_private_email"]?.truth
     }
 
+    fileprivate static func unreadable(at moment: Date) -> Self {
+        Self(type: .other("unreadable"), sub: nil, occurredAt: moment, email: nil, isPrivateEmail: nil)
+    }
+
     /// Milliseconds in every captured notification, seconds on Apple's page; told apart by size.
-    private static func time(_ claim: StrictJSON?, issuedAt: Date) throws(TokenProblem) -> Date {
+    private static func time(_ claim: StrictJSON?, issuedAt: Date) -> Date? {
         guard let claim else { return issuedAt }
-        guard let value = claim.numeric, (0..<1e14).contains(value) else { throw .payload }
+        guard let value = claim.numeric, (0..<1e14).contains(value) else { return nil }
         return Date(timeIntervalSince1970: value > 1e11 ? value / 1000 : value)
     }
 }
@@ -99,24 +104,28 @@ extension AppleNotification.Event {
 extension AppleClients {
     /// Verifies the body of a notification request, fetching Apple's keys where needed.
     ///
-    /// - Parameter body: The request's body.
-    /// - Returns: The notification, or why it is not believed.
+    /// - Parameters:
+    ///   - body: The request's body.
+    ///   - arrived: When it came, nil for now: a key that a set fetched before lacks may be one that Apple has changed to since.
+    /// - Returns: The notification, or why it is not believed. `unknownKey` is final, `keysUnavailable` is not.
     /// - Throws: `CancellationError`.
-    package func verify(notification body: [UInt8]) async throws(CancellationError)
-        -> Result<AppleNotification, TokenProblem>
-    {
+    package func verify(
+        notification body: [UInt8],
+        arrived: Date? = nil
+    ) async throws(CancellationError) -> Result<AppleNotification, TokenProblem> {
         let audiences = Set(clientIDs)
-        // Without a set at hand nothing is fetched for a body that is not even a signed token.
-        var keySet = AppleKeySet?.none
+        let arrived = arrived ?? moment
+        // Nothing is fetched for a body that is not even a signed token.
+        var lookup = AppleKeys.Lookup(set: nil, isConclusive: false)
         for isLastTry in [false, true] {
-            switch AppleNotification.verify(body: body, keys: keySet, audiences: audiences, now: moment) {
+            switch AppleNotification.verify(body: body, keys: lookup.set, audiences: audiences, now: moment) {
             case .verified(let notification): return .success(notification)
             case .refused(let problem): return .failure(problem)
             case .unknownKey(let keyID):
                 if isLastTry { break }
-                keySet = try await keys.set(having: keyID)
+                lookup = try await keys.lookup(keyID, arrived: arrived)
             }
         }
-        return .failure(keySet == nil ? .keysUnavailable : .unknownKey)
+        return .failure(lookup.isConclusive ? .unknownKey : .keysUnavailable)
     }
 }

@@ -13,20 +13,31 @@ package struct AppleNotification: Sendable, Hashable {
     /// When Apple signed it.
     package let issuedAt: Date
     /// What happened; usually one event.
+    ///
+    /// What cannot be read is one of type `unreadable`.
     package let events: [Event]
 
     /// Something that happened to a person's use of Sign in with Apple.
     package struct Event: Sendable, Hashable {
         /// What happened.
         package let type: EventType
-        /// The person's id, one per team.
-        package let sub: String
+        /// The person's id, one per team; nil where Apple names none that could be.
+        package let sub: String?
         /// When it happened.
         package let occurredAt: Date
         /// The relay address, in e-mail events only.
         package let email: String?
         /// Whether the address is a relay address.
         package let isPrivateEmail: Bool?
+
+        /// An event.
+        package init(type: EventType, sub: String?, occurredAt: Date, email: String?, isPrivateEmail: Bool?) {
+            self.type = type
+            self.sub = sub
+            self.occurredAt = occurredAt
+            self.email = email
+            self.isPrivateEmail = isPrivateEmail
+        }
     }
 
     /// What happened.

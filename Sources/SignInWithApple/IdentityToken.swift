@@ -57,6 +57,16 @@ package struct IdentityToken: Sendable, Hashable {
         }
     }
 
+    /// Reads a token that Apple gave over a connection of ours, and whose signature could not be checked.
+    static func read(fromApple token: String, audiences: Set<String>, now: Date) -> Result<Self, TokenProblem> {
+        guard let payload = SignedToken.unsignedPayload(Array(token.utf8)) else { return .failure(.malformed) }
+        do {
+            return .success(try IdentityToken(payload, audiences: audiences, nonce: nil, now: now))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// What a check found.
     package enum Verdict: Sendable, Hashable {
         /// Apple's, for us, now.
@@ -108,17 +118,44 @@ extension AppleClients {
         for clientID: String,
         nonce: String? = nil
     ) async throws(CancellationError) -> Result<IdentityToken, TokenProblem> {
-        let audiences: Set<String> = [clientID]
-        var keySet = try await keys.set()
+        let (audiences, arrived): (Set<String>, _) = ([clientID], moment)
+        var lookup = try await keys.lookup(arrived: arrived)
         for isLastTry in [false, true] {
-            switch IdentityToken.verify(token, keys: keySet, audiences: audiences, nonce: nonce, now: moment) {
+            switch IdentityToken.verify(token, keys: lookup.set, audiences: audiences, nonce: nonce, now: moment) {
             case .verified(let token): return .success(token)
             case .refused(let problem): return .failure(problem)
             case .unknownKey(let keyID):
                 if isLastTry { break }
-                keySet = try await keys.set(having: keyID)
+                lookup = try await keys.lookup(keyID, arrived: arrived)
             }
         }
-        return .failure(keySet == nil ? .keysUnavailable : .unknownKey)
+        return .failure(lookup.isConclusive ? .unknownKey : .keysUnavailable)
+    }
+
+    /// Reads the identity token that Apple gave us in its answer to an exchange.
+    ///
+    /// It is verified like any other. Only where the key cannot be had for the moment, the connection vouches for Apple in place
+    /// of the signature, as OpenID Connect Core 1.0 (3.1.3.7, point 6) allows for a token that comes straight from the token
+    /// endpoint: the code is spent by then, and a grant that is thrown away can never be revoked. Claims are checked all the same.
+    ///
+    /// - Parameters:
+    ///   - token: The compact JWS.
+    ///   - clientID: The client whose code was exchanged.
+    /// - Returns: The token, or why it is not believed.
+    /// - Throws: `CancellationError`.
+    package func verify(
+        identityTokenFromApple token: String,
+        for clientID: String
+    ) async throws(CancellationError) -> Result<IdentityToken, TokenProblem> {
+        let result = try await verify(identityToken: token, for: clientID)
+        guard case .failure(.keysUnavailable) = result, isConnectionTrusted else { return result }
+        return IdentityToken.read(fromApple: token, audiences: [clientID], now: moment)
+    }
+
+    /// Whether any of Apple's keys are at hand or can be had now.
+    ///
+    /// - Throws: `CancellationError`.
+    package func hasKeys() async throws(CancellationError) -> Bool {
+        try await keys.lookup(arrived: moment).set != nil
     }
 }

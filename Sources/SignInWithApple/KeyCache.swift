@@ -13,34 +13,53 @@ struct KeyCache: Sendable {
     static let cooldown: Double = 30
 
     enum Decision: Sendable {
-        /// Use this set, which may be nil.
-        case use(AppleKeySet?)
+        /// Use what is at hand.
+        case use(AppleKeys.Lookup)
+        /// Use what is at hand, which is old, and have it fetched anew behind.
+        case refresh(AppleKeys.Lookup)
         /// Fetch first, or join the fetch under way.
         case fetch
     }
 
     /// The last good set; serves for as long as Apple is down.
     private(set) var set: AppleKeySet?
+    /// When the fetch of the set began.
     private var fetchedAt: Date?
     private var lastAttempt: Date?
     private var isFetching = false
 
-    /// What to do for somebody who needs a key, or any set.
-    mutating func decide(need keyID: String?, at now: Date) -> Decision {
-        if let set, keyID.map(set.contains) ?? true, isFresh(at: now) { return .use(set) }
-        if isFetching { return .fetch }
-        guard hasCooledDown(at: now) else { return .use(set) }
+    /// What to do for somebody who needs a key, or any set, for a token that came at `arrived`.
+    func decide(need keyID: String?, arrived: Date, at now: Date) -> Decision {
+        let found = lookup(arrived: arrived)
+        if let set, keyID.map(set.contains) ?? true {
+            return isFresh(at: now) || isFetching || !hasCooledDown(at: now) ? .use(found) : .refresh(found)
+        }
+        if found.isConclusive { return .use(found) }
+        return isFetching || hasCooledDown(at: now) ? .fetch : .use(found)
+    }
+
+    /// Begins a fetch, unless one was made a moment ago: whoever decided to fetch may come after another's fetch has ended.
+    mutating func begin(at now: Date) -> Bool {
+        guard !isFetching, hasCooledDown(at: now) else { return false }
         isFetching = true
         lastAttempt = now
-        return .fetch
+        return true
     }
 
     /// Takes the result of a fetch; a failed one leaves the set as it was.
-    mutating func finish(_ fetched: AppleKeySet?, at now: Date) {
+    mutating func finish(_ fetched: AppleKeySet?) {
         isFetching = false
         guard let fetched else { return }
         set = fetched
-        fetchedAt = now
+        fetchedAt = lastAttempt
+    }
+
+    /// What is at hand for a token that came at `arrived`.
+    ///
+    /// Apple signs with a key only after publishing it: a set that was asked for after the token was here holds its key, if it
+    /// is Apple's.
+    func lookup(arrived: Date) -> AppleKeys.Lookup {
+        AppleKeys.Lookup(set: set, isConclusive: fetchedAt.map { $0 >= arrived } ?? false)
     }
 
     /// Seconds since the set was fetched.

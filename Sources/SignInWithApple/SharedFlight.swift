@@ -21,26 +21,37 @@ final class SharedFlight<Value: Sendable>: Sendable {
     /// - Throws: `CancellationError` when the waiting task is cancelled.
     func join(_ work: @escaping @Sendable () async -> Value) async throws(CancellationError) -> Value {
         let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingOldest(1))
+        start(work, for: continuation)
+        for await value in stream { return value }
+        throw CancellationError()
+    }
+
+    /// Starts the work unless it is under way, and waits for nothing.
+    func start(_ work: @escaping @Sendable () async -> Value) {
+        start(work, for: nil)
+    }
+
+    private func start(
+        _ work: @escaping @Sendable () async -> Value,
+        for waiter: AsyncStream<Value>.Continuation?
+    ) {
         let mustStart = state.withLock { state in
-            state.waiters.append(continuation)
+            if let waiter { state.waiters.append(waiter) }
             defer { state.isFlying = true }
             return !state.isFlying
         }
-        if mustStart {
-            Task(name: "shared flight") {
-                let value = await work()
-                // Whoever joins after this line starts a new flight.
-                let waiters = state.withLock { state in
-                    defer { state = State() }
-                    return state.waiters
-                }
-                for waiter in waiters {
-                    waiter.yield(value)
-                    waiter.finish()
-                }
+        guard mustStart else { return }
+        Task(name: "shared flight") {
+            let value = await work()
+            // Whoever joins after this line starts a new flight.
+            let waiters = state.withLock { state in
+                defer { state = State() }
+                return state.waiters
+            }
+            for waiter in waiters {
+                waiter.yield(value)
+                waiter.finish()
             }
         }
-        for await value in stream { return value }
-        throw CancellationError()
     }
 }

@@ -36,6 +36,18 @@ enum SignedToken {
         return .verified(payload)
     }
 
+    /// The payload of a token whose signature nobody could check.
+    ///
+    /// Only for a token that Apple itself gave us over a connection of ours.
+    static func unsignedPayload(_ token: [UInt8]) -> StrictJSON? {
+        guard token.count <= longest, let firstDot = token.firstIndex(of: 0x2E),
+            let lastDot = token.lastIndex(of: 0x2E),
+            firstDot < lastDot, let bytes = Base64.decode(token[(firstDot + 1)..<lastDot], alphabet: .urlSafe),
+            let payload = try? StrictJSON(parsing: bytes), case .object = payload
+        else { return nil }
+        return payload
+    }
+
     static func isKeyID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
     }

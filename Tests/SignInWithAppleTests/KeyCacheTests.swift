@@ -11,54 +11,90 @@ import Testing
     }
 
     private func used(_ decision: KeyCache.Decision) -> [String]? {
-        if case .use(let set) = decision { set?.keyIDs } else { nil }
+        if case .use(let lookup) = decision { lookup.set?.keyIDs } else { nil }
+    }
+
+    private func refreshed(_ decision: KeyCache.Decision) -> [String]? {
+        if case .refresh(let lookup) = decision { lookup.set?.keyIDs } else { nil }
+    }
+
+    private func decide(_ cache: KeyCache, _ keyID: String, after seconds: Double) -> KeyCache.Decision {
+        cache.decide(need: keyID, arrived: start + seconds, at: start + seconds)
+    }
+
+    private func begin(_ cache: inout KeyCache, at now: Date, isRefused: Bool = false) {
+        let began = cache.begin(at: now)
+        #expect(began != isRefused)
     }
 
     private func filled() throws -> KeyCache {
         var cache = KeyCache()
-        _ = cache.decide(need: nil, at: start)
-        cache.finish(try Signer.keySet(.first), at: start)
+        begin(&cache, at: start)
+        cache.finish(try Signer.keySet(.first))
         return cache
     }
 
     @Test func aKnownKeyNeedsNoFetchForAnHour() throws {
-        var cache = try filled()
-        #expect(used(cache.decide(need: "first-key", at: start + 3599)) == ["first-key"])
-        #expect(isFetch(cache.decide(need: "first-key", at: start + 3600)))
+        let cache = try filled()
+        #expect(used(decide(cache, "first-key", after: 3599)) == ["first-key"])
+        // And then nobody waits for it.
+        #expect(refreshed(decide(cache, "first-key", after: 3600)) == ["first-key"])
     }
 
     @Test func anUnknownKeyFetchesOnceInThirtySeconds() throws {
         var cache = try filled()
-        #expect(used(cache.decide(need: "new", at: start + 29)) == ["first-key"])
-        #expect(isFetch(cache.decide(need: "new", at: start + 30)))
-        cache.finish(try Signer.keySet(.first), at: start + 31)
+        #expect(used(decide(cache, "new", after: 29)) == ["first-key"])
+        #expect(isFetch(decide(cache, "new", after: 30)))
+        begin(&cache, at: start + 30)
+        cache.finish(try Signer.keySet(.first))
         for second in 31..<60 {
-            #expect(used(cache.decide(need: "kid-\(second)", at: start + Double(second))) == ["first-key"])
+            #expect(used(decide(cache, "kid-\(second)", after: Double(second))) == ["first-key"])
+            begin(&cache, at: start + Double(second), isRefused: true)
         }
-        #expect(isFetch(cache.decide(need: "new", at: start + 60)))
+        #expect(isFetch(decide(cache, "new", after: 60)))
+    }
+
+    /// A set that was asked for before the token came does not show that the token's key is not Apple's.
+    @Test func aMissingKeyIsJudgedByASetThatIsNewerThanTheToken() throws {
+        var cache = try filled()
+        #expect(cache.lookup(arrived: start).isConclusive)
+        #expect(!cache.lookup(arrived: start + 1).isConclusive)
+        begin(&cache, at: start + 40)
+        #expect(!cache.lookup(arrived: start + 30).isConclusive)
+        cache.finish(nil)
+        #expect(!cache.lookup(arrived: start + 30).isConclusive)
+        begin(&cache, at: start + 80)
+        cache.finish(try Signer.keySet(.first))
+        #expect(cache.lookup(arrived: start + 30).isConclusive)
+        #expect(!cache.lookup(arrived: start + 81).isConclusive)
+        // What is settled is not fetched for.
+        #expect(used(cache.decide(need: "new", arrived: start + 30, at: start + 200)) == ["first-key"])
     }
 
     @Test func othersJoinTheFetchUnderWay() throws {
         var cache = try filled()
-        #expect(isFetch(cache.decide(need: "new", at: start + 40)))
-        #expect(isFetch(cache.decide(need: "other", at: start + 41)))
-        #expect(used(cache.decide(need: "first-key", at: start + 41)) == ["first-key"])
+        #expect(isFetch(decide(cache, "new", after: 40)))
+        begin(&cache, at: start + 40)
+        #expect(isFetch(decide(cache, "other", after: 41)))
+        begin(&cache, at: start + 41, isRefused: true)
+        #expect(used(decide(cache, "first-key", after: 4000)) == ["first-key"])
     }
 
     @Test func theLastGoodSetServesWhileAppleIsDown() throws {
         var cache = try filled()
-        var now = start + 4000
+        var now = 4000.0
         for _ in 0..<50 {
-            #expect(isFetch(cache.decide(need: "first-key", at: now)))
-            cache.finish(nil, at: now + 5)
-            #expect(used(cache.decide(need: "first-key", at: now + 6)) == ["first-key"])
+            #expect(refreshed(decide(cache, "first-key", after: now)) == ["first-key"])
+            begin(&cache, at: start + now)
+            cache.finish(nil)
+            #expect(used(decide(cache, "first-key", after: now + 6)) == ["first-key"])
             now += 40
         }
     }
 
     @Test func aClockSetBackDoesNotStopFetching() throws {
         var cache = try filled()
-        #expect(isFetch(cache.decide(need: "new", at: start - 86400)))
+        begin(&cache, at: start - 86400)
     }
 }
 
@@ -84,6 +120,20 @@ import Testing
 }
 
 @Suite struct SharedFlightTests {
+    @Test func startedWorkIsJoinedAndNotStartedTwice() async throws {
+        let flight = SharedFlight<Int>()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        flight.start {
+            for await _ in gate { break }
+            return 7
+        }
+        flight.start { 8 }
+        let joined = Task { try await flight.join { 9 } }
+        while flight.waiterCount < 1 { await Task.yield() }
+        open.yield()
+        #expect(try await joined.value == 7)
+    }
+
     @Test func oneWorkForAllAndCancellingOneHarmsNobody() async throws {
         let flight = SharedFlight<Int>()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

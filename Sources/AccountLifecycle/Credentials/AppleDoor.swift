@@ -63,10 +63,15 @@ package struct AppleDoor: Sendable {
         guard let clients, let clientID = clientID ?? onlyClientID, let client = clients[clientID] else {
             return .trouble(Self.unconfigured(clientID ?? "(none given)"))
         }
+        // A code is not spent while nothing shows that Apple can be reached: its grant could not be verified.
+        guard try await clients.hasKeys() else {
+            let detail = "Apple's signing keys cannot be fetched"
+            return .trouble(Situation(.appleUnreachable, subject: clientID, detail: detail))
+        }
         switch try await client.exchange(code: code, redirectURI: redirectURI) {
         case .granted(let grant):
-            guard let token = grant.identityToken,
-                case .success(let identity) = try await clients.verify(identityToken: token.reveal(), for: clientID)
+            guard let token = grant.identityToken?.reveal(),
+                case .success(let identity) = try await clients.verify(identityTokenFromApple: token, for: clientID)
             else { return .unusable }
             return .granted(Grant(refreshToken: grant.refreshToken, subject: identity.sub, clientID: clientID))
         case .codeRefused: return .refused

@@ -1,4 +1,11 @@
 import Postgres
+import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Reads `apple_inbox`: what was put there unverified is verified now, taken in or thrown away.
 struct NotificationInbox: Sendable {
@@ -16,19 +23,22 @@ struct NotificationInbox: Sendable {
         let waiting = try await services.pool.withConnection { connection in
             try connection.query(
                 """
-                select id, body, received_at < now() - interval '1 day'
+                select id, body, extract(epoch from clock_timestamp() - received_at)::float8
                 from accountctl.apple_inbox
                 order by id
                 limit 500
                 """,
-                as: (Int64, String, Bool).self
+                as: (Int64, String, Double).self
             )
         }
+        // By our own clock, which also says when Apple's keys were fetched.
+        let now = services.apple.moment
         var count = 0
-        for (id, body, isOld) in waiting {
+        for (id, body, age) in waiting {
             try Task.checkCancellation()
             // Taken in first, removed after: what is read twice is known by its jti.
-            if try await intake.take(Array(body.utf8)) == .notNow, !isOld { continue }
+            let receipt = try await intake.take(Array(body.utf8), arrived: now - age)
+            if receipt == .notNow, age < 86_400 { continue }
             _ = try await services.pool.withConnection { connection in
                 try connection.execute("delete from accountctl.apple_inbox where id = \(id)")
             }

@@ -4,9 +4,9 @@ import Postgres
 package import SignInWithApple
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// Takes Apple's notifications in: verifies, stores and enqueues, the last two in one transaction.
@@ -32,12 +32,14 @@ package struct NotificationIntake: Sendable {
 
     /// Takes the body of a request.
     ///
-    /// - Parameter body: `{"payload": "<JWS>"}`; anything longer than ``AppleNotification/longestBody`` is refused.
+    /// - Parameters:
+    ///   - body: `{"payload": "<JWS>"}`; anything longer than ``AppleNotification/longestBody`` is refused.
+    ///   - arrived: When it came; nil for now.
     /// - Returns: What became of it. Only a stored or known notification may be answered with 200.
     /// - Throws: ``PostgresError`` when it could not be stored: answer 503. `CancellationError`.
-    package func take(_ body: [UInt8]) async throws -> Receipt {
+    package func take(_ body: [UInt8], arrived: Date? = nil) async throws -> Receipt {
         let receipt: Receipt
-        switch try await services.apple.verify(notification: body) {
+        switch try await services.apple.verify(notification: body, arrived: arrived) {
         case .failure(.keysUnavailable): receipt = .notNow
         case .failure(let problem): receipt = .refused(problem)
         case .success(let notification): receipt = try await store(notification)
@@ -72,28 +74,33 @@ package struct NotificationIntake: Sendable {
         let place = index == 0 ? "" : "#\(index)"
         let notificationID = "\(notification.audience)/\(notification.jti)\(place)"
         // A sub is of one team: one that no account of ours has is nobody's here, and is not kept.
-        let user = try connection.first(
-            """
-            select user_id
-            from auth.identities
-            where provider = 'apple'
-              and provider_id = \(event.sub)
-            """,
-            as: UUID.self
-        )
+        let owner: (user: UUID, identity: UUID)? = try event.sub.flatMap { sub in
+            try connection.first(
+                """
+                select user_id, id
+                from auth.identities
+                where provider = 'apple'
+                  and provider_id = \(sub)
+                """,
+                as: (UUID, UUID).self
+            )
+        }
         let stored = try connection.first(
             """
             insert into accountctl.credential_events
-                (source, kind, client_id, user_id, notification_id, happened_at)
-            values ('apple', \(kind.text), \(notification.audience), \(user), \(notificationID), \(event.occurredAt))
+                (source, kind, client_id, user_id, identity_id, notification_id, happened_at)
+            values (
+                'apple', \(kind.text), \(notification.audience), \(owner?.user), \(owner?.identity), \(notificationID),
+                \(event.occurredAt)
+            )
             on conflict (notification_id) where notification_id is not null do nothing
             returning id
             """,
             as: Int64.self
         )
         guard let id = stored else { return false }
-        guard let user else {
-            try CredentialEvents.settle(id, .unknownAccount, on: connection)
+        guard let user = owner?.user else {
+            try CredentialEvents.settle(id, event.sub == nil ? .unknownType : .unknownAccount, on: connection)
             return true
         }
         if kind == .emailEnabled || kind == .emailDisabled {

@@ -88,13 +88,14 @@ struct NotificationProcessTests {
                 let sender = program.sandbox.notifications
                 for forgery in Forgery.allCases {
                     let answers = try await sender.post(notification(.accountDeleted, anna), to: url, forgery: forgery)
-                    #expect(answers == [400], "\(forgery)")
+                    // Whether a key that nobody knows is Apple's newest is not told before its keys may be fetched again.
+                    #expect(answers == [forgery == .unknownKeyID ? 503 : 400], "\(forgery)")
                 }
                 for _ in 0..<20 {
                     // A new key id each time.
                     let flood = notification(.accountDeleted, anna)
                     let answer = try await sender.post(flood, to: url, forgery: .unknownKeyID)
-                    #expect(answer == [400])
+                    #expect(answer == [503])
                 }
                 let genuine = try sender.body(notification(.accountDeleted, anna))
                 let token = genuine.dropFirst(12).dropLast(2)

@@ -1,0 +1,55 @@
+import AccountLifecycle
+import Postgres
+import Sandbox
+import Testing
+
+/// Trouble at Apple that has nothing to do with a code or a credential costs neither.
+@Suite struct AppleAnswerTests {
+    @Test func aCodeIsNotSpentWhileNoKeysCanBeHad() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            stage.sandbox.faults.set(.html(), for: .appleKeys)
+            guard case .again(_, let situation) = try await stage.exchange(code, of: person) else {
+                Issue.record("the code was spent")
+                return
+            }
+            #expect(situation.code == .appleUnreachable)
+            #expect(stage.sandbox.journal.count(.appleToken) == 0)
+            #expect(try await stage.count("select from accountctl.authorization_codes where state = 'received'") == 1)
+        }
+    }
+
+    /// Apple has changed its keys, and they cannot be fetched just now: the grant is there, and must be revocable later.
+    @Test func aGrantWhoseKeyCannotBeFetchedIsKept() async throws {
+        try await Stage.with { stage in
+            let (anna, berta) = (try await stage.signUp(), try await stage.signUp("berta"))
+            let first = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: anna.sub)
+            #expect(try await stage.exchange(first, of: anna) == .settled("exchanged"))
+            try stage.sandbox.apple.rotateKeys(all: true)
+            stage.sandbox.faults.set(.html(), for: .appleKeys)
+            let second = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: berta.sub)
+            #expect(try await stage.exchange(second, of: berta) == .settled("exchanged"))
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 2)
+            // Whom it speaks for is looked at all the same.
+            let stolen = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: anna.sub)
+            #expect(try await stage.exchange(stolen, of: berta) == .settled("wrong_account"))
+        }
+    }
+
+    @Test func aPageUnderStatus200RevokesNothing() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.html(status: 200), for: .appleRevoke)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .appleUnreachable)
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+            #expect(stage.sandbox.apple.liveConsents == 1)
+            stage.sandbox.faults.clearAll()
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "revoked")
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+}
