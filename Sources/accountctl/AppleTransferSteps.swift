@@ -27,10 +27,13 @@ struct TransferOptions: ParsableArguments {
     var transfer: TeamTransfer { TeamTransfer(clientID: clientID, targetTeam: team) }
 }
 
-/// How fast Apple is asked.
+/// How fast Apple is asked, and about whom.
 struct TransferRateOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("At most so many calls a second.", valueName: "calls"))
     var rate = 10.0
+
+    @Flag(name: .long, help: "Ask again about users whom Apple refused in an earlier run.")
+    var retryRefused = false
 
     mutating func validate() throws {
         if !(0.1...200).contains(rate) { throw ValidationError("--rate must be from 0.1 to 200") }
@@ -91,11 +94,14 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
         commandName: "generate",
         abstract: "As the sending team, get a transfer identifier for every user.",
         discussion: """
+            Many users refused in a row are a fault of the request, not theirs: the run stops and records nothing about them.
+
             EXIT CODES
               0 every user has one or cannot be moved; 75 stopped before the end, start it again
 
             EXAMPLES
               accountctl apple transfer generate com.example.app --team ABCDE12345
+              accountctl apple transfer generate com.example.app --team ABCDE12345 --retry-refused
             """
     )
 
@@ -126,6 +132,8 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
         commandName: "exchange",
         abstract: "As the recipient, ask who every user is in the new team.",
         discussion: """
+            Many users refused in a row are a fault of the request, not theirs: the run stops and records nothing about them.
+
             EXIT CODES
               0 everybody is known or cannot be moved; 75 stopped before the end, start it again
 
@@ -301,13 +309,20 @@ extension CommandContext {
                 throw CommandError(.notFound, "\(options.clientID) is not among the configured client ids")
             }
             return try await withDatabase { pool in
-                let total = due(try await TransferBooks(pool: pool, transfer: transfer).status())
+                let status = try await TransferBooks(pool: pool, transfer: transfer).status()
+                let total = due(status) + (rate.retryRefused ? status.refused : 0)
                 if write.dryRun {
                     messages.note("Would ask Apple about \(total) users.")
                     return .ok
                 }
                 let progress = progress(label, total: total)
-                let runs = TransferRuns(pool: pool, client: client, transfer: transfer, callsPerSecond: rate.rate)
+                let runs = TransferRuns(
+                    pool: pool,
+                    client: client,
+                    transfer: transfer,
+                    callsPerSecond: rate.rate,
+                    retriesRefused: rate.retryRefused
+                )
                 let run = try await step(runs) { progress.update($0) }
                 progress.finish(run.done + run.refused)
                 messages.note("\(run.done) done, \(run.refused) cannot be moved.")

@@ -176,15 +176,15 @@ package struct TransferBooks: Sendable {
     private static func apply(_ id: Int64, on connection: isolated Connection) throws {
         let found = try connection.first(
             """
-            select user_id, new_sub, new_email
+            select user_id, new_sub, new_email, is_private_email
             from accountctl.apple_transfers
             where id = \(id)
               and state = 'exchanged'
             for update
             """,
-            as: (UUID, String, String?).self
+            as: (UUID, String, String?, Bool?).self
         )
-        guard let (user, sub, email) = found else { return }
+        guard let (user, sub, email, isPrivate) = found else { return }
         // One Apple identity per account is the rule; the imported side does not know the old sub, so that is not asked for.
         let old = try connection.first(
             """
@@ -237,6 +237,7 @@ package struct TransferBooks: Sendable {
             try connection.execute(
                 "delete from accountctl.apple_identity_marks where user_id = \(user) and state = 'transferred'"
             )
+            if let email { try moveRelayAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection) }
         }
         try connection.execute(
             """
@@ -244,6 +245,27 @@ package struct TransferBooks: Sendable {
             set state = 'applied',
                 updated_at = clock_timestamp()
             where id = \(id)
+            """
+        )
+    }
+
+    /// The relay address that an event told of stops working with the old team; nothing is known of the new one's forwarding.
+    private static func moveRelayAddress(
+        of user: UUID,
+        from old: String?,
+        to new: String,
+        _ isPrivate: Bool?,
+        on connection: isolated Connection
+    ) throws {
+        try connection.execute(
+            """
+            update accountctl.relay_addresses
+            set address = lower(\(new)),
+                apple_claim = \(isPrivate),
+                forwarding = 'unknown',
+                forwarding_changed_at = null
+            where user_id = \(user)
+              and address = coalesce(\(old), address)
             """
         )
     }

@@ -199,6 +199,11 @@ package final class AppleSandbox: Sendable {
         ).authorizationCode
     }
 
+    /// Ends every access token, those for a transfer among them, as their hour does.
+    package func endAccessTokens() {
+        state.withLock { $0.accessTokens = [:] }
+    }
+
     // MARK: Consent
 
     /// What holds between a person and an app.
