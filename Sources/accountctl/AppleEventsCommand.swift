@@ -41,7 +41,7 @@ struct AppleEventsListCommand: AccountctlCommand {
         discussion: """
             OUTCOMES
               done, no_reaction, stale (the person came back since), echo (of our own erasure), unknown_account, unknown_type,
-              device_only, noted, not_confirmed, nothing_held, forwarding, not_tracked, waiting
+              device_only, noted, not_confirmed, not_confirmable, nothing_held, forwarding, not_tracked, waiting
 
             EXAMPLES
               accountctl apple events list --outcome waiting

@@ -1,7 +1,6 @@
 import Logging
 import Metrics
 import Postgres
-import Sealing
 import SignInWithApple
 
 #if canImport(FoundationEssentials)
@@ -12,39 +11,28 @@ import SignInWithApple
 
 /// Asks Apple whether held credentials live: each at most once a day, to make up for notifications that were lost.
 package struct CredentialChecks: Sendable {
-    /// What a check found out about one account's credentials.
-    enum Finding: Sendable, Hashable {
-        case lives
-        /// Refused, while the same client id works for others.
-        case gone
-        /// Refused, and nothing shows that the client id works at all; or an answer that may be our own fault.
-        case inconclusive
-        case nothingHeld
-        case unavailable(after: Duration?)
-    }
-
     /// What a sweep did.
     package struct Tally: Codable, Sendable, Hashable {
         package var live = 0
+        /// Refused, and believed.
         package var gone = 0
+        /// Refused, and not shown to be about the person; or an answer that may be our own fault.
         package var inconclusive = 0
-        package var doubtful = 0
+        /// Refused in such numbers that nobody was believed to be gone.
+        package var heldBack = 0
+        /// Cannot be opened here.
+        package var unreadable = 0
         package var postponed = 0
     }
 
-    private struct Held: Sendable {
-        let id: Int64
-        let user: UUID
-        let clientID: String
-        let sealed: String
-    }
-
     /// The most credentials of one sweep: sweeps come every minute, a million accounts need 700 a minute.
+    ///
+    /// With a fifth of a second an answer, four questions at once ask 1200 in that time.
     private static let batch = 1000
-    /// How long a credential that was seen alive shows that its client id works.
-    private static let proofLifetime = "2 days"
+    /// So many are asked about before it is judged what their answers mean.
+    private static let round = 200
 
-    private let services: CredentialServices
+    let services: CredentialServices
 
     /// Makes a checker.
     package init(_ services: CredentialServices) {
@@ -59,31 +47,22 @@ package struct CredentialChecks: Sendable {
     /// - Throws: ``PostgresError``; `CancellationError`.
     package func sweep() async throws -> Tally {
         var tally = Tally()
-        var resting: Set<String> = []
-        for credential in try await takeDue() {
-            try Task.checkCancellation()
-            if resting.contains(credential.clientID) {
-                try await putOff(credential)
-                tally.postponed += 1
-                continue
-            }
-            switch try await check(credential) {
-            case .lives: tally.live += 1
-            case .gone:
-                try await tellGone(credential)
-                tally.gone += 1
-            case .inconclusive: tally.inconclusive += 1
-            case .nothingHeld: break
-            case .unavailable:
-                // One answer is enough: the rest of this client id waits for the breaker, or for Apple.
-                resting.insert(credential.clientID)
-                try await putOff(credential)
-                tally.postponed += 1
+        let due = Dictionary(grouping: try await takeDue(), by: \.clientID)
+        for (clientID, credentials) in due.sorted(by: { $0.key < $1.key }) {
+            var waiting = credentials[...]
+            while !waiting.isEmpty {
+                let isAnswering = try await sweep(waiting.prefix(Self.round), of: clientID, &tally)
+                waiting = waiting.dropFirst(Self.round)
+                guard !isAnswering else { continue }
+                // The rest of this client id waits for the breaker, or for Apple.
+                try await putOff(waiting)
+                tally.postponed += waiting.count
+                break
             }
         }
         let counts = [
             ("live", tally.live), ("gone", tally.gone), ("inconclusive", tally.inconclusive),
-            ("postponed", tally.postponed),
+            ("held_back", tally.heldBack), ("unreadable", tally.unreadable), ("postponed", tally.postponed),
         ]
         for (name, count) in counts where count > 0 {
             Counter(label: "apple_credential_checks_total", dimensions: [("outcome", name)]).increment(by: count)
@@ -91,105 +70,100 @@ package struct CredentialChecks: Sendable {
         return tally
     }
 
-    /// Checks an account's credentials now, to confirm what a device reported.
-    func confirm(user: UUID, clientID: String?) async throws -> Finding {
-        let held = try await services.pool.withConnection { connection in
-            try connection.query(
-                """
-                select id, user_id, client_id, sealed_token
-                from accountctl.apple_credentials
-                where user_id = \(user)
-                  and client_id = coalesce(\(clientID), client_id)
-                order by id
-                """,
-                as: (Int64, UUID, String, String).self
-            )
-        }.map { Held(id: $0, user: $1, clientID: $2, sealed: $3) }
-        guard !held.isEmpty else { return .nothingHeld }
-        var finding = Finding.inconclusive
-        for credential in held {
-            switch try await check(credential) {
-            // The grant is the account's as a whole: one answer settles it.
-            case .gone: return .gone
-            case .unavailable(let pause): return .unavailable(after: pause)
-            case .lives: finding = .lives
-            case .inconclusive, .nothingHeld: break
+    // MARK: - One round
+
+    /// Asks about some credentials of one client id, and judges the answers together.
+    ///
+    /// - Returns: Whether Apple answers for this client id.
+    private func sweep(
+        _ credentials: ArraySlice<HeldCredential>,
+        of clientID: String,
+        _ tally: inout Tally
+    ) async throws -> Bool {
+        let proof = RefusalProof(services: services)
+        let beginning = try await proof.beginning()
+        let (answers, unasked) = try await ask(credentials)
+        var refused: [HeldCredential] = []
+        var later = Array(unasked)
+        var isAnswering = unasked.isEmpty
+        for (credential, answer) in answers {
+            switch answer {
+            case .lives: tally.live += 1
+            case .refused: refused.append(credential)
+            case .doubtful: tally.inconclusive += 1
+            case .unreadable:
+                later.append(credential)
+                tally.unreadable += 1
+            case .unavailable:
+                later.append(credential)
+                tally.postponed += 1
+                isAnswering = false
             }
         }
-        return finding
+        tally.postponed += unasked.count
+        try await putOff(later[...])
+        guard !refused.isEmpty else { return isAnswering }
+        guard try await proof.works(clientID, since: beginning, besides: Set(refused.map(\.user))) else {
+            tally.inconclusive += refused.count
+            return isAnswering
+        }
+        let answered = refused.count + answers.count { $0.answer == .lives }
+        guard try await !isMass(refused.count, of: answered, clientID) else {
+            tally.heldBack += refused.count
+            return isAnswering
+        }
+        for credential in refused { try await tellGone(credential) }
+        tally.gone += refused.count
+        return isAnswering
     }
 
-    // MARK: - One credential
-
-    private func check(_ credential: Held) async throws -> Finding {
-        guard let client = services.apple[credential.clientID] else { return .unavailable(after: nil) }
-        let token: Secret<String>
-        do {
-            token = try services.keys.openText(
-                credential.sealed,
-                for: AppleCredential.context(user: credential.user, clientID: credential.clientID)
-            )
-        } catch {
-            services.logger.error("a stored Apple credential cannot be opened", metadata: ["reason": "\(error)"])
-            return .unavailable(after: nil)
+    private func isMass(_ refused: Int, of answered: Int, _ clientID: String) async throws -> Bool {
+        let brake = try await services.pool.withConnection { connection in
+            try RefusalBrake.read(clientID, refused: refused, answered: answered, on: connection)
         }
-        switch try await client.check(refreshToken: token) {
-        case .live:
-            try await note(credential, "last_live_at = clock_timestamp(), doubts = 0")
-            return .lives
-        case .grantGone:
-            try await note(credential, "doubts = least(doubts + 1, 1000)")
-            return try await isProven(credential, client) ? .gone : .inconclusive
-        case .doubtful:
-            try await note(credential, "doubts = least(doubts + 1, 1000)")
-            return .inconclusive
-        case .misconfigured(let reason):
-            services.logger.error("Apple refuses our side", metadata: ["reason": "\(reason)"])
-            return .unavailable(after: nil)
-        case .later(let delay): return .unavailable(after: delay.retryAfter)
-        }
-    }
-
-    /// Whether a refusal is about the account: the same client id works for another one.
-    ///
-    /// Where no other is held, that the client itself is good must do.
-    private func isProven(_ credential: Held, _ client: AppleClient) async throws -> Bool {
-        let (others, living) = try await services.pool.withConnection { connection in
-            try connection.one(
-                """
-                select
-                    exists (
-                        select
-                        from accountctl.apple_credentials
-                        where client_id = \(credential.clientID) and user_id <> \(credential.user)
-                    ),
-                    exists (
-                        select
-                        from accountctl.apple_credentials
-                        where client_id = \(credential.clientID)
-                          and user_id <> \(credential.user)
-                          and last_live_at > now() - \(Self.proofLifetime)::interval
-                    )
-                """,
-                as: (Bool, Bool).self
-            )
-        }
-        if living { return true }
-        guard !others, case .good = try await client.selfTest() else { return false }
+        guard brake.holds else { return false }
+        services.logger.error(
+            "Apple refuses credentials in a mass; nobody was signed out and nothing was forgotten",
+            metadata: [
+                "client_id": "\(clientID)", "refused": "\(refused)", "answered": "\(answered)",
+                "gone_within_a_day": "\(brake.goneToday)",
+            ]
+        )
         return true
     }
 
-    private func note(_ credential: Held, _ change: StaticString) async throws {
-        let change = Statement(unsafeSQL: change.description)
-        _ = try await services.pool.withConnection { connection in
-            try connection.execute(
-                "update accountctl.apple_credentials set checked_at = clock_timestamp(), " + change
-                    + " where id = \(credential.id) and sealed_token = \(credential.sealed)"
-            )
+    private typealias Answered = (credential: HeldCredential, answer: CredentialQuestion.Answer)
+
+    /// Asks side by side, on half of the connections to Apple: codes and revocations come first.
+    ///
+    /// The first is asked alone, and one answer that would be the same for all is enough.
+    private func ask(
+        _ credentials: ArraySlice<HeldCredential>
+    ) async throws -> (answers: [Answered], unasked: ArraySlice<HeldCredential>) {
+        let question = CredentialQuestion(services: services)
+        let width = max(1, services.apple.callsAtOnce / 2)
+        var waiting = credentials
+        return try await withThrowingTaskGroup(of: Answered.self) { group in
+            var answers: [Answered] = []
+            var running = 0
+            var isAnswering = true
+            repeat {
+                while isAnswering, running < (answers.isEmpty ? 1 : width), let next = waiting.popFirst() {
+                    running += 1
+                    group.addTask { (next, try await question.ask(next)) }
+                }
+                guard let answered = try await group.next() else { break }
+                running -= 1
+                answers.append(answered)
+                if case .unavailable = answered.answer { isAnswering = false }
+            } while running > 0 || (isAnswering && !waiting.isEmpty)
+            return (answers, waiting)
         }
     }
 
-    private func takeDue() async throws -> [Held] {
+    // MARK: - Rows
+
+    private func takeDue() async throws -> [HeldCredential] {
         let interval = services.policy.checkInterval.components.seconds
         return try await services.pool.withConnection { connection in
             try connection.query(
@@ -206,37 +180,41 @@ package struct CredentialChecks: Sendable {
                 -- A tenth later each time, at random: checks that fell together drift apart over the days.
                 set check_after = now() + \(interval) * (1 + random() / 10) * interval '1 second'
                 where id = any (array (select id from due))
-                returning id, user_id, client_id, sealed_token
-                """,
-                as: (Int64, UUID, String, String).self
+                returning
+                """ + " " + HeldCredential.columns,
+                as: (Int64, UUID, String, String, Date?).self
             )
-        }.map { Held(id: $0, user: $1, clientID: $2, sealed: $3) }
+        }.map(HeldCredential.init)
     }
 
     /// Apple was not asked, or gave no answer: sooner than tomorrow.
-    private func putOff(_ credential: Held) async throws {
+    private func putOff(_ credentials: ArraySlice<HeldCredential>) async throws {
+        guard !credentials.isEmpty else { return }
+        let ids = credentials.map(\.id)
         _ = try await services.pool.withConnection { connection in
             try connection.execute(
                 """
                 update accountctl.apple_credentials
                 set check_after = now() + (30 + 30 * random()) * interval '1 minute'
-                where id = \(credential.id)
+                where id = any (\(ids))
                 """
             )
         }
     }
 
     /// Records the finding as an event, and has it handled like one of Apple's.
-    private func tellGone(_ credential: Held) async throws {
+    private func tellGone(_ credential: HeldCredential) async throws {
         _ = try await services.pool.withTransaction { connection in
             // Not when the credential was replaced while Apple was asked: the person came back.
             let event = try connection.first(
                 """
-                insert into accountctl.credential_events (source, kind, client_id, user_id)
-                select 'check', 'grant_gone', client_id, user_id
-                from accountctl.apple_credentials
-                where id = \(credential.id)
-                  and sealed_token = \(credential.sealed)
+                insert into accountctl.credential_events (source, kind, client_id, user_id, identity_id)
+                select 'check', 'grant_gone', c.client_id, c.user_id, i.id
+                from accountctl.apple_credentials as c
+                left join auth.identities as i
+                    on i.provider = 'apple' and i.provider_id = c.apple_sub and i.user_id = c.user_id
+                where c.id = \(credential.id)
+                  and c.sealed_token = \(credential.sealed)
                 returning id
                 """,
                 as: Int64.self

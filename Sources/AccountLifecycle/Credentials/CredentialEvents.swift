@@ -25,7 +25,7 @@ package struct CredentialEvents: Sendable {
 
     /// Handles one event; once, however often and by however many workers it is called.
     func handle(_ id: Int64) async throws -> Handling {
-        var confirmation: CredentialChecks.Finding?
+        var confirmation: CredentialConfirmation?
         // Asked of Apple outside any transaction, at most once: the second round decides with the answer.
         for _ in 0..<2 {
             let known = confirmation
@@ -35,9 +35,16 @@ package struct CredentialEvents: Sendable {
             }
             switch step {
             case .settled: return .settled
-            case .confirm(let user, let clientID):
-                confirmation = try await CredentialChecks(services).confirm(user: user, clientID: clientID)
-                if case .unavailable(let pause)? = confirmation { return .again(after: pause) }
+            case .confirm(let user, let event):
+                let found = try await CredentialChecks(services).confirm(
+                    user: user,
+                    clientID: event.clientID,
+                    happenedAt: event.happenedAt
+                )
+                if case .unavailable(let pause) = found.finding {
+                    return try await putOff(id) ? .again(after: pause) : .settled
+                }
+                confirmation = found
             }
         }
         return .again(after: nil)
@@ -53,7 +60,8 @@ package struct CredentialEvents: Sendable {
                 select id
                 from accountctl.credential_events
                 where handled_at is null
-                order by received_at, id
+                  and next_try_at <= clock_timestamp()
+                order by next_try_at, id
                 limit 500
                 """,
                 as: Int64.self
@@ -67,24 +75,48 @@ package struct CredentialEvents: Sendable {
         return handled
     }
 
+    /// Has an event that Apple gave no answer about step back, so that it stands in nobody's way.
+    ///
+    /// A minute, then twice as long each time, up to an hour. After a day the daily check has to find out.
+    ///
+    /// - Returns: Whether it waits on.
+    private func putOff(_ id: Int64) async throws -> Bool {
+        try await services.pool.withTransaction { connection in
+            let isOld = try connection.first(
+                """
+                update accountctl.credential_events
+                set tries = least(tries + 1, 1000),
+                    next_try_at = clock_timestamp() + least(60, 2 ^ least(tries, 6)) * interval '1 minute'
+                where id = \(id)
+                  and handled_at is null
+                returning received_at < clock_timestamp() - interval '1 day'
+                """,
+                as: Bool.self
+            )
+            guard isOld == true else { return isOld != nil }
+            try Self.settle(id, .notConfirmable, on: connection)
+            return false
+        }
+    }
+
     private enum Step: Sendable {
         case settled
-        case confirm(user: UUID, clientID: String?)
+        case confirm(user: UUID, CredentialEvent)
     }
 
     private static func step(
         _ id: Int64,
-        confirmation: CredentialChecks.Finding?,
+        confirmation: CredentialConfirmation?,
         _ services: CredentialServices,
         on connection: isolated Connection
     ) throws -> Step {
         // The row's lock makes a second worker wait and then find the event handled.
-        guard let event = try read(id, on: connection) else { return .settled }
+        guard let (event, subject) = try read(id, on: connection) else { return .settled }
         guard let user = event.user else {
             try settle(id, .unknownAccount, on: connection)
             return .settled
         }
-        let facts = try facts(of: user, on: connection)
+        let facts = try facts(of: user, subject: subject, on: connection)
         switch CredentialRules.decide(event, facts, policy: services.policy) {
         case .nothing(let outcome):
             try settle(id, outcome, on: connection)
@@ -92,14 +124,24 @@ package struct CredentialEvents: Sendable {
             try mark(user, .transferred, at: event.happenedAt, on: connection)
             try settle(id, .noted, on: connection)
         case .react(let reactions, let mark):
-            try carryOut(reactions, mark: mark, user: user, event: event, services, on: connection)
+            let dead = Set([event.clientID].compactMap { $0 })
+            try carryOut(reactions, mark: mark, user: user, event: event, dead: dead, services, on: connection)
             try settle(id, .done, on: connection)
         case .confirm:
-            switch confirmation {
-            case nil, .unavailable?: return .confirm(user: user, clientID: event.clientID)
+            switch confirmation?.finding {
+            case nil, .unavailable?: return .confirm(user: user, event)
             case .gone?:
                 let reactions = services.policy.grantGone
-                try carryOut(reactions, mark: .consentRevoked, user: user, event: event, services, on: connection)
+                let dead = confirmation?.gone ?? []
+                try carryOut(
+                    reactions,
+                    mark: .consentRevoked,
+                    user: user,
+                    event: event,
+                    dead: dead,
+                    services,
+                    on: connection
+                )
                 try settle(id, reactions.isEmpty ? .noReaction : .done, on: connection)
             case .lives?, .inconclusive?: try settle(id, .notConfirmed, on: connection)
             case .nothingHeld?: try settle(id, .nothingHeld, on: connection)
@@ -108,18 +150,35 @@ package struct CredentialEvents: Sendable {
         return .settled
     }
 
-    private static func read(_ id: Int64, on connection: isolated Connection) throws -> CredentialEvent? {
+    /// Reads an event that waits, and whom of the account's Apple identities it is about, where that can be told.
+    private static func read(
+        _ id: Int64,
+        on connection: isolated Connection
+    ) throws -> (event: CredentialEvent, subject: String?)? {
         try connection.first(
             """
-            select source, kind, client_id, user_id, happened_at
-            from accountctl.credential_events
-            where id = \(id)
-              and handled_at is null
-            for update
+            select
+                e.source, e.kind, e.client_id, e.user_id, e.happened_at,
+                coalesce(
+                    (
+                        select i.provider_id
+                        from auth.identities as i
+                        where i.id = e.identity_id and i.user_id = e.user_id
+                    ),
+                    (
+                        select c.apple_sub
+                        from accountctl.apple_credentials as c
+                        where c.user_id = e.user_id and c.client_id = e.client_id
+                    )
+                )
+            from accountctl.credential_events as e
+            where e.id = \(id)
+              and e.handled_at is null
+            for update of e
             """,
-            as: (String, String, String?, UUID?, Date).self
-        ).map { source, kind, clientID, user, happenedAt in
-            CredentialEvent(
+            as: (String, String, String?, UUID?, Date, String?).self
+        ).map { source, kind, clientID, user, happenedAt, subject in
+            let event = CredentialEvent(
                 id: id,
                 source: CredentialEvent.Source(rawValue: source) ?? .device,
                 kind: CredentialEvent.Kind(stored: kind),
@@ -127,23 +186,35 @@ package struct CredentialEvents: Sendable {
                 user: user,
                 happenedAt: happenedAt
             )
+            return (event, subject)
         }
     }
 
-    static func facts(of user: UUID, on connection: isolated Connection) throws -> CredentialRules.Facts {
+    /// What is known about one Apple identity of an account, or about all where it is not known which is meant.
+    ///
+    /// A sub is one for the team: that the person came back to another team's app says nothing about this one's.
+    static func facts(
+        of user: UUID,
+        subject: String?,
+        on connection: isolated Connection
+    ) throws -> CredentialRules.Facts {
         let (signIn, credential, proof, isBeingErased) = try connection.one(
             """
             select
                 (
                     select max(last_sign_in_at)
                     from auth.identities
-                    where user_id = \(user) and provider = 'apple'
+                    where user_id = \(user) and provider = 'apple' and provider_id = coalesce(\(subject), provider_id)
                 ),
-                (select max(obtained_at) from accountctl.apple_credentials where user_id = \(user)),
+                (
+                    select max(obtained_at)
+                    from accountctl.apple_credentials
+                    where user_id = \(user) and apple_sub = coalesce(\(subject), apple_sub)
+                ),
                 (
                     select max(greatest(obtained_at, last_live_at))
                     from accountctl.apple_credentials
-                    where user_id = \(user)
+                    where user_id = \(user) and apple_sub = coalesce(\(subject), apple_sub)
                 ),
                 exists (
                     select
@@ -178,19 +249,12 @@ package struct CredentialEvents: Sendable {
         mark: CredentialRules.Mark,
         user: UUID,
         event: CredentialEvent,
+        dead: Set<String>,
         _ services: CredentialServices,
         on connection: isolated Connection
     ) throws {
         if reactions.contains(.forgetCredential) {
-            // Revoking ends the whole app group, and a sub is one for the team: every client id of the account is concerned.
-            // Not one obtained since: the facts were read under another snapshot.
-            try connection.execute(
-                """
-                delete from accountctl.apple_credentials
-                where user_id = \(user)
-                  and obtained_at < \(event.happenedAt)
-                """
-            )
+            try forget(dead, of: user, event: event, on: connection)
         }
         if reactions.contains(.signOut) {
             try AccountSessions.end(of: user, on: connection)
@@ -207,6 +271,37 @@ package struct CredentialEvents: Sendable {
                 """
             )
         }
+    }
+
+    /// Forgets the credentials of the client ids that the event is about, and has Apple asked about the others at once.
+    ///
+    /// Consent is given to an app group. Which apps are grouped stands in Apple's portal alone, and a token that is forgotten
+    /// while its grant lives can never be revoked: so the others' are kept until Apple refuses them too.
+    private static func forget(
+        _ dead: Set<String>,
+        of user: UUID,
+        event: CredentialEvent,
+        on connection: isolated Connection
+    ) throws {
+        let dead = Array(dead)
+        // Not one obtained since: the facts were read under another snapshot.
+        try connection.execute(
+            """
+            delete from accountctl.apple_credentials
+            where user_id = \(user)
+              and client_id = any (\(dead))
+              and obtained_at < \(event.happenedAt)
+            """
+        )
+        try connection.execute(
+            """
+            update accountctl.apple_credentials
+            set check_after = now()
+            where user_id = \(user)
+              and client_id <> all (\(dead))
+              and greatest(obtained_at, checked_at) < \(event.happenedAt)
+            """
+        )
     }
 
     private static func mark(

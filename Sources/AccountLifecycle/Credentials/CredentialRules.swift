@@ -10,7 +10,7 @@
 enum CredentialRules {
     /// What is known about the account at the moment of deciding.
     struct Facts: Sendable, Hashable {
-        /// The account's newest sign-in with Apple.
+        /// The newest sign-in with the Apple identity that the event is about.
         var newestSignIn: Date?
         /// When the newest held credential was obtained.
         var newestCredential: Date?
@@ -59,6 +59,8 @@ enum CredentialRules {
         case noted
         /// Apple says that the grant lives, whatever the device saw.
         case notConfirmed = "not_confirmed"
+        /// Apple gave no answer for a day: left to the daily check.
+        case notConfirmable = "not_confirmable"
         /// There is no credential by which Apple could be asked.
         case nothingHeld = "nothing_held"
         /// Forwarding of a relay address was switched.

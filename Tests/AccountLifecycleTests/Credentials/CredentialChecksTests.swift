@@ -65,6 +65,95 @@ import Testing
         }
     }
 
+    /// What lived yesterday shows nothing about a client id that has stopped working since.
+    @Test func yesterdaysAnswerProvesNothingToday() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let checks = CredentialChecks(stage.services())
+            #expect(try await checks.sweep().live == 2)
+            for person in [anna, ben] {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            try await stage.sql(
+                "update accountctl.apple_credentials set check_after = now() - interval '1 minute' where user_id = \(anna.id)"
+            )
+            #expect(try await checks.sweep().inconclusive == 1)
+            #expect(try await stage.outcomes() == [])
+        }
+    }
+
+    /// Where nobody else is due, somebody else is asked; that was their check of the day.
+    @Test func anotherPersonIsTheWitness() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            try await stage.sql(
+                "update accountctl.apple_credentials set check_after = now() + interval '1 hour' where user_id = \(ben.id)"
+            )
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.gone == 1)
+            #expect(tally.live == 0)
+            let isPutOff = try await stage.value(
+                """
+                select check_after > now() + interval '23 hours' and last_live_at is not null
+                from accountctl.apple_credentials
+                where user_id = \(ben.id)
+                """,
+                as: Bool.self
+            )
+            #expect(isPutOff)
+        }
+    }
+
+    /// Part of a client id's users are refused at once: something is wrong, and nobody is signed out for it.
+    @Test func aMassOfRefusalsIsHeldBack() async throws {
+        try await CredentialStage.with { stage in
+            var people: [CredentialStage.Person] = []
+            for _ in 0..<12 { people.append(try await stage.signUp()) }
+            for person in people.prefix(6) {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.heldBack == 6)
+            #expect(tally.live == 6)
+            #expect(tally.gone == 0)
+            #expect(try await stage.outcomes() == [])
+            for person in people { #expect(try await stage.traces(of: person) == .init()) }
+        }
+    }
+
+    @Test func theBrakeKnowsPeopleWhoLeaveFromAMass() {
+        func holds(_ refused: Int, of answered: Int, today: Int = 0, held: Int = 1000) -> Bool {
+            RefusalBrake(refused: refused, answered: answered, goneToday: today, held: held).holds
+        }
+        #expect(!holds(1, of: 1))
+        #expect(!holds(4, of: 5))
+        #expect(holds(5, of: 10))
+        #expect(!holds(20, of: 200))
+        #expect(holds(21, of: 200))
+        #expect(!holds(1, of: 100, today: 49))
+        #expect(holds(1, of: 100, today: 50))
+        #expect(!holds(1, of: 1, today: 19, held: 20))
+        #expect(holds(1, of: 1, today: 20, held: 20))
+        #expect(!holds(1, of: 100, today: 4999, held: 100_000))
+    }
+
+    /// One row that cannot be opened says nothing about the others of its client id.
+    @Test func oneThatCannotBeOpenedIsPutOffAlone() async throws {
+        try await CredentialStage.with { stage in
+            let broken = try await stage.signUp()
+            _ = try await stage.signUp()
+            _ = try await stage.signUp()
+            try await stage.sql(
+                "update accountctl.apple_credentials set sealed_token = 'x' where user_id = \(broken.id)"
+            )
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.unreadable == 1)
+            #expect(tally.live == 2)
+            #expect(tally.postponed == 0)
+        }
+    }
+
     @Test func theOnlyCredentialIsJudgedBySelfTest() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -146,9 +235,68 @@ import Testing
             let events = CredentialEvents(stage.services())
             #expect(try await events.handleWaiting() == 0)
             #expect(try await stage.outcomes() == ["state_revoked waiting"])
+            // It steps back, and asks again when its time comes.
+            let calls = stage.sandbox.journal.count(.appleToken)
+            #expect(try await events.handleWaiting() == 0)
+            #expect(stage.sandbox.journal.count(.appleToken) == calls)
             stage.sandbox.faults.clearAll()
+            try await stage.sql("update accountctl.credential_events set next_try_at = now()")
             #expect(try await events.handleWaiting() == 1)
             #expect(try await stage.outcomes() == ["state_revoked not_confirmed"])
+        }
+    }
+
+    /// Reports that nobody can confirm do not keep newer ones from being handled, and end after a day.
+    @Test func reportsThatCannotBeConfirmedStandInNobodysWay() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            // Of an app that was taken out of the settings.
+            try await stage.sql(
+                "update accountctl.apple_credentials set client_id = 'com.example.gone' where user_id = \(anna.id)"
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.credential_events (source, kind, user_id, received_at, next_try_at)
+                select 'device', 'state_revoked', \(anna.id), now() - interval '2 hours', now() - interval '2 hours'
+                from generate_series(1, 510)
+                """
+            )
+            try await stage.sql(
+                "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_not_found', \(ben.id))"
+            )
+            let events = CredentialEvents(stage.services())
+            #expect(try await events.handleWaiting() == 0)
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.outcomes().last == "state_not_found device_only")
+            try await stage.sql(
+                """
+                update accountctl.credential_events
+                set received_at = now() - interval '25 hours', next_try_at = now()
+                where id = (select min(id) from accountctl.credential_events)
+                """
+            )
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.outcomes().first == "state_revoked not_confirmable")
+        }
+    }
+
+    /// An answer that is newer than the report serves; a question is the check of the day.
+    @Test func aReportDoesNotHaveAppleAskedTwice() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            for _ in 0..<3 {
+                try await stage.sql(
+                    """
+                    insert into accountctl.credential_events (source, kind, user_id, happened_at)
+                    values ('device', 'state_revoked', \(anna.id), now() - interval '1 minute')
+                    """
+                )
+            }
+            #expect(try await CredentialEvents(services).handleWaiting() == 3)
+            #expect(try await CredentialChecks(services).sweep() == .init())
+            // The exchange of the sign-up, and one question.
+            #expect(stage.sandbox.journal.count(.appleToken) == 2)
         }
     }
 }
@@ -200,7 +348,7 @@ import Testing
             #expect(status.map(\.key) == ["k1", "k2"])
             #expect(status.map(\.isPresent) == [false, true])
             #expect(try await vault.rotate() == .init(moved: 0, failed: 1))
-            #expect(try await CredentialChecks(stage.services(keys: other)).sweep().postponed == 1)
+            #expect(try await CredentialChecks(stage.services(keys: other)).sweep().unreadable == 1)
             #expect(try await stage.value("select count(*) from accountctl.apple_credentials", as: Int.self) == 1)
         }
     }

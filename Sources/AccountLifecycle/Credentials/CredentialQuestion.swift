@@ -1,0 +1,68 @@
+import Logging
+import Postgres
+import Sealing
+import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Asks Apple whether one credential lives, and notes the answer with it.
+struct CredentialQuestion {
+    /// What came of it.
+    enum Answer: Sendable, Hashable {
+        case lives
+        /// Apple refuses the token; whether that is about the person, ``RefusalProof`` finds out.
+        case refused
+        /// An answer that may be our own fault.
+        case doubtful
+        /// The token cannot be opened here: trouble of ours with this one credential.
+        case unreadable
+        /// Apple was not asked, or gave no answer; so it would be with every credential of the client id.
+        case unavailable(after: Duration?)
+    }
+
+    let services: CredentialServices
+
+    func ask(_ credential: HeldCredential) async throws -> Answer {
+        guard let client = services.apple[credential.clientID] else { return .unavailable(after: nil) }
+        let token: Secret<String>
+        do {
+            token = try services.keys.openText(
+                credential.sealed,
+                for: AppleCredential.context(user: credential.user, clientID: credential.clientID)
+            )
+        } catch {
+            services.logger.error("a stored Apple credential cannot be opened", metadata: ["reason": "\(error)"])
+            return .unreadable
+        }
+        switch try await services.apple.inTurn({ try await client.check(refreshToken: token) }) {
+        case .live:
+            try await note(credential, "last_live_at = clock_timestamp(), doubts = 0")
+            return .lives
+        case .grantGone:
+            try await note(credential, "doubts = least(doubts + 1, 1000)")
+            return .refused
+        case .doubtful:
+            try await note(credential, "doubts = least(doubts + 1, 1000)")
+            return .doubtful
+        case .misconfigured(let reason):
+            services.logger.error("Apple refuses our side", metadata: ["reason": "\(reason)"])
+            return .unavailable(after: nil)
+        case .later(let delay): return .unavailable(after: delay.retryAfter)
+        }
+    }
+
+    /// Not when the token was replaced while Apple was asked: the answer is not about the new one.
+    private func note(_ credential: HeldCredential, _ change: StaticString) async throws {
+        let change = Statement(unsafeSQL: change.description)
+        _ = try await services.pool.withConnection { connection in
+            try connection.execute(
+                "update accountctl.apple_credentials set checked_at = clock_timestamp(), " + change
+                    + " where id = \(credential.id) and sealed_token = \(credential.sealed)"
+            )
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A held credential about which Apple is to be asked.
+struct HeldCredential: Sendable {
+    let id: Int64
+    let user: UUID
+    let clientID: String
+    let sealed: String
+    /// When Apple last said that it lives.
+    let lastLiveAt: Date?
+
+    /// The columns that ``init(_:)`` takes, for a `select` or a `returning`.
+    static let columns: Statement = "id, user_id, client_id, sealed_token, last_live_at"
+
+    /// Reads a row of ``columns``.
+    init(_ row: (Int64, UUID, String, String, Date?)) {
+        (id, user, clientID, sealed, lastLiveAt) = row
+    }
+}

@@ -1,0 +1,89 @@
+import Postgres
+import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Whether refusals are about the people: a client id that works for nobody is the suspect itself.
+///
+/// After an app went to another team, a Services ID was regrouped, or in an incident at Apple, every credential of a client id is
+/// refused. That one of them lived yesterday shows nothing then: another person's must live **now**.
+struct RefusalProof {
+    /// So many others are asked at most before a client id counts as one that works for nobody.
+    private static let witnesses = 3
+
+    let services: CredentialServices
+
+    /// The moment that a proof must be newer than: the beginning of the round of questions, by the database's clock.
+    func beginning() async throws -> Date {
+        try await services.pool.withConnection { try $0.one("select clock_timestamp()", as: Date.self) }
+    }
+
+    /// Whether a client id works, since a moment, for somebody else than those it was refused for.
+    func works(_ clientID: String, since moment: Date, besides refused: Set<UUID>) async throws -> Bool {
+        let refused = Array(refused)
+        let (others, living) = try await services.pool.withConnection { connection in
+            try connection.one(
+                """
+                select
+                    exists (
+                        select
+                        from accountctl.apple_credentials
+                        where client_id = \(clientID) and user_id <> all (\(refused))
+                    ),
+                    exists (
+                        select
+                        from accountctl.apple_credentials
+                        where client_id = \(clientID)
+                          and user_id <> all (\(refused))
+                          and last_live_at >= \(moment)
+                    )
+                """,
+                as: (Bool, Bool).self
+            )
+        }
+        if living { return true }
+        guard others else {
+            // The only one there is: that Apple takes the client itself must do.
+            guard refused.count == 1, let client = services.apple[clientID] else { return false }
+            if case .good = try await client.selfTest() { return true }
+            return false
+        }
+        for _ in 0..<Self.witnesses {
+            guard let witness = try await takeWitness(clientID, besides: refused) else { return false }
+            switch try await CredentialQuestion(services: services).ask(witness) {
+            case .lives: return true
+            case .unavailable: return false
+            case .refused, .doubtful, .unreadable: continue
+            }
+        }
+        return false
+    }
+
+    /// The credential whose day is over next: its check of the day is brought forward, not made twice.
+    private func takeWitness(_ clientID: String, besides refused: [UUID]) async throws -> HeldCredential? {
+        let interval = services.policy.checkInterval.components.seconds
+        return try await services.pool.withConnection { connection in
+            try connection.first(
+                """
+                with witness as materialized (
+                    select id
+                    from accountctl.apple_credentials
+                    where client_id = \(clientID) and user_id <> all (\(refused))
+                    order by check_after
+                    limit 1
+                    for update skip locked
+                )
+                update accountctl.apple_credentials
+                set check_after = now() + \(interval) * (1 + random() / 10) * interval '1 second'
+                where id = any (array (select id from witness))
+                returning
+                """ + " " + HeldCredential.columns,
+                as: (Int64, UUID, String, String, Date?).self
+            )
+        }.map(HeldCredential.init)
+    }
+}
