@@ -72,7 +72,7 @@ extension BounceExplanation {
             code = .transformationError
         } else if has("relay not permitted") {
             code = .relayNotPermitted
-        } else if has("domain not found") || has("4.1.8") || has("5.1.8") {
+        } else if has("domain not found") || ["4.1.8", "5.1.8"].contains(reply.enhancedCode) {
             code = .senderDomainNotFound
         } else if has("excessive volume") || has("too many messages") || has("rate limit") {
             code = .excessiveVolume

@@ -51,8 +51,9 @@ package struct BounceReply: Sendable, Hashable {
     private static func unfolded(_ text: String) -> [String] {
         var lines: [String] = []
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
-            if let first = line.first, first == " " || first == "\t", let last = lines.popLast(), !last.isEmpty {
-                lines.append(last + " " + line.drop { $0 == " " || $0 == "\t" })
+            // An empty line ends the fields before it: nothing continues it.
+            if let first = line.first, first == " " || first == "\t", let last = lines.last, !last.isEmpty {
+                lines[lines.count - 1] = last + " " + line.drop { $0 == " " || $0 == "\t" }
             } else {
                 lines.append(String(line))
             }

@@ -56,8 +56,6 @@ package enum SPFProblem: Sendable, Hashable {
     case tooManyExchangers(DomainName, count: Int)
     /// DNS did not answer.
     case lookup(Question, LookupOutcome)
-    /// The time for the whole evaluation ran out.
-    case outOfTime
 }
 
 extension SPFProblem: CustomStringConvertible {
@@ -73,7 +71,6 @@ extension SPFProblem: CustomStringConvertible {
         case .tooManyVoids(let question): "more than 2 lookups found nothing, the last one \(question)"
         case .tooManyExchangers(let name, let count): "\(name) has \(count) mail exchangers, 10 is the most"
         case .lookup(let question, let outcome): "\(question): \(outcome)"
-        case .outOfTime: "the evaluation ran out of time"
         }
     }
 }

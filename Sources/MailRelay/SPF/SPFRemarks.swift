@@ -192,7 +192,7 @@ enum SPFRemarks {
         case .syntax: code = .spfSyntax
         case .severalPolicies: code = .spfSeveral
         case .noPolicy, .unusableDomain: code = .spfMissing
-        case .lookup, .outOfTime: return nil
+        case .lookup: return nil
         }
         var summary = problem.description
         if case .targetWithoutPolicy(let name) = problem, name.hasSuffix("-all") {

@@ -7,6 +7,9 @@ struct SPFRun<Source: Resolver> {
     private var terms = 0
     private var voids = 0
     private var trace: [SPFTraceStep] = []
+    /// What reverse DNS says of the client, asked once: a lookup that found nothing counts once as such.
+    private var reversePointers: [DomainName]?
+    private var confirmedPointers: [DomainName: Bool] = [:]
 
     /// What evaluating one domain's policy came to.
     struct Verdict {
@@ -148,7 +151,10 @@ struct SPFRun<Source: Resolver> {
             return try await exchangers(of: target, include: lengths)
         case .ptr(let spec):
             guard let target = try await target(spec, domain) else { return false }
-            return try await !validatedNames { $0.isWithin(target) }.isEmpty
+            for name in try await reverseNames() where name.isWithin(target) {
+                if try await leadsBack(name) { return true }
+            }
+            return false
         case .exists(let spec):
             guard let target = try await name(spec, domain) else { return false }
             // Always A, whatever the family of the client (RFC 7208, 5.7).
@@ -198,27 +204,36 @@ struct SPFRun<Source: Resolver> {
         return false
     }
 
-    /// The reverse names of the client that lead back to it and fulfil `condition`; stops at the first.
+    /// The reverse names of the client, as many as are looked at.
     ///
     /// DNS errors count as "no such name" here (RFC 7208, 5.5).
-    private mutating func validatedNames(where condition: (DomainName) -> Bool) async throws(Stop) -> [DomainName] {
-        guard let reverse = try? values.address.reverseName,
-            let pointers = try await recordsIfAny(Question(reverse, .ptr))
-        else { return [] }
-        for pointer in pointers.prefix(SPFEvaluator<Source>.nameLimit) {
-            guard case .ptr(let name) = pointer, !name.isRoot,
-                let addresses = try await recordsIfAny(Question(name, addressType))
-            else { continue }
-            let leadsBack = addresses.contains { record in
-                switch record {
-                case .a(let address): values.address == .v4(address)
-                case .aaaa(let address): values.address == .v6(address)
-                default: false
-                }
+    private mutating func reverseNames() async throws(Stop) -> [DomainName] {
+        if let reversePointers { return reversePointers }
+        var names: [DomainName] = []
+        reversePointers = names
+        if let reverse = try? values.address.reverseName {
+            for case .ptr(let name) in try await recordsIfAny(Question(reverse, .ptr)) ?? [] where !name.isRoot {
+                names.append(name)
             }
-            if leadsBack, condition(name) { return [name] }
         }
-        return []
+        names = Array(names.prefix(SPFEvaluator<Source>.nameLimit))
+        reversePointers = names
+        return names
+    }
+
+    /// Whether a reverse name leads back to the client.
+    private mutating func leadsBack(_ name: DomainName) async throws(Stop) -> Bool {
+        if let known = confirmedPointers[name] { return known }
+        confirmedPointers[name] = false
+        let leadsBack = try await recordsIfAny(Question(name, addressType))?.contains { record in
+            switch record {
+            case .a(let address): values.address == .v4(address)
+            case .aaaa(let address): values.address == .v6(address)
+            default: false
+            }
+        }
+        confirmedPointers[name] = leadsBack == true
+        return leadsBack == true
     }
 
     private var addressType: RecordType {
@@ -251,10 +266,15 @@ struct SPFRun<Source: Resolver> {
     private mutating func prepareValidatedName(for text: [UInt8], _ domain: DomainName) async throws(Stop) {
         guard SPFMacro.asksForValidatedName(text) else { return }
         // The domain itself is preferred, then a name within it, then any (RFC 7208, 7.3).
-        var found = try await validatedNames { $0 == domain }
-        if found.isEmpty { found = try await validatedNames { $0.isWithin(domain) } }
-        if found.isEmpty { found = try await validatedNames { _ in true } }
-        values.validatedName = found.first?.dottedBytes ?? Array("unknown".utf8)
+        let names = try await reverseNames()
+        let own = names.filter { $0 == domain }
+        let within = names.filter { $0 != domain && $0.isWithin(domain) }
+        let others = names.filter { $0 != domain && !$0.isWithin(domain) }
+        values.validatedName = Array("unknown".utf8)
+        for name in own + within + others where try await leadsBack(name) {
+            values.validatedName = name.dottedBytes
+            return
+        }
     }
 
     // MARK: Lookups
@@ -326,7 +346,7 @@ extension SPFProblem {
     var result: SPFResult {
         switch self {
         case .unusableDomain, .noPolicy: .none
-        case .lookup, .outOfTime: .temperror
+        case .lookup: .temperror
         case .severalPolicies, .syntax, .targetWithoutPolicy, .tooManyTerms, .tooManyVoids, .tooManyExchangers:
             .permerror
         }

@@ -21,10 +21,20 @@ package struct SPFTree: Sendable {
         package let networks: [IPNetwork]
         /// Terms whose meaning depends on the sender.
         package let openTerms: [String]
+        /// Lookups of this record's own terms that DNS did not answer.
+        package let unanswered: [Unanswered]
         /// The strings of the record, with their boundaries.
         package let strings: [[UInt8]]
         /// All TXT records of the name, joined.
         package let texts: [[UInt8]]
+    }
+
+    /// A question that DNS did not answer.
+    package struct Unanswered: Sendable {
+        /// What was asked.
+        package let question: Question
+        /// What came instead of an answer.
+        package let outcome: LookupOutcome
     }
 
     /// What stands at a domain.
@@ -52,6 +62,14 @@ package struct SPFTree: Sendable {
             waiting.append(contentsOf: node.children.reversed())
         }
         return all
+    }
+
+    /// What DNS did not answer below the root: the networks of the tree are not all there are.
+    package var gaps: [Unanswered] {
+        nodes.flatMap { node in
+            guard case .unknown(let outcome) = node.content else { return node.unanswered }
+            return [Unanswered(question: Question(node.domain, .txt), outcome: outcome)]
+        }
     }
 
     /// How many terms that cause lookups the whole tree holds: what a sender costs that nothing matches.
@@ -157,6 +175,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             voids: (survey.voids4, survey.voids6),
             networks: survey.networks,
             openTerms: survey.openTerms,
+            unanswered: survey.unanswered,
             strings: parts,
             texts: texts
         )
@@ -169,6 +188,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
         var voids6: [Question] = []
         var networks: [IPNetwork] = []
         var openTerms: [String] = []
+        var unanswered: [SPFTree.Unanswered] = []
 
         mutating func add(
             _ directive: SPFDirective,
@@ -195,6 +215,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
                 }
                 let question = Question(target, .mx)
                 let outcome = await resolver.lookup(question, by: deadline)
+                if outcome.isTemporary { unanswered.append(.init(question: question, outcome: outcome)) }
                 if outcome.isAbsence {
                     voids4.append(question)
                     voids6.append(question)
@@ -218,6 +239,9 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             let v6 = await resolver.lookup(Question(name, .aaaa), by: deadline)
             if v4.isAbsence { voids4.append(Question(name, .a)) }
             if v6.isAbsence { voids6.append(Question(name, .aaaa)) }
+            for (type, outcome) in [(RecordType.a, v4), (.aaaa, v6)] where outcome.isTemporary {
+                unanswered.append(.init(question: Question(name, type), outcome: outcome))
+            }
             guard sends else { return }
             for outcome in [v4, v6] {
                 guard case .records(let answer) = outcome else { continue }
@@ -251,6 +275,7 @@ extension SPFTree.Node {
             voids: ([], []),
             networks: [],
             openTerms: [],
+            unanswered: [],
             strings: strings,
             texts: texts
         )

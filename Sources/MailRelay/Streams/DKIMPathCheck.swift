@@ -15,7 +15,8 @@ struct DKIMPathCheck<Source: Resolver> {
                 at: stream.signingDomain,
                 "no selectors were stated; take them from the provider or from a DKIM-Signature header (s=)"
             )
-            return (.unknown, [finding])
+            // Without a key nothing is known; with another domain's signature nothing is to be known.
+            return otherDomain.map { (.broken, [finding, $0]) } ?? (.unknown, [finding])
         }
         var findings: [Finding] = []
         var keys: [KeyCheck] = []
@@ -35,17 +36,20 @@ struct DKIMPathCheck<Source: Resolver> {
             )
             verdict = .weak
         }
-        if stream.signingDomain != stream.fromDomain {
-            findings.append(
-                Finding(
-                    .dkimOtherDomain,
-                    at: stream.fromDomain,
-                    "mail from \(stream.fromDomain) is signed by \(stream.signingDomain), which the relay does not count"
-                )
-            )
+        if let otherDomain {
+            findings.append(otherDomain)
             verdict = .broken
         }
         return (verdict, findings)
+    }
+
+    private var otherDomain: Finding? {
+        guard stream.signingDomain != stream.fromDomain else { return nil }
+        return Finding(
+            .dkimOtherDomain,
+            at: stream.fromDomain,
+            "mail from \(stream.fromDomain) is signed by \(stream.signingDomain), which the relay does not count"
+        )
     }
 
     /// Puts the keys together: all must work, since mail signed with one that does not is lost.

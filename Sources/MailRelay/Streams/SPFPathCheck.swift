@@ -4,7 +4,7 @@ struct SPFPathCheck<Source: Resolver> {
     private let resolver: Source
     private var findings: [Finding] = []
 
-    /// The most addresses that are tried; providers list some hundred ranges at most.
+    /// The most addresses that are tried: the first of each range, then the last of each.
     private static var sampleLimit: Int { 256 }
     /// The longest one evaluation takes (RFC 7208, 4.6.4).
     private static var evaluationLimit: Duration { .seconds(20) }
@@ -67,10 +67,8 @@ struct SPFPathCheck<Source: Resolver> {
             let nodes = listed.nodes
             networks += nodes.flatMap(\.networks)
             let open = nodes.flatMap(\.openTerms)
-            if case .unknown(let outcome) = listed.root.content {
-                findings.append(
-                    Finding(.spfUnknown, at: include, "the provider's policy could not be read: \(outcome)")
-                )
+            tellOfGaps(listed, at: include, "the provider's policy")
+            if !listed.gaps.isEmpty || listed.isCut {
                 isOpen = true
             } else if !open.isEmpty {
                 isOpen = true
@@ -101,8 +99,34 @@ struct SPFPathCheck<Source: Resolver> {
             )
         )
         let own = tree.nodes.flatMap(\.networks)
-        let isOwnOpen = tree.nodes.contains { !$0.openTerms.isEmpty }
+        tellOfGaps(tree, at: domain, "the policy")
+        let isOwnOpen = !tree.gaps.isEmpty || tree.isCut || tree.nodes.contains { !$0.openTerms.isEmpty }
         return own.isEmpty && isOwnOpen ? .cannotTell : .ofThePolicy(own)
+    }
+
+    /// Silence of DNS anywhere below is no list without addresses: what was found is not all there is.
+    private mutating func tellOfGaps(_ tree: SPFTree, at subject: DomainName, _ name: String) {
+        if let gap = tree.gaps.first {
+            let isWhole = gap.question.name == tree.root.domain && gap.question.type == .txt
+            let what = isWhole ? "\(name) could not be read" : "part of \(name) could not be read, \(gap.question)"
+            findings.append(
+                Finding(
+                    .spfUnknown,
+                    at: subject,
+                    "\(what): \(gap.outcome)",
+                    seen: isWhole ? [] : tree.gaps.map { "\($0.question): \($0.outcome)" }
+                )
+            )
+        }
+        if tree.isCut {
+            findings.append(
+                Finding(
+                    .checkCut,
+                    at: subject,
+                    "\(name) leads to more policies than are read; its ranges are not all known"
+                )
+            )
+        }
     }
 
     // MARK: The verdict
@@ -115,7 +139,18 @@ struct SPFPathCheck<Source: Resolver> {
         let samples: [IPAddress]
         switch await senders(tree, by: deadline) {
         case .cannotTell: return .unknown
-        case .stated(let networks), .ofThePolicy(let networks): samples = Self.samples(of: networks)
+        case .stated(let networks), .ofThePolicy(let networks):
+            let ends = Self.ends(of: networks)
+            samples = Array(ends.prefix(Self.sampleLimit))
+            if ends.count > samples.count {
+                findings.append(
+                    Finding(
+                        .checkCut,
+                        at: domain,
+                        "\(samples.count) of \(ends.count) addresses at the ends of the provider's ranges were tried"
+                    )
+                )
+            }
         }
         guard !samples.isEmpty else {
             let seen = [PrintableBytes.escaped(tree.root.texts.first { SPFRecord.isPolicy($0) } ?? [])]
@@ -131,10 +166,9 @@ struct SPFPathCheck<Source: Resolver> {
         return conclude(results, tree, record)
     }
 
-    private static func samples(of networks: [IPNetwork]) -> [IPAddress] {
+    private static func ends(of networks: [IPNetwork]) -> [IPAddress] {
         var seen: Set<IPAddress> = []
-        let ends = networks.flatMap { [$0.first, $0.last] }.filter { seen.insert($0).inserted }
-        return Array(ends.prefix(sampleLimit))
+        return (networks.map(\.first) + networks.map(\.last)).filter { seen.insert($0).inserted }
     }
 
     private mutating func conclude(

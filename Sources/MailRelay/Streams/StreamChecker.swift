@@ -25,7 +25,9 @@ package struct StreamChecker: Sendable {
             spf: spfVerdict,
             dkim: dkimVerdict,
             envelopeRegistered: stream.isRegistered(stream.envelopeDomain),
-            fromRegistered: stream.isRegistered(stream.fromDomain)
+            fromRegistered: stream.isRegistered(stream.fromDomain),
+            isSilent: (spfVerdict == .unknown && spfFindings.contains { $0.code == .spfUnknown })
+                || (dkimVerdict == .unknown && dkimFindings.contains { $0.code == .dkimUnknown })
         )
         var findings = spfFindings + dkimFindings + registrationFindings(stream)
         findings += await dmarc.findings(alignment)

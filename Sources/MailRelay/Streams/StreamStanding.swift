@@ -44,40 +44,48 @@ package struct StreamStanding: Sendable, Hashable, Codable {
 
     /// Takes in a verdict.
     ///
-    /// A path that is unknown keeps what is known of it: not answering is no change. Returns a change when this verdict
-    /// differs from the known one and agrees with the one before it; the very first verdict also needs a second run.
+    /// Each path changes when two runs that saw it agree. A run that did not see a path neither confirms nor withdraws what waits
+    /// for a second run: not answering is no change, and no agreement. The very first verdict also needs a second run.
+    ///
+    /// - Returns: The change that this verdict settles, if any.
     package mutating func observe(_ verdict: StreamVerdict, at now: Date) -> Change? {
-        let seen = merged(verdict)
-        let isUnknown = verdict.spf == .unknown || verdict.dkim == .unknown
-        unknownSince = isUnknown ? unknownSince ?? now : nil
-        if seen == known {
-            pending = nil
-            if !isUnknown { confirmedAt = now }
+        unknownSince = verdict.isSilent ? unknownSince ?? now : nil
+        let spf = Self.step(known?.spf ?? .unknown, pending?.spf, seen: verdict.spf)
+        let dkim = Self.step(known?.dkim ?? .unknown, pending?.dkim, seen: verdict.dkim)
+        let settled = Self.known(spf.held, dkim.held, verdict)
+        let waiting = Self.known(spf.waiting, dkim.waiting, verdict)
+        let rest = waiting == settled ? nil : waiting
+        if settled == known {
+            if rest == nil, !verdict.isSilent { confirmedAt = now }
+            pending = rest
             return nil
         }
-        guard pending == seen else {
-            pending = seen
+        let hasPathChanged = settled.spf != known?.spf ?? .unknown || settled.dkim != known?.dkim ?? .unknown
+        // Otherwise registration has changed, or there was no verdict so far: that needs a second run, too.
+        guard hasPathChanged || (rest == nil && pending == settled) else {
+            pending = waiting
             return nil
         }
-        let change = Change(from: known, to: seen)
-        known = seen
-        pending = nil
+        let change = Change(from: known, to: settled)
+        known = settled
+        pending = rest
         changedAt = now
         confirmedAt = now
         return change
     }
 
-    private func merged(_ verdict: StreamVerdict) -> Known {
-        let held = known ?? pending
-        let spf = verdict.spf == .unknown ? held?.spf ?? .unknown : verdict.spf
-        let dkim = verdict.dkim == .unknown ? held?.dkim ?? .unknown : verdict.dkim
-        let merged = StreamVerdict(
-            spf: spf,
-            dkim: dkim,
-            envelopeRegistered: verdict.envelopeRegistered,
-            fromRegistered: verdict.fromRegistered
-        )
-        return Known(spf: spf, dkim: dkim, reachable: merged.reachable)
+    /// What is held of a path after a run, and what waits for a second one.
+    private static func step(
+        _ held: PathVerdict,
+        _ waiting: PathVerdict?,
+        seen: PathVerdict
+    ) -> (held: PathVerdict, waiting: PathVerdict) {
+        if seen == .unknown { return (held, waiting ?? held) }
+        return seen == waiting ? (seen, seen) : (held, seen)
+    }
+
+    private static func known(_ spf: PathVerdict, _ dkim: PathVerdict, _ verdict: StreamVerdict) -> Known {
+        Known(spf: spf, dkim: dkim, reachable: verdict.reachable(spf: spf, dkim: dkim))
     }
 
     /// How long to wait for the next check: an hour after a change or while something is in doubt, a day when stable.

@@ -30,17 +30,31 @@ package struct StreamVerdict: Sendable, Hashable {
     package let envelopeRegistered: Bool?
     /// Whether the From domain is registered; nil when nothing was said.
     package let fromRegistered: Bool?
+    /// Whether DNS kept silent on a path, so that another run may tell more.
+    ///
+    /// A path of which too little was stated is unknown as well, and stays so however often DNS answers.
+    package let isSilent: Bool
 
-    /// A verdict.
-    package init(spf: PathVerdict, dkim: PathVerdict, envelopeRegistered: Bool?, fromRegistered: Bool?) {
+    /// A verdict; without `isSilent` an unknown path counts as one on which DNS kept silent.
+    package init(
+        spf: PathVerdict,
+        dkim: PathVerdict,
+        envelopeRegistered: Bool?,
+        fromRegistered: Bool?,
+        isSilent: Bool? = nil
+    ) {
         self.spf = spf
         self.dkim = dkim
         self.envelopeRegistered = envelopeRegistered
         self.fromRegistered = fromRegistered
+        self.isSilent = isSilent ?? (spf == .unknown || dkim == .unknown)
     }
 
     /// Whether mail reaches the relay; what was not said of registration counts as done.
-    package var reachable: Reachability {
+    package var reachable: Reachability { reachable(spf: spf, dkim: dkim) }
+
+    /// Whether mail reaches the relay where the paths stand so.
+    func reachable(spf: PathVerdict, dkim: PathVerdict) -> Reachability {
         let paths = [Self.reach(spf, envelopeRegistered), Self.reach(dkim, fromRegistered)]
         if paths.contains(.yes) { return .yes }
         return paths.contains(.unknown) ? .unknown : .no

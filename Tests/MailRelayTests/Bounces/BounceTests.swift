@@ -16,6 +16,10 @@ struct BounceTests {
         ("554 5.7.1 [CS01] Message rejected due to local policy.", .localPolicy, .load),
         ("552 5.2.2 <x@privaterelay.appleid.com>: over quota", .mailboxFull, .recipient),
         ("550 5.9.9 what is this", .unrecognized, .unknown),
+        // Addresses hold digits that are no codes; Apple's servers are in 17.0.0.0/8.
+        ("550 5.1.1 <a@b.test>: user not found (host mx.test[17.44.1.85] said)", .userNotFound, .recipient),
+        ("550 5.1.1 <a@b.test>: user not found (host mx.test[17.5.1.8] said)", .userNotFound, .recipient),
+        ("450 4.1.8 <x@y.test>: Sender address rejected", .senderDomainNotFound, .configuration),
     ]
 
     @Test("texts of Apple's servers", arguments: cases)
@@ -65,6 +69,16 @@ struct BounceTests {
         #expect(replies.first?.recipient == "abc@privaterelay.appleid.com")
         #expect(replies.first?.server == "smtp2.privaterelay.appleid.com")
         #expect(replies.first?.enhancedCode == "5.1.1")
+    }
+
+    @Test("an indented line behind an empty one does not join two recipients")
+    func indentedRecipients() {
+        let message =
+            "Final-Recipient: rfc822; abc@privaterelay.appleid.com\nDiagnostic-Code: smtp; 550 5.1.1 user not found\n\n"
+            + " Final-Recipient: rfc822; def@privaterelay.appleid.com\nStatus: 4.7.1\n"
+            + "Diagnostic-Code: smtp; 421 4.7.1 excessive volume\n"
+        let replies = BounceReply.replies(in: message.utf8)
+        #expect(replies.map { BounceExplanation($0).code } == [.userNotFound, .excessiveVolume])
     }
 
     @Test("nothing in, nothing out; rubbish and endless input do no harm")

@@ -216,6 +216,74 @@ struct StreamStandingTests {
         #expect(standing.unknownSince == nil)
     }
 
+    @Test("silence neither confirms what one run saw nor withdraws it")
+    func silenceAgreesWithNothing() {
+        var new = StreamStanding()
+        #expect(new.observe(Self.verdict(.broken, .broken), at: Self.start) == nil)
+        #expect(new.observe(Self.verdict(.unknown, .unknown), at: Self.start) == nil)
+        #expect(new.known == nil && new.confirmedAt == nil)
+        #expect(new.observe(Self.verdict(.broken, .broken), at: Self.start)?.to.reachable == .no)
+
+        // A path that breaks while DNS answers every other time.
+        var held = StreamStanding()
+        for _ in 0..<2 { _ = held.observe(Self.verdict(.ok, .ok), at: Self.start) }
+        #expect(held.observe(Self.verdict(.broken, .ok), at: Self.start) == nil)
+        #expect(held.observe(Self.verdict(.unknown, .ok), at: Self.start) == nil)
+        #expect(held.known?.spf == .ok)
+        #expect(held.observe(Self.verdict(.broken, .unknown), at: Self.start)?.to.spf == .broken)
+        #expect(held.known == StreamStanding.Known(spf: .broken, dkim: .ok, reachable: .yes))
+        // And heals just so.
+        _ = held.observe(Self.verdict(.ok, .ok), at: Self.start)
+        _ = held.observe(Self.verdict(.unknown, .unknown), at: Self.start)
+        #expect(held.observe(Self.verdict(.ok, .unknown), at: Self.start)?.to.spf == .ok)
+    }
+
+    @Test("a path that is seen to be as before withdraws what waits, and another path's goes on waiting")
+    func eachPathByItself() {
+        var standing = StreamStanding()
+        for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: Self.start) }
+        _ = standing.observe(Self.verdict(.broken, .broken), at: Self.start)
+        #expect(standing.observe(Self.verdict(.ok, .broken), at: Self.start)?.to.dkim == .broken)
+        #expect(standing.known?.spf == .ok && standing.pending == nil)
+    }
+
+    @Test("registration that changes also needs two runs")
+    func registrationNeedsTwoRuns() {
+        var standing = StreamStanding()
+        for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: Self.start) }
+        let none = StreamVerdict(spf: .ok, dkim: .ok, envelopeRegistered: false, fromRegistered: false)
+        #expect(standing.observe(none, at: Self.start) == nil)
+        #expect(standing.observe(none, at: Self.start)?.to.reachable == .no)
+    }
+
+    @Test("a stream without selectors is confirmed and becomes stable: its DKIM path is not one on which DNS is silent")
+    func withoutSelectors() async throws {
+        let verdict = try await StreamTests.report { $0.selectors = [] }.verdict
+        #expect(verdict.spf == .ok && verdict.dkim == .unknown && !verdict.isSilent)
+        var standing = StreamStanding()
+        for _ in 0..<2 { _ = standing.observe(verdict, at: Self.start) }
+        #expect(standing.known == StreamStanding.Known(spf: .ok, dkim: .unknown, reachable: .yes))
+        #expect(standing.unknownSince == nil)
+        let later = Self.start.addingTimeInterval(10 * 86_400)
+        #expect(standing.observe(verdict, at: later) == nil)
+        #expect(standing.confirmedAt == later)
+        #expect(standing.nextCheck(after: later, jitter: 0) == later.addingTimeInterval(86_400))
+        let silent = try await StreamTests.report(StreamTests.healthy + "t._domainkey.app.test TXT TIMEOUT") { stream in
+            stream.selectors = [MailStream.Selector("t")]
+        }
+        #expect(silent.verdict.dkim == .unknown && silent.verdict.isSilent)
+    }
+
+    @Test("another domain's signature is broken without any selector")
+    func otherDomainWithoutSelectors() async throws {
+        let report = try await StreamTests.report { stream in
+            stream.selectors = []
+            stream.signingDomain = StreamTests.name("esp.test")
+        }
+        #expect(report.verdict.dkim == .broken)
+        #expect(report.findings.contains { $0.code == .dkimOtherDomain })
+    }
+
     @Test("hourly in doubt and after a change, daily when stable, spread by a tenth")
     func schedule() {
         var standing = StreamStanding()

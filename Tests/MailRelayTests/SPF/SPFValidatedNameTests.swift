@@ -1,0 +1,43 @@
+import Testing
+
+@testable import MailRelay
+
+/// The macro `p`: a name of the client that reverse DNS gives and that leads back to it.
+@Suite("SPF, validated names")
+struct SPFValidatedNameTests {
+    private func evaluate(_ zone: String) async throws -> SPFEvaluation {
+        let domain = try DomainName(dotted: "d.test")
+        let address = try #require(IPv4Address("192.0.2.7").map { IPAddress.v4($0) })
+        let evaluator = SPFEvaluator(try TestZone(zone).resolver)
+        let query = SPFQuery(address: address, domain: domain, helo: domain)
+        return await evaluator.evaluate(query, by: .now.advanced(by: .seconds(20)))
+    }
+
+    @Test("a client without reverse DNS is “unknown”, and its missing name is one lookup that finds nothing")
+    func noName() async throws {
+        let result = try await evaluate(
+            """
+            d.test TXT "v=spf1 exists:%{p}.a.test exists:%{p}.b.test -all"
+            unknown.b.test A 127.0.0.2
+            """
+        )
+        #expect(result.result == .pass)
+        // The reverse name, and the first term's own lookup.
+        #expect(result.voids == 2)
+    }
+
+    @Test("the domain itself is preferred, then a name below it, then any that leads back")
+    func preference() async throws {
+        let pointers = ["other.test", "mail.d.test", "d.test"].map { "7.2.0.192.in-addr.arpa PTR \($0)\n" }.joined()
+        let policy = "d.test TXT \"v=spf1 exists:%{p}.list.test -all\"\n"
+        for (addresses, name) in [
+            ("d.test A 192.0.2.7\nmail.d.test A 192.0.2.7\nother.test A 192.0.2.7\n", "d.test"),
+            ("d.test A 192.0.2.9\nmail.d.test A 192.0.2.7\nother.test A 192.0.2.7\n", "mail.d.test"),
+            ("d.test A 192.0.2.9\nmail.d.test A 192.0.2.9\nother.test A 192.0.2.7\n", "other.test"),
+            ("d.test A 192.0.2.9\nmail.d.test A 192.0.2.9\nother.test A 192.0.2.9\n", "unknown"),
+        ] {
+            let result = try await evaluate(policy + pointers + addresses + "\(name).list.test A 127.0.0.2\n")
+            #expect(result.result == .pass, "\(name): \(String(describing: result.problem))")
+        }
+    }
+}
