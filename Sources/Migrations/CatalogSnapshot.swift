@@ -15,14 +15,81 @@ package enum CatalogSnapshot {
         package let present: String?
     }
 
-    /// Records what is there now as what should be there.
+    /// Prepares a run: notes what differs already, so that the run does not take it for its own doing.
+    ///
+    /// What it notes is committed before the first migration is: a run that dies is made good by the next one, ``isUnfinished(on:)``.
+    ///
+    /// - Returns: What differs.
+    static func begin(on connection: isolated Connection) async throws -> [Difference] {
+        try await connection.transaction { connection in
+            // Before the first record everything would differ.
+            let isRecorded = try connection.one(
+                "select exists (select from accountctl.catalog_snapshot)",
+                as: Bool.self
+            )
+            let found = isRecorded ? try differences(on: connection) : []
+            try connection.script(
+                unsafeSQL: """
+                    create table if not exists accountctl.catalog_drift (
+                        object text not null constraint catalog_drift_pkey primary key,
+                        definition text
+                    );
+                    comment on table accountctl.catalog_drift is
+                        'What differed from the snapshot when a run began that has not ended yet; the row without a name is the run.';
+                    insert into accountctl.catalog_drift (object) values ('');
+                    """
+            )
+            let (objects, definitions) = (found.map(\.object), found.map(\.present))
+            try connection.execute(
+                """
+                insert into accountctl.catalog_drift (object, definition)
+                select * from unnest(\(objects)::text[], \(definitions)::text[])
+                """
+            )
+            return found
+        }
+    }
+
+    /// Records what is there now as what should be there, except what differed before the run and was not touched by it.
     static func record(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
-            try connection.execute("delete from accountctl.catalog_snapshot")
+            let present = "with present as (" + Statement(unsafeSQL: objects) + ") "
+            if try connection.one(
+                "select exists (select from accountctl.catalog_drift where object <> '')",
+                as: Bool.self
+            ) {
+                try connection.execute(
+                    present + """
+                        delete from accountctl.catalog_drift as d
+                        where d.object <> ''
+                          and d.definition is distinct from (select p.definition from present as p where p.object = d.object)
+                        """
+                )
+            }
             try connection.execute(
-                "insert into accountctl.catalog_snapshot (object, definition) " + Statement(unsafeSQL: objects)
+                """
+                delete from accountctl.catalog_snapshot
+                where object not in (select object from accountctl.catalog_drift)
+                """
             )
+            try connection.execute(
+                present + """
+                    insert into accountctl.catalog_snapshot (object, definition)
+                    select object, definition
+                    from present
+                    where object not in (select object from accountctl.catalog_drift)
+                    """
+            )
+            try connection.execute("delete from accountctl.catalog_drift")
         }
+    }
+
+    /// Whether a run applied migrations, or was about to, and died before it recorded what they made.
+    package static func isUnfinished(on connection: isolated Connection) throws -> Bool {
+        guard try connection.one("select to_regclass('accountctl.catalog_drift') is not null", as: Bool.self) else {
+            return false
+        }
+        return try connection.one("select exists (select from accountctl.catalog_drift)", as: Bool.self)
     }
 
     /// What differs from what was recorded, in the order of the objects' names.
@@ -51,7 +118,13 @@ package enum CatalogSnapshot {
 
     /// Accepts what is there now, for a change that was made on purpose.
     package static func accept(on connection: isolated Connection) async throws {
-        try await record(on: connection)
+        try await connection.transaction { connection in
+            try connection.execute("delete from accountctl.catalog_snapshot")
+            try connection.execute(
+                "insert into accountctl.catalog_snapshot (object, definition) " + Statement(unsafeSQL: objects)
+            )
+            if try isUnfinished(on: connection) { try connection.execute("delete from accountctl.catalog_drift") }
+        }
     }
 
     /// One row per object.

@@ -81,11 +81,13 @@ package struct MigrationEngine: Sendable {
     /// - Throws: ``MigrationError``; `PostgresError` when the connection fails; `CancellationError`. What was applied before stays.
     @discardableResult
     package func up(bundles: [String]? = nil, on connection: isolated Connection) async throws -> Report {
-        try await MigrationSession(configuration: configuration, logger: logger).check(connection)
+        try MigrationSession.check(connection)
         // Nothing to do is the usual case and needs no lock: a migration that is not in the history yet is seen as pending.
         if let found = try MigrationHistory.read(on: connection), Set(bundles ?? []).isSubset(of: found.bundles) {
             let plan = MigrationPlan(set: set, history: found.rows, bundles: wanted(bundles, found.bundles))
-            if plan.pending.isEmpty, plan.conflicts.isEmpty { return Report(applied: [], bundles: plan.bundles) }
+            if plan.pending.isEmpty, plan.conflicts.isEmpty, try !CatalogSnapshot.isUnfinished(on: connection) {
+                return Report(applied: [], bundles: plan.bundles)
+            }
         }
         let lock = MigrationLock(patience: options.processPatience)
         try await lock.acquire(on: connection) { holder in event(.waitingForProcess(holder?.description)) }
@@ -114,9 +116,20 @@ package struct MigrationEngine: Sendable {
         // Kept from the first moment: a run that dies between two bundles still knows that both were wanted.
         try MigrationHistory.choose(bundles, on: connection)
         found = nil
+        // A run that died after it applied something: what it made is what should be there.
+        if try CatalogSnapshot.isUnfinished(on: connection) { try await CatalogSnapshot.record(on: connection) }
+        guard !plan.pending.isEmpty else { return Report(applied: [], bundles: bundles) }
+        let drift = try await CatalogSnapshot.begin(on: connection)
+        if !drift.isEmpty { event(.drifted(objects: drift.map(\.object))) }
+        let applied = try await apply(plan.pending, on: connection)
+        try await CatalogSnapshot.record(on: connection)
+        return Report(applied: applied, bundles: bundles)
+    }
+
+    private func apply(_ pending: [MigrationPlan.Item], on connection: isolated Connection) async throws -> [String] {
         let byNumber = Dictionary(set.migrations.map { ($0.number, $0) }) { first, _ in first }
         var applied: [String] = []
-        for item in plan.pending {
+        for item in pending {
             guard let migration = byNumber[item.number] else { continue }
             event(.started(fileName: migration.fileName))
             let duration =
@@ -126,8 +139,7 @@ package struct MigrationEngine: Sendable {
             event(.applied(fileName: migration.fileName, duration: duration))
             applied.append(migration.fileName)
         }
-        if !applied.isEmpty { try await CatalogSnapshot.record(on: connection) }
-        return Report(applied: applied, bundles: bundles)
+        return applied
     }
 
     private func refuse(_ conflicts: [MigrationPlan.Item]) throws {

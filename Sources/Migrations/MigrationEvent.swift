@@ -7,5 +7,7 @@ package enum MigrationEvent: Sendable {
     case blocked(fileName: String, by: [LockBlocker], pause: Duration)
     /// An earlier run left an index that was not finished.
     case droppedInvalidIndex(name: String)
+    /// Somebody changed what earlier migrations made; it is left, and shown as a difference until somebody accepts it.
+    case drifted(objects: [String])
     case applied(fileName: String, duration: Duration)
 }

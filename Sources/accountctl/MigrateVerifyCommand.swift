@@ -11,7 +11,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
         discussion: """
             Compares the checksums of the migrations, and tables, columns, constraints, indexes, functions, triggers, policies,
             row-level security and grants with what was recorded after the last migration. Columns that the app added to its
-            profiles do not count. A change made on purpose is accepted with --accept.
+            profiles do not count. Later migrations do not hide a change; one made on purpose is accepted with --accept.
 
             EXIT CODES
               0 the same; 5 differences
@@ -41,9 +41,13 @@ struct MigrateVerifyCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let (plan, differences) = try await context.withMigrations { engine, connection in
+        let (plan, differences, isUnfinished) = try await context.withMigrations { engine, connection in
             let plan = try engine.plan(on: connection)
-            return (plan, plan.hasHistory ? try CatalogSnapshot.differences(on: connection) : [])
+            return (
+                plan,
+                plan.hasHistory ? try CatalogSnapshot.differences(on: connection) : [],
+                plan.hasHistory ? try CatalogSnapshot.isUnfinished(on: connection) : false
+            )
         }
         guard plan.hasHistory else {
             throw CommandError(
@@ -54,6 +58,11 @@ struct MigrateVerifyCommand: AccountctlCommand {
         }
         for conflict in plan.conflicts {
             context.messages.warning("migration \(conflict.number) \(conflict.name): \(conflict.state.rawValue)")
+        }
+        if isUnfinished {
+            context.messages.warning(
+                "a run of migrate up goes on, or has not ended well: what it made is among the differences; start it again"
+            )
         }
         try context.output.list(differences, Self.fields, whenEmpty: "No difference.")
         if accept, !write.dryRun, !differences.isEmpty {

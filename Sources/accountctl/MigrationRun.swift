@@ -45,6 +45,10 @@ extension MigrationEvent {
                 + "; trying again in \(Wording.length(pause))"
         case .droppedInvalidIndex(let name):
             "Dropped the unfinished index \(name) of an earlier run"
+        case .drifted(let objects):
+            Wording.count(objects.count, "object") + " differ from what earlier migrations made, which stays so: "
+                + objects.prefix(5).joined(separator: ", ") + (objects.count > 5 ? ", ..." : "")
+                + "; see accountctl migrate verify"
         case .applied(let file, let duration):
             "Applied \(file) in \(Wording.length(duration))"
         }

@@ -343,6 +343,71 @@ struct MigrationEngineTests {
         }
     }
 
+    private static func differences(_ database: TestDatabase) async throws -> [String] {
+        try await database.withConnection { connection in
+            try CatalogSnapshot.differences(on: connection).map { "\($0.kind.rawValue) \($0.object)" }
+        }
+    }
+
+    @Test("A change is not hidden by the migrations that come after it, and what they make is no change")
+    func driftOutlivesARun() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(
+                1,
+                """
+                create table accountctl.t (id int primary key, state text not null);
+                create function accountctl.f() returns int language sql as 'select 1';
+                """
+            )
+            try await Self.up(Self.set(first), database)
+            try await database.psql(
+                """
+                alter table accountctl.t alter column state drop not null;
+                create table accountctl.foreign_body ();
+                create or replace function accountctl.f() returns int language sql as 'select 2';
+                """
+            )
+            let second = try Self.migration(
+                2,
+                """
+                create table accountctl.u (id int primary key);
+                create or replace function accountctl.f() returns int language sql as 'select 3';
+                """
+            )
+            let told = Collected()
+            let drift = ["changed column accountctl.t.state", "added relation accountctl.foreign_body"]
+            try await Self.up(Self.set(first, second), database) { event in
+                if case .drifted(let objects) = event { told.add(objects) }
+            }
+            #expect(
+                told.all == [
+                    "column accountctl.t.state", "function accountctl.f()", "relation accountctl.foreign_body",
+                ]
+            )
+            // The function is as the second migration made it.
+            #expect(try await Self.differences(database) == drift)
+            try await database.withConnection { try await CatalogSnapshot.accept(on: $0) }
+            #expect(try await Self.differences(database) == [])
+        }
+    }
+
+    @Test("What a run made that died before its end is no change either, once another has run")
+    func aDeadRunLeavesNoDrift() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(1, "create table accountctl.t (id int primary key);")
+            let good = try Self.migration(2, "create table accountctl.u (id int primary key);")
+            let bad = try Self.migration(3, "select 1 / 0;")
+            try await Self.up(Self.set(first), database)
+            try await database.psql("create table accountctl.foreign_body ()")
+            _ = await #expect(throws: MigrationError.self) { try await Self.up(Self.set(first, good, bad), database) }
+            let isUnfinished = try await database.withConnection { try CatalogSnapshot.isUnfinished(on: $0) }
+            #expect(isUnfinished)
+            // The third was withdrawn: there is nothing to apply, and still something to record.
+            #expect(try await Self.up(Self.set(first, good), database).applied.isEmpty)
+            #expect(try await Self.differences(database) == ["added relation accountctl.foreign_body"])
+        }
+    }
+
     @Test("The product's own migrations run as the limited role, and again is nothing to do")
     func embedded() async throws {
         try await TestDatabase.with(.platform) { database in
