@@ -113,14 +113,21 @@ select is(
     pg_temp.refusal('authenticated', token('Bert'), format('select public.%s', call)),
     'PT429 too many authorization codes; Try again in an hour.', call || ' as the eleventh'
 )
-from unnest(array['submit_apple_authorization_code(''code 11'')', 'request_account_deletion(''code 11'')']) as call;
+from unnest(array['submit_apple_authorization_code(''code 11'')']) as call;
 select is(
-    (select count(*) from accountctl.deletion_requests where user_id = id('Bert')), 0::bigint,
-    'a request whose code is refused is refused with it'
+    answer('authenticated', token('Bert'), 'select public.request_account_deletion(''code 11'') ->> ''code_accepted'''), 'false',
+    'nobody is kept from deleting the account by a code too many, which is told'
 );
 select is(
-    pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()'), 'accepted',
-    'without a code it is not'
+    answer('authenticated', token('Bert'), 'select public.request_account_deletion(''code 3'') ->> ''code_accepted'''), 'true',
+    'a code that is stored already is accepted'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion(''code 11'')'), 'accepted',
+    'the request is made without the code'
+);
+select is(
+    (select count(*) from accountctl.deletion_requests where user_id = id('Bert')), 1::bigint, 'and there is one'
 );
 select is(
     pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 3'')'), 'accepted',
@@ -135,6 +142,47 @@ update accountctl.authorization_codes set received_at = received_at - interval '
 select is(
     pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 12'')'), 'accepted',
     'an hour later there is room again'
+);
+
+-- PT429: ten requests a day ---------------------------------------------------------------------------------------
+
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.cancel_account_deletion()'), 'accepted', 'cancelled once'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()')
+    || ' ' || pg_temp.refusal('authenticated', token('Bert'), 'select public.cancel_account_deletion()'),
+    'accepted accepted', 'requested and cancelled ' || n || ' times'
+)
+from generate_series(2, 10) as n;
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()'),
+    'PT429 too many deletion requests were made and cancelled; Try again tomorrow.', 'an eleventh within a day'
+);
+select is(
+    (select opened from accountctl.open_deletion_request(id('Bert'), 'operator')), true, 'an operator may all the same'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()'), 'accepted',
+    'one that is open is found, however many there were'
+);
+
+-- Grace ends before the legal deadline, however long a month is ----------------------------------------------------
+
+select sign_up('Dora');
+select accountctl.open_deletion_request(id('Dora'), 'operator', null, '30 days');
+select is(
+    (select legal_deadline - run_after from accountctl.deletion_requests where user_id = id('Dora')), '3 days'::interval,
+    'thirty days of grace leave days for the run'
+);
+select is(
+    (
+        select jobs.run_at = request.run_after
+        from accountctl.deletion_requests as request
+        join accountctl.jobs on jobs.unique_key = 'account.delete:' || request.id
+        where request.user_id = id('Dora')
+    ),
+    true, 'and its job runs then'
 );
 
 select * from finish();
