@@ -43,18 +43,33 @@ extension DeletionRun {
     ///
     /// A step can be long: a table emptied in batches, files deleted in parts, several credentials. None of it can be undone.
     ///
+    /// - Returns: When it looked, by the database's clock.
     /// - Throws: ``Braked`` when it was paused, held, cancelled or taken over, or the account is another one by now.
-    func lookAgain(_ step: DeletionStep, on connection: isolated Connection) throws {
+    @discardableResult
+    func lookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Date {
         guard let record = try DeletionRecord.load(record.id, on: connection),
             case .perform(step, _) = DeletionMachine.next(record.facts)
         else { throw Braked() }
+        return record.facts.now
     }
 
-    /// Locks the account's row, where there is one, for the rest of the transaction, and looks again: nobody can hold, delete or
-    /// replace the account before the transaction ends.
-    func lockAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws {
-        _ = try connection.first("select true from auth.users where id = \(user) for update", as: (Bool).self)
+    /// Locks the request's row and the account's, where there is one, for the rest of the transaction, and looks again: nobody can
+    /// pause or cancel the request, nor hold, delete or replace the account, before the transaction ends.
+    ///
+    /// - Returns: Whether the account is there.
+    @discardableResult
+    func lockAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Bool {
+        // In the order in which an operator's act takes them.
+        _ = try connection.first(
+            "select true from accountctl.deletion_requests where id = \(record.id) for no key update",
+            as: (Bool).self
+        )
+        let isThere = try connection.first(
+            "select true from auth.users where id = \(user) for update",
+            as: (Bool).self
+        )
         try lookAgain(step, on: connection)
+        return isThere == true
     }
 }
 

@@ -76,9 +76,11 @@ package struct DeletionDriver: Sendable {
     ) async throws -> Pause? {
         guard let user = record.userID else { return .ended(record.facts.state) }
         try await services.probe(.before(step))
-        try await services.pool.withConnection { connection in
+        let isOpen = try await services.pool.withConnection { connection in
             try journal.begin(step, state, on: connection)
         }
+        // Cancelled since the facts were read: the machine says what follows.
+        guard isOpen else { return nil }
         try await services.probe(.begun(step))
         let run = DeletionRun(services: services, record: record, user: user, journal: journal, lease: lease)
         let result: StepResult
@@ -133,7 +135,14 @@ package struct DeletionDriver: Sendable {
             return .until(record.facts.now.addingTimeInterval(seconds))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
-                try journal.stop(state, situation, failed: true, on: connection)
+                // The patience with Apple counts from the first failure.
+                try journal.stop(
+                    state,
+                    situation,
+                    failed: true,
+                    waitsForApple: step == .revokeApple,
+                    on: connection
+                )
             }
             let delay = DeletionMachine.delay(afterFailures: record.failures + 1)
             log.warning(

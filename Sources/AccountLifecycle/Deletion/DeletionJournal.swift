@@ -37,25 +37,40 @@ struct DeletionJournal: Sendable {
         "select set_config('synchronous_commit', 'off', true) from (\(fence?.held ?? "select true")) as lease"
     }
 
-    /// Records that a step begins, and the state meanwhile.
-    func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws {
-        try write(
+    /// Records that a step begins, and the state meanwhile, unless the request has ended.
+    ///
+    /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes after and
+    /// sees that the step has begun.
+    ///
+    /// - Returns: Whether the request is open.
+    func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws -> Bool {
+        let (isHeld, isOpen) = try connection.one(
             """
+            with held as materialized (\(unflushed)),
+            open as materialized (
+                select id
+                from accountctl.deletion_requests
+                where id = \(request) and finished_at is null and exists (select from held)
+                for no key update
+            ),
             request as (
                 update accountctl.deletion_requests
                 set state = \(state.rawValue)
-                where id = \(request) and state <> \(state.rawValue) and exists (select from held)
+                where id = \(request) and state <> \(state.rawValue) and exists (select from open)
             ),
             step as (
                 insert into accountctl.deletion_steps as s (request_id, step, runs, started_at)
-                select \(request), \(step.rawValue), 1, clock_timestamp()
-                from held
+                select id, \(step.rawValue), 1, clock_timestamp()
+                from open
                 on conflict (request_id, step) do update
                 set runs = s.runs + 1, started_at = clock_timestamp(), finished_at = null, outcome = null, facts = null
             )
+            select exists (select from held), exists (select from open)
             """,
-            on: connection
+            as: (Bool, Bool).self
         )
+        if !isHeld, let fence { throw fence.lost }
+        return isOpen
     }
 
     /// Records that a step ended whose effect is recorded by nothing else.
@@ -75,6 +90,12 @@ struct DeletionJournal: Sendable {
     /// Records that Apple's step ended, and with what for the request as a whole.
     func finishApple(_ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection) throws {
         try write(ending(.revokeApple, outcome, facts, setsAppleOutcome: true), on: connection)
+    }
+
+    /// Corrects how Apple's step ended, in the transaction in which it was found to be otherwise.
+    func recordApple(_ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection) throws {
+        let changes = ending(.revokeApple, outcome, facts, setsAppleOutcome: true)
+        try connection.execute("with held as (select true), \(changes) select from held")
     }
 
     private func ending(
@@ -116,11 +137,22 @@ struct DeletionJournal: Sendable {
         )
     }
 
+    /// Takes back that a step began which came too late to do anything.
+    func withdraw(_ step: DeletionStep, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            delete from accountctl.deletion_steps
+            where request_id = \(request) and step = \(step.rawValue) and finished_at is null
+            """
+        )
+    }
+
     /// Records why the request stands still; the time since when is that of the first time in a row.
     func stop(
         _ state: DeletionState,
         _ situation: Situation?,
         failed: Bool = false,
+        waitsForApple: Bool = false,
         on connection: isolated Connection
     ) throws {
         try write(
@@ -135,7 +167,7 @@ struct DeletionJournal: Sendable {
                         else clock_timestamp()
                     end,
                     apple_waiting_since = case
-                        when \(state == .waitingForApple) then coalesce(apple_waiting_since, clock_timestamp())
+                        when \(waitsForApple || state == .waitingForApple) then coalesce(apple_waiting_since, clock_timestamp())
                         else apple_waiting_since
                     end,
                     failures = case when \(failed) then failures + 1 else failures end

@@ -19,7 +19,9 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
     /// Writes the evidence and forgets the identifiers.
     case receipt
 
-    /// Whether the step does something that cannot be undone, so that brakes are looked at before it.
+    /// Whether the step changes what is not ours: brakes pulled after it was decided on have to be seen before its first act.
+    ///
+    /// Each of these steps looks by itself, under its locks; that all of them do is what tests go by this for.
     package var isIrreversible: Bool {
         switch self {
         case .preflight, .verify, .settle: false

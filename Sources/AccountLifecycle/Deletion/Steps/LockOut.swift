@@ -25,16 +25,22 @@ extension DeletionRun {
         // Whoever cancels at this moment comes before or after us, not between.
         let request = try connection.first(
             """
-            select finished_at is null and locked_out_at is null, paused_at is not null
+            select finished_at is not null, locked_out_at is not null, paused_at is not null
             from accountctl.deletion_requests
             where id = \(record.id)
             for update
             """,
-            as: (Bool, Bool).self
+            as: (Bool, Bool, Bool).self
         )
-        guard let (isOpen, isPaused) = request, isOpen else {
+        guard let (hasEnded, isLockedOut, isPaused) = request else { return .recorded }
+        if isLockedOut {
             // Taken by somebody else after this one was recorded as begun: what was recorded of it stays true.
             try journal.restore(.lockOut, on: connection)
+            return .recorded
+        }
+        if hasEnded {
+            // Cancelled after it was recorded as begun: nobody was locked out, and nothing is to say so.
+            try journal.withdraw(.lockOut, on: connection)
             return .recorded
         }
         if isPaused {

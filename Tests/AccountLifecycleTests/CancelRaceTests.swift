@@ -1,0 +1,89 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import Testing
+
+/// Cancelling at the very moment at which a step begins: one of both comes first, and nothing is told or done that is not so.
+@Suite struct CancelRaceTests {
+    @Test func whoCancelsBeforeTheLockIsHeldWasNeverLockedOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .begun(.lockOut), once.take() else { return }
+                _ = try await stage.call(person, "select public.cancel_account_deletion()")
+            }
+            #expect(pause == .ended(.cancelled))
+            let status = try await stage.call(person, "select public.account_deletion_status()")
+            #expect(status.contains(#""steps_done": ["preflight"]"#), "\(status)")
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+        }
+    }
+
+    @Test(arguments: [DeletionStep.lockOut, .revokeApple])
+    func aStepOfARequestThatWasCancelledSinceDoesNotBegin(_ step: DeletionStep) async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .before(step), once.take() else { return }
+                let act = try await stage.pool.withConnection {
+                    try await desk.cancel(request, reason: "mistake", on: $0)
+                }
+                #expect(act == .done)
+            }
+            #expect(pause == .ended(.cancelled))
+            #expect(try await stage.count("select from accountctl.deletion_steps where step = \(step.rawValue)") == 0)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+        }
+    }
+
+    /// An operator's act holds the row, and has looked already which steps have begun.
+    @Test func aStepThatBeginsWhileAnOperatorCancelsWaits() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))
+            let driven = try await stage.admin.withTransaction { connection in
+                _ = try connection.one(
+                    "select true from accountctl.deletion_requests where id = \(request) for update",
+                    as: Bool.self
+                )
+                let driven = Task { try await stage.drive(request) }
+                while try connection.one("select count(*) from pg_locks where not granted", as: Int.self) == 0,
+                    stage.sandbox.journal.count(.appleRevoke) == 0
+                {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                try connection.execute(
+                    """
+                    update accountctl.deletion_requests set state = 'cancelled', finished_at = now() where id = \(request)
+                    """
+                )
+                return driven
+            }
+            #expect(try await driven.value == .ended(.cancelled))
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+        }
+    }
+
+    /// Its job would lie among the live ones until grace ends.
+    @Test func theJobOfACancelledRequestEnds() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let reply = try await stage.call(person, "select public.request_account_deletion()")
+            let request = try Opened(reply).request
+            let due: Statement = """
+                select from accountctl.jobs where kind = 'account.delete' and run_at <= clock_timestamp()
+                """
+            #expect(try await stage.count(due) == 0)
+            _ = try await stage.call(person, "select public.cancel_account_deletion()")
+            #expect(try await stage.count("\(due) and state = 'available'") == 1)
+            #expect(try await stage.drive(request) == .ended(.cancelled))
+        }
+    }
+}
