@@ -29,6 +29,7 @@ package enum EmbeddedSQL {
         File(name: "0016_job_limits_by_hand.sql") { PackageResources._016_job_limits_by_hand_sql },
         File(name: "0017_job_history_time.sql") { PackageResources._017_job_history_time_sql },
         File(name: "0018_apple_rejections.sql") { PackageResources._018_apple_rejections_sql },
+        File(name: "0019_apple_grants.sql") { PackageResources._019_apple_grants_sql },
         File(name: "0020_deletion_requests.sql") { PackageResources._020_deletion_requests_sql },
         File(name: "0022_credential_patience.sql") { PackageResources._022_credential_patience_sql },
         File(name: "0028_job_inputs.sql") { PackageResources._028_job_inputs_sql },

@@ -8,15 +8,21 @@ import Terminal
 struct AppleVaultCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",
-        abstract: "Show the sealing keys in use, and move credentials to the newest one.",
+        abstract: "Show the sealing keys in use, move credentials to the newest one, and give up a lost one.",
         discussion: """
             TO CHANGE THE KEY
               1. Append a line to the file of keys.sealing_file: accountctl keys new ID >> FILE. The last line seals.
               2. Restart the workers: they seal with the new key and open with both.
               3. accountctl apple vault rotate
               4. When vault status shows 0 for the old key in every column, its line may go.
+
+            WHEN A KEY IS LOST
+              Workers do not start without a key that something is sealed with. Look for a copy first. Where there is none,
+              accountctl apple vault forget-key KEY gives up what nobody can open any more, and they start again.
             """,
-        subcommands: [AppleVaultStatusCommand.self, AppleVaultRotateCommand.self]
+        subcommands: [
+            AppleVaultStatusCommand.self, AppleVaultRotateCommand.self, AppleVaultForgetKeyCommand.self,
+        ]
     )
 }
 
@@ -97,6 +103,7 @@ struct AppleVaultRotateCommand: AccountctlCommand {
                 context.messages.note("Would move \(due) to key \"\(keys.newestID)\".")
                 return .ok
             }
+            try await vault.recordKeys()
             let rotation = try await vault.rotate()
             context.messages.note("Moved \(rotation.moved) to key \"\(keys.newestID)\".")
             guard rotation.failed > 0 else { return .ok }

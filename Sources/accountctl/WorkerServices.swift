@@ -46,7 +46,8 @@ struct WorkerServices {
     ///
     /// - Throws: ``CommandError`` naming the keys.
     func checkKeys(pool: Pool) async throws {
-        let uses = try await CredentialVault(pool: pool, keys: try Self.sealingKeys(settings)).status()
+        let vault = CredentialVault(pool: pool, keys: try Self.sealingKeys(settings))
+        let uses = try await vault.status()
         let others = uses.filter(\.isAnother).map { "\"\($0.key)\"" }
         if !others.isEmpty {
             throw CommandError(
@@ -60,9 +61,14 @@ struct WorkerServices {
             throw CommandError(
                 .residue,
                 "keys.sealing_file: the key \(missing.joined(separator: ", ")) is missing, and rows of this database need it",
-                hint: "Add its line to the file: accountctl apple vault status shows what it seals."
+                hint:
+                    """
+                    Add its line to the file: accountctl apple vault status shows what it seals. Where it is lost for good: accountctl \
+                    apple vault forget-key
+                    """
             )
         }
+        try await vault.recordKeys()
     }
 
     /// The operator's decisions on deletions.

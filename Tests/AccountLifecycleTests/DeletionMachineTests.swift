@@ -126,8 +126,8 @@ import Testing
                 == [.deleteAvatars, .deleteRows, .scrubAuth, .verify, .settle]
         )
         #expect(DeletionMachine.steps(toRepeatFrom: .scrubAuth) == [.scrubAuth, .verify, .settle])
-        // Neither the lock-out nor what was revoked is ever taken back.
-        #expect(!DeletionMachine.steps(toRepeatFrom: .preflight).contains { $0 < .deleteAvatars })
+        // The lock-out is never taken back.
+        #expect(!DeletionMachine.steps(toRepeatFrom: .preflight).contains { $0 < .revokeApple })
     }
 
     @Test func failingStepsAreTriedEverLater() {

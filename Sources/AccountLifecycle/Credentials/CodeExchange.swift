@@ -14,6 +14,9 @@ import Sealing
 /// reached Apple is never sent again: when the process dies after Apple answered, or the answer is lost, the outcome is "grant
 /// unknown", not "nothing held", and the app is asked for a new code. The same holds when the job was given to another worker in
 /// between: what the first one learns then is not stored, since the second has told already that nobody knows.
+///
+/// A grant is never dropped because its account is not there any more: when somebody deleted it while Apple answered, the grant
+/// goes to the revocations that wait.
 package struct CodeExchange: Sendable {
     /// What became of a code.
     package enum Outcome: Sendable, Hashable {
@@ -22,6 +25,9 @@ package struct CodeExchange: Sendable {
         /// Not yet: try again after so many seconds.
         case again(after: Double, Situation)
     }
+
+    /// How long an exchange may take, from taking the code to storing the grant: then its job is cancelled.
+    static let longest = Duration.seconds(60)
 
     private let services: DeletionServices
 
@@ -48,7 +54,7 @@ package struct CodeExchange: Sendable {
         try await services.probe(.afterExchange)
         switch exchange {
         case .granted(let grant):
-            return try await store(grant, for: id, user: code.user, fence)
+            return try await store(grant, for: id, code, fence)
         case .refused:
             return try await settle(id, "refused", fence)
         case .unusable:
@@ -70,6 +76,8 @@ package struct CodeExchange: Sendable {
         let isExpired: Bool
         /// Whether an earlier attempt may have reached Apple.
         let wasTried: Bool
+        /// Apple's names for the account, as long as it is there to be asked.
+        let subjects: [String]
     }
 
     /// Reads the code and records that Apple may be asked from now on, in one statement.
@@ -89,12 +97,16 @@ package struct CodeExchange: Sendable {
                     from before as b
                     where c.id = b.id and b.state = 'received' and not b.is_expired
                 )
-                select user_id, code, client_id, redirect_uri, state, is_expired
+                select user_id, code, client_id, redirect_uri, state, is_expired, array(
+                    select i.provider_id
+                    from auth.identities as i
+                    where i.user_id = before.user_id and i.provider = 'apple'
+                )
                 from before
                 """,
-                as: (UUID, String?, String?, String?, String, Bool).self
+                as: (UUID, String?, String?, String?, String, Bool, [String]).self
             )
-        }.map { user, code, clientID, redirectURI, state, isExpired in
+        }.map { user, code, clientID, redirectURI, state, isExpired, subjects in
             Code(
                 user: user,
                 secret: code.map { Secret($0) },
@@ -102,15 +114,24 @@ package struct CodeExchange: Sendable {
                 redirectURI: redirectURI,
                 state: state,
                 isExpired: isExpired,
-                wasTried: state == "exchanging"
+                wasTried: state == "exchanging",
+                subjects: subjects
             )
         }
     }
 
     /// Stores the credential and wipes the code, in one transaction; refuses a grant of another person.
-    private func store(_ grant: AppleDoor.Grant, for id: Int64, user: UUID, _ fence: JobFence?) async throws -> Outcome
+    private func store(_ grant: AppleDoor.Grant, for id: Int64, _ code: Code, _ fence: JobFence?) async throws
+        -> Outcome
     {
+        let user = code.user
         let state = try await write(fence) { connection in
+            // Held to the end: whoever deletes the account waits, and finds the credential, or was first.
+            let isThere = try connection.first(
+                "select true from auth.users where id = \(user) for key share",
+                as: Bool.self
+            )
+            guard isThere == true else { return try keep(grant, of: code, on: connection) }
             // Whoever passes somebody else's code must not get hold of, or revoke, that person's sign-in.
             let isOwn = try connection.one(
                 """
@@ -139,6 +160,35 @@ package struct CodeExchange: Sendable {
         return .settled(state)
     }
 
+    /// Keeps a grant to be revoked without its account, which was deleted while Apple answered; the code went with it.
+    private func keep(_ grant: AppleDoor.Grant, of code: Code, on connection: isolated Connection) throws -> String {
+        guard code.subjects.contains(grant.subject) else { return "wrong_account" }
+        let subject = services.vault.subject(code.user)
+        let request = try connection.first(
+            """
+            select id
+            from accountctl.deletion_requests
+            where (user_id = \(code.user) or (subject_hash = \(subject.bytes) and subject_key_id = \(subject.keyID)))
+              and state <> 'cancelled'
+            order by requested_at desc
+            limit 1
+            for no key update
+            """,
+            as: UUID.self
+        )
+        try connection.execute(
+            PendingRevocation.keeping(
+                grant.refreshToken,
+                clientID: grant.clientID,
+                request: request,
+                from: "(select true) as granted",
+                with: services
+            )
+        )
+        if let request { try AppleReckoning.countPending(of: request, on: connection) }
+        return "handed_over"
+    }
+
     private func settle(_ id: Int64, _ state: String, _ fence: JobFence?) async throws -> Outcome {
         try await write(fence) { try Self.wipe(id, state, on: $0) }
         return .settled(state)
@@ -164,27 +214,38 @@ package struct CodeExchange: Sendable {
         }
     }
 
+    /// Wipes a code; of one that was given up meanwhile is told what became of it after all.
     private static func wipe(_ id: Int64, _ state: String, on connection: isolated Connection) throws {
         try connection.execute(
             """
             update accountctl.authorization_codes
             set state = \(state), code = null, settled_at = clock_timestamp()
-            where id = \(id) and code is not null
+            where id = \(id) and (code is not null or state = 'grant_unknown')
             """
         )
     }
 
-    /// Wipes every code whose time is over, whether or not its job ran.
+    /// Wipes every code whose time is over, whether or not its job ran; of one account, or of all.
+    ///
+    /// An exchange that began in time may still be answered: its code is left alone until no answer can come.
     ///
     /// - Returns: How many there were.
-    static func expire(on connection: isolated Connection) throws -> Int {
+    @discardableResult
+    static func expire(of user: UUID? = nil, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """
             update accountctl.authorization_codes
             set state = case state when 'exchanging' then 'grant_unknown' else 'expired' end,
                 code = null,
                 settled_at = clock_timestamp()
-            where code is not null and expires_at <= clock_timestamp()
+            where code is not null
+              and expires_at <= clock_timestamp()
+              and (
+                  state = 'received'
+                  or tried_at is null
+                  or tried_at <= clock_timestamp() - \(longest.wholeSeconds) * interval '1 second'
+              )
+              and (\(user)::uuid is null or user_id = \(user))
             """
         )
     }

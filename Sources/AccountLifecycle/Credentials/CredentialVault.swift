@@ -17,7 +17,7 @@ package struct CredentialVault: Sendable {
         package var credentials = 0
         /// Credentials of erased accounts that are still to be revoked.
         package var pendingRevocations = 0
-        /// Identifiers of open deletion requests; they go with their receipts and are not moved.
+        /// Identifiers of open deletion requests that are still to be opened; they go with their receipts and are not moved.
         package var deletionRequests = 0
         /// Whether the key is in the ring.
         package var isPresent = false
@@ -34,7 +34,7 @@ package struct CredentialVault: Sendable {
     package struct Rotation: Sendable, Hashable, Codable {
         /// Moved to the newest key.
         package var moved = 0
-        /// Could not be opened; each is named in the log by its row.
+        /// Could not be opened; ``CredentialVault/status()`` tells by key what is left.
         package var failed = 0
     }
 
@@ -67,6 +67,7 @@ package struct CredentialVault: Sendable {
                 select coalesce(sealing_key_id, ''), count(*), 3
                 from accountctl.deletion_requests
                 where sealing_key_id is not null
+                  and not without_identifiers
                 group by 1
                 """,
                 as: (String, Int, Int32).self
@@ -91,36 +92,38 @@ package struct CredentialVault: Sendable {
         }.sorted { $0.key < $1.key }
     }
 
-    /// Compares the ring with the canaries, and stores one for each key that has none.
+    /// Stores a known text under each key of the ring that has none yet.
     ///
-    /// To be called before anything is sealed: a wrong key under a known name is noticed before it seals.
+    /// To be called before anything is sealed, and after ``status()`` found no other key under a known name: such a one is noticed
+    /// from then on before it seals.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func recordKeys() async throws {
+        let canaries = keys.ids.compactMap { id in keys.canary(of: id).map { (id.text, $0.text) } }
+        try await pool.withConnection { connection in
+            for (id, canary) in canaries {
+                try connection.execute(
+                    """
+                    insert into accountctl.sealing_canaries (key_id, canary)
+                    values (\(id), \(canary))
+                    on conflict (key_id) do nothing
+                    """
+                )
+            }
+        }
+    }
+
+    /// Compares the ring with what was stored of its keys.
     ///
     /// - Returns: Keys of the ring that are not what they were when they first sealed here; none is how it should be.
     /// - Throws: ``PostgresError``.
     package func differentKeys() async throws -> [KeyID] {
         let keys = keys
-        let different = try await pool.withConnection { connection in
-            let stored = try connection.query(
-                "select key_id, canary from accountctl.sealing_canaries",
-                as: (String, String).self
-            )
-            return stored.compactMap { _, canary -> KeyID? in
+        return try await pool.withConnection { connection in
+            let stored = try connection.query("select canary from accountctl.sealing_canaries", as: String.self)
+            return stored.compactMap { canary in
                 if case .different(let id) = keys.check(canary: canary) { id } else { nil }
             }
-        }
-        guard different.isEmpty else { return different }
-        return try await pool.withConnection { connection in
-            for id in keys.ids {
-                guard let canary = keys.canary(of: id) else { continue }
-                try connection.execute(
-                    """
-                    insert into accountctl.sealing_canaries (key_id, canary)
-                    values (\(id.text), \(canary.text))
-                    on conflict (key_id) do nothing
-                    """
-                )
-            }
-            return []
         }
     }
 

@@ -14,6 +14,26 @@ package enum PendingRevocation {
         SealingContext(purpose: "apple-pending-revocation", ids: [binding.uuidString.lowercased(), clientID])
     }
 
+    /// An insert of a token that is to be revoked without its account, once for each row of `source`.
+    static func keeping(
+        _ token: Secret<String>,
+        clientID: String,
+        request: UUID?,
+        from source: Statement,
+        with services: DeletionServices
+    ) -> Statement {
+        let binding = UUID()
+        let sealed = services.vault.keys.seal(token, for: context(binding: binding, clientID: clientID))
+        return """
+            insert into accountctl.pending_revocations
+                (request_id, client_id, binding, sealed_token, sealing_key_id, give_up_at)
+            select
+                \(request), \(clientID), \(binding), \(sealed.text), \(sealed.keyID.text),
+                clock_timestamp() + \(services.policy.revocationGiveUp.wholeSeconds) * interval '1 second'
+            from \(source)
+            """
+    }
+
     /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough.
     ///
     /// `lease` throws before a call unless nobody can take the work over in the time that the call may take.
@@ -90,27 +110,31 @@ package enum PendingRevocation {
                 as: UUID?.self
             )
             guard state != "waiting", case .some(.some(let request)) = request else { return }
-            // The status that the person may still ask for, once nothing of the request is pending.
-            try connection.execute(
-                """
-                update accountctl.deletion_requests as r
-                set apple_outcome = case
-                    when exists (
-                        select
-                        from accountctl.pending_revocations as p
-                        where p.request_id = r.id and p.state in ('given_up', 'refused')
-                    ) then 'not_revoked'
-                    else 'revoked'
-                end
-                where r.id = \(request)
-                  and r.apple_outcome = 'pending'
-                  and not exists (
-                      select
-                      from accountctl.pending_revocations as p
-                      where p.request_id = r.id and p.state = 'waiting'
-                  )
-                """
-            )
+            try tellOutcome(of: [request], on: connection)
         }
+    }
+
+    /// Brings up to date what the persons may still ask for, for requests of which nothing is pending any more.
+    static func tellOutcome(of requests: [UUID], on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.deletion_requests as r
+            set apple_outcome = case
+                when exists (
+                    select
+                    from accountctl.pending_revocations as p
+                    where p.request_id = r.id and p.state in ('given_up', 'refused')
+                ) then 'not_revoked'
+                else 'revoked'
+            end
+            where r.id = any(\(requests))
+              and r.apple_outcome = 'pending'
+              and not exists (
+                  select
+                  from accountctl.pending_revocations as p
+                  where p.request_id = r.id and p.state = 'waiting'
+              )
+            """
+        )
     }
 }

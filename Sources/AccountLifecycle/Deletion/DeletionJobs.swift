@@ -44,7 +44,7 @@ package enum DeletionJobs {
         queue: "apple",
         priority: 0,
         retry: .exponential(attempts: 100, base: .seconds(2), factor: 1.5, cap: .seconds(20)),
-        timeout: .seconds(60)
+        timeout: CodeExchange.longest
     )
 
     /// Tries again to revoke what could not be revoked while its account was there.

@@ -72,9 +72,9 @@ package enum DeletionMachine {
 
     /// What a step that found work for an earlier one takes back: that step and what rests on it.
     ///
-    /// The preflight, the lock-out and what was revoked stay; they are never taken back once the account is locked out.
+    /// The preflight and the lock-out stay; they are never taken back once the account is locked out.
     package static func steps(toRepeatFrom step: DeletionStep) -> [DeletionStep] {
-        DeletionStep.allCases.filter { $0 >= max(step, .deleteAvatars) && $0 < .receipt }
+        DeletionStep.allCases.filter { $0 >= max(step, .revokeApple) && $0 < .receipt }
     }
 
     /// How long to wait before trying a step again that has failed so often in a row: half a minute, doubling up to an hour.

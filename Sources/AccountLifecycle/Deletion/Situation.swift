@@ -28,6 +28,8 @@ package struct Situation: Sendable, Hashable, Codable {
         case appleMisconfigured = "apple_misconfigured"
         /// Apple does not answer as it should.
         case appleUnreachable = "apple_unreachable"
+        /// A code of the account is on its way to Apple: what it gives is to be revoked, too.
+        case codeUnderWay = "code_under_way"
         /// The account was created after the request: it is not the one that was meant.
         case otherAccount = "other_account"
         /// Identifiers were found where the program may not remove them.
@@ -83,7 +85,7 @@ package struct Situation: Sendable, Hashable, Codable {
         switch code {
         case .paused: "deletion resume"
         case .legalHold: "releasing the hold; the request then goes on by itself"
-        case .ceiling: "time: requests go on as the hour passes; or a higher deletion.ceiling"
+        case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling"
         case .blockingRows: "deleting the named rows or giving the constraint ON DELETE CASCADE; then deletion retry"
         case .refusingTrigger: "changing the trigger, or what it objects to; then deletion retry"
         case .missingRight: "granting the right to the worker's role; then deletion retry"
@@ -91,9 +93,11 @@ package struct Situation: Sendable, Hashable, Codable {
         case .tooLarge: "a higher deletion.max_rows, or deleting the rows beforehand; then deletion retry"
         case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets; then deletion retry"
         case .storageUnusable: "Storage answering again; see doctor"
-        case .sealingKeyMissing: "configuring the named sealing key again; see doctor"
+        case .sealingKeyMissing:
+            "configuring the named sealing key again; where it is lost for good, apple vault forget-key"
         case .appleMisconfigured: "correcting the Apple configuration, see doctor; or deletion proceed --without-apple"
         case .appleUnreachable: "Apple answering again; or deletion proceed --without-apple"
+        case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
         case .otherAccount: "deletion cancel: the account that was meant no longer exists"
         case .residue: "removing what the named columns hold, or deletion accept COLUMN --reason; then deletion retry"
         case .failing: "the next attempt; see the error with deletion show"

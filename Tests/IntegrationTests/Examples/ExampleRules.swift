@@ -28,6 +28,10 @@ enum ExampleRules {
 
     /// Exit codes other than 0 that are right on the stage, by the example, with the reason.
     static let endsWith: [String: (status: Int32, reason: String)] = [
+        "accountctl apple vault forget-key 2025-01 --dry-run": (3, "no key is lost"),
+        "accountctl apple vault forget-key 2025-01 --confirm 2025-01 --reason \"lost with the old host\"": (
+            3, "no key is lost"
+        ),
         "accountctl relay check example.com --envelope send.example.com --include _spf.esp.example --selector s1": (
             7, "advises to say what is registered with Apple"
         ),

@@ -46,12 +46,27 @@ extension DeletionRun {
         try connection.execute("set local lock_timeout = '5s'")
         // The last look at the brakes: nothing can be undone after this. `for share` lets a pause wait for us, or us for it.
         _ = try connection.one("select true from accountctl.deletion_brakes for share", as: (Bool).self)
-        try lockAndLookAgain(.deleteRows, on: connection)
+        if try lockAndLookAgain(.deleteRows, on: connection), try isAppleOpen(on: connection) {
+            return .back(to: .revokeApple)
+        }
         try waitForLateTokens(on: connection)
         let existed = try AccountRows.delete(user, by: plan, on: connection)
         let facts = StepFacts(counts: ["users": existed ? 1 : 0, "batched_rows": emptied])
         try journal.record(.deleteRows, existed ? .ok : .alreadyGone, facts, on: connection)
         return .recorded
+    }
+
+    /// Whether a code or a credential came in since revoking ended; it would go with the account, and the grant live on at Apple.
+    ///
+    /// Looked at under the lock of the account's row, which whoever brings one has to take. Where nothing is to be revoked, but what is
+    /// known is not what was said, it is said anew.
+    private func isAppleOpen(on connection: isolated Connection) throws -> Bool {
+        let reckoning = try AppleReckoning.read(record.id, of: user, on: connection)
+        if reckoning.isOpen { return true }
+        if reckoning.outcome != reckoning.recorded {
+            try journal.recordApple(reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
+        }
+        return false
     }
 
     /// Counts the life of access tokens from now where a session was begun since the lock-out, or the ban was lifted so that one
@@ -77,8 +92,10 @@ extension DeletionRun {
     /// left to the cascade, which runs as the table's owner.
     private func emptyLargeTables(of plan: DeletionPlan, on connection: isolated Connection) async throws -> Int {
         let batch = services.policy.batchRows
+        // Ours are few, and go with the account, under the lock under which they were looked at.
         let large = plan.parts
             .filter { part in part.isDeletable && part.reachedBy.contains { $0.estimatedRows > batch } }
+            .filter { $0.table.schema != "accountctl" }
             .sorted { $0.depth > $1.depth }
         var total = 0
         for part in large {

@@ -67,7 +67,7 @@ extension DeletionRun {
     ///
     /// Where the account is gone already, what an earlier preflight stored stays.
     private func sealIdentifiers(_ identifiers: [Identifier]?) async throws -> Situation? {
-        if let stored = record.sealedIdentifiers, identifiers == nil {
+        if let stored = record.sealedIdentifiers, identifiers == nil, !record.withoutIdentifiers {
             do {
                 _ = try services.vault.open(stored, request: record.id, user: user)
                 return nil
@@ -82,7 +82,10 @@ extension DeletionRun {
                 """
                 request as (
                     update accountctl.deletion_requests
-                    set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
+                    set sealed_identifiers = \(sealed.text),
+                        sealing_key_id = \(sealed.keyID.text),
+                        -- Whatever was lost with another key is there again.
+                        without_identifiers = false
                     where id = \(record.id) and finished_at is null and exists (select from held)
                 )
                 """,

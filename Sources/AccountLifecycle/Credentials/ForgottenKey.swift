@@ -1,0 +1,124 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Gives up a sealing key that is lost for good, and with it what nobody can open any more.
+package enum ForgottenKey {
+    /// What went with the key.
+    package struct Losses: Sendable, Hashable, Codable {
+        /// Credentials of living accounts: their grants live on at Apple, and an erasure will say that they were not revoked.
+        package var credentials = 0
+        /// Credentials of erased accounts that were still to be revoked: given up.
+        package var pendingRevocations = 0
+        /// Open deletion requests whose identifiers cannot be read: they search for the user id alone.
+        package var deletionRequests = 0
+
+        /// Nothing yet.
+        package init() {}
+
+        /// Whether nothing was sealed with it.
+        package var isEmpty: Bool { credentials + pendingRevocations + deletionRequests == 0 }
+    }
+
+    /// Gives up whatever is sealed with a key, in one transaction with the line in the operators' log.
+    ///
+    /// Requests that wait for the key are looked at again. The key's name is free afterwards.
+    ///
+    /// - Throws: ``PostgresError``.
+    package static func forget(
+        _ key: String,
+        as actor: Operator,
+        reason: String?,
+        on connection: isolated Connection
+    ) async throws -> Losses {
+        try await connection.transaction { connection in
+            var losses = Losses()
+            losses.credentials = try giveUpCredentials(key, on: connection)
+            losses.pendingRevocations = try giveUpRevocations(key, on: connection)
+            losses.deletionRequests = try goOnWithoutIdentifiers(key, on: connection)
+            try connection.execute("delete from accountctl.sealing_canaries where key_id = \(key)")
+            let facts = Facts(key: key, losses: losses)
+            try actor.log("apple.forget_key", on: nil, reason: reason, facts: facts, connection)
+            return losses
+        }
+    }
+
+    private struct Facts: Codable, Sendable {
+        let key: String
+        let losses: Losses
+    }
+
+    /// How long a statement may take: a key seals the credentials of all accounts.
+    private static let patience = Duration.seconds(600)
+
+    private static func giveUpCredentials(_ key: String, on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            with gone as (
+                delete from accountctl.apple_credentials
+                where sealing_key_id = \(key)
+                returning user_id, client_id
+            )
+            insert into accountctl.lost_grants (user_id, client_id, lost_at)
+            select user_id, client_id, clock_timestamp()
+            from gone
+            on conflict (user_id, client_id) do update
+            set lost_at = excluded.lost_at
+            """,
+            deadline: patience
+        )
+    }
+
+    private static func giveUpRevocations(_ key: String, on connection: isolated Connection) throws -> Int {
+        let requests = try connection.query(
+            """
+            update accountctl.pending_revocations
+            set state = 'given_up',
+                last_outcome = \(Situation.Code.sealingKeyMissing.rawValue),
+                settled_at = clock_timestamp(),
+                sealed_token = null,
+                sealing_key_id = null
+            where sealing_key_id = \(key)
+            returning request_id
+            """,
+            as: UUID?.self,
+            deadline: patience
+        )
+        try PendingRevocation.tellOutcome(of: requests.compactMap(\.self), on: connection)
+        return requests.count
+    }
+
+    private static func goOnWithoutIdentifiers(_ key: String, on connection: isolated Connection) throws -> Int {
+        let requests = try connection.query(
+            """
+            update accountctl.deletion_requests
+            set without_identifiers = true, failures = 0
+            where sealing_key_id = \(key)
+              and finished_at is null
+              and not without_identifiers
+            returning id
+            """,
+            as: UUID.self,
+            deadline: patience
+        )
+        for request in requests { try DeletionJobs.wake(request, on: connection) }
+        // Those that wait before they revoke what was sealed with it.
+        let waiting = try connection.query(
+            """
+            select id
+            from accountctl.deletion_requests
+            where finished_at is null
+              and situation ->> 'code' = \(Situation.Code.sealingKeyMissing.rawValue)
+              and situation ->> 'subject' = \(key)
+              and id <> all(\(requests))
+            """,
+            as: UUID.self
+        )
+        for request in waiting { try DeletionJobs.wake(request, on: connection) }
+        return requests.count
+    }
+}

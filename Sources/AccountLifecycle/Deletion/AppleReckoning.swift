@@ -1,0 +1,99 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What became of an account's grants at Apple, by everything that is recorded about them.
+///
+/// Said when revoking ends, and looked at once more under the lock under which the account goes: as long as the account is there
+/// a code may come in, and its exchange may give one more credential.
+struct AppleReckoning: Sendable {
+    /// What became of it all, the worst first.
+    let outcome: StepOutcome
+    /// What became of each credential, by outcome.
+    let counts: [String: Int]
+    /// Whether something is held, or on its way, that revoking has to deal with.
+    let isOpen: Bool
+    /// What the request says so far.
+    let recorded: StepOutcome?
+
+    /// Reckons up what is recorded.
+    static func read(_ request: UUID, of user: UUID, on connection: isolated Connection) throws -> AppleReckoning {
+        let (counts, recorded, isOpen, isLost, isUnknown) = try connection.one(
+            """
+            select
+                r.apple_counts,
+                r.apple_outcome,
+                exists (select from accountctl.apple_credentials as c where c.user_id = \(user))
+                or exists (
+                    select
+                    from accountctl.authorization_codes as c
+                    where c.user_id = \(user) and c.code is not null
+                ),
+                exists (
+                    select
+                    from accountctl.lost_grants as l
+                    where l.user_id = \(user) and l.lost_at >= coalesce(r.apple_revoked_at, '-infinity')
+                ),
+                exists (
+                    select
+                    from accountctl.authorization_codes as c
+                    where c.user_id = \(user)
+                      and c.state = 'grant_unknown'
+                      and c.settled_at >= coalesce(r.apple_revoked_at, '-infinity')
+                )
+            from accountctl.deletion_requests as r
+            where r.id = \(request)
+            """,
+            as: (JSON<[String: Int]>, String?, Bool, Bool, Bool).self
+        )
+        return AppleReckoning(
+            outcome: outcome(counts.value, isLost: isLost, isUnknown: isUnknown),
+            counts: counts.value,
+            isOpen: isOpen,
+            recorded: recorded.flatMap(StepOutcome.init(rawValue:))
+        )
+    }
+
+    /// A revoked credential ends the whole authorisation of the person, whatever was lost or unknown of it until then; what came
+    /// later lives on.
+    private static func outcome(_ counts: [String: Int], isLost: Bool, isUnknown: Bool) -> StepOutcome {
+        func has(_ outcome: StepOutcome) -> Bool { counts[outcome.rawValue] != nil }
+        if has(.notRevoked) || isLost { return .notRevoked }
+        if has(.pending) { return .pending }
+        if isUnknown { return .grantUnknown }
+        return has(.revoked) ? .revoked : .notHeld
+    }
+
+    /// Counts a credential that was handed over to later attempts after the account was gone.
+    static func countPending(of request: UUID, on connection: isolated Connection) throws {
+        let pending = StepOutcome.pending.rawValue
+        try connection.execute(
+            """
+            update accountctl.deletion_requests
+            set apple_counts = apple_counts || jsonb_build_object(
+                    \(pending)::text,
+                    coalesce((apple_counts ->> \(pending))::integer, 0) + 1
+                ),
+                apple_outcome = case
+                    when apple_outcome is null or apple_outcome = \(StepOutcome.notRevoked.rawValue) then apple_outcome
+                    else \(pending)
+                end
+            where id = \(request)
+            """
+        )
+        try connection.execute(
+            """
+            update accountctl.deletion_steps
+            set outcome = \(pending)
+            where request_id = \(request)
+              and step = \(DeletionStep.revokeApple.rawValue)
+              and finished_at is not null
+              and outcome <> \(StepOutcome.notRevoked.rawValue)
+            """
+        )
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A sealing key that is lost for good does not end the work of the program: the ways out can be taken, and say what was lost.
+@Suite("A lost sealing key")
+struct LostKeyTests {
+    private let now = ["ACCOUNTCTL_DELETION_TOKEN_LIFE": "0s"]
+
+    private func requestDeletion(of person: AppleProgram.Person, _ program: AppleProgram) async throws -> String {
+        try await program.database.psql(
+            "select request_id from accountctl.open_deletion_request('\(person.id)', 'operator', null, '0 seconds')"
+        )
+    }
+
+    private func outcome(_ request: String, _ program: AppleProgram) async throws -> String {
+        try await program.database.psql(
+            """
+            select r.state, r.apple_outcome, s.outcome
+            from accountctl.deletion_requests as r
+            join accountctl.deletion_steps as s on s.request_id = r.id and s.step = 'verify'
+            where r.id = '\(request)'
+            """
+        )
+    }
+
+    @Test(
+        "A worker starts again once nothing waits for the key: by proceed for a request, by forget-key for everything"
+    )
+    func waysOut() async throws {
+        try await AppleProgram.with { program in
+            try await program.database.psql("create table public.kept (note text)")
+            var people: [AppleProgram.Person] = []
+            for _ in 0..<3 { people.append(try await program.signUp(credential: people.count == 2)) }
+            var requests: [String] = []
+            for person in people.prefix(2) {
+                try await program.database.psql("insert into public.kept values ('\(person.email)')")
+                requests.append(try await requestDeletion(of: person, program))
+            }
+            #expect(try await program.run("worker", "--until-idle", environment: now).status == 0)
+            let waiting = "select count(*) from accountctl.deletion_requests where state = 'residue'"
+            #expect(try await program.database.psql(waiting) == "2")
+            #expect(try await program.database.psql("select count(*) from accountctl.apple_credentials") == "1")
+            try await program.database.psql("drop table public.kept")
+
+            let second = try await AccountctlProcess.run("keys", "new", "second").output
+            let lost = now.merging(["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("second.keys", second)]) {
+                $1
+            }
+            func work() async throws -> AccountctlProcess.Result {
+                try await program.run("worker", "--until-idle", environment: lost)
+            }
+            let refused = try await work()
+            #expect(refused.status == 5)
+            #expect(refused.errors.contains("forget-key"), "\(refused.errors)")
+
+            // For one request by the way that its situation names; another, and a credential, need the key still.
+            let proceed = try await program.run(
+                "deletion",
+                "proceed",
+                requests[0],
+                "--without-identifiers",
+                "--confirm",
+                requests[0],
+                environment: lost
+            )
+            #expect(proceed.status == 0, "\(proceed.errors)")
+            let fields = "key,credentials,deletion_requests,state"
+            let status = try await program.run("apple", "vault", "status", "--json", fields, environment: lost)
+            #expect(
+                status.output.contains(#"{"credentials":1,"deletion_requests":1,"key":"sealing","state":"missing"}"#),
+                "\(status.output)"
+            )
+            #expect(try await work().status == 5)
+
+            func forget(_ words: String...) async throws -> AccountctlProcess.Result {
+                try await AccountctlProcess(
+                    ["apple", "vault", "forget-key"] + words,
+                    environment: program.variables.merging(lost) { $1 }
+                ).result()
+            }
+            let planned = try await forget("sealing", "--dry-run")
+            #expect(planned.status == 0)
+            #expect(planned.errors.contains("Would give up 1 credential, 0 pending revocations"), "\(planned.errors)")
+            #expect(try await forget("sealing").status == 2)
+            #expect(try await forget("sealing", "--confirm", "second").status == 2)
+            #expect(try await forget("second", "--confirm", "second").status == 3)
+            #expect(try await program.database.psql("select count(*) from accountctl.apple_credentials") == "1")
+            let present = try await program.run("apple", "vault", "forget-key", "sealing", "--confirm", "sealing")
+            #expect(present.status == 6, "\(present.errors)")
+
+            let given = try await forget("sealing", "--confirm", "sealing", "--reason", "fire")
+            #expect(given.status == 0, "\(given.errors)")
+            let line = "select facts ->> 'key', reason from accountctl.operator_log where action = 'apple.forget_key'"
+            #expect(try await program.database.psql(line) == "sealing|fire")
+            requests.append(try await requestDeletion(of: people[2], program))
+            let worked = try await work()
+            #expect(worked.status == 0, "\(worked.errors)")
+            #expect(try await outcome(requests[0], program) == "verified|not_held|not_verifiable")
+            #expect(try await outcome(requests[1], program) == "verified|not_held|not_verifiable")
+            // The grant lives on at Apple, and everybody is told.
+            #expect(try await outcome(requests[2], program) == "verified|not_revoked|ok")
+            let receipt =
+                "select document ->> 'apple' from accountctl.deletion_receipts where request_id = '\(requests[2])'"
+            #expect(try await program.database.psql(receipt) == "not_revoked")
+        }
+    }
+}
