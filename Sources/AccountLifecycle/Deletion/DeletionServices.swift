@@ -63,7 +63,7 @@ package struct DeletionServices: Sendable {
             try await passes.with { _ in
                 try await pool.withTransaction { connection in
                     let released = try DeletionBrakes.released(users, on: connection)
-                    let counts = try AuthScrub.run(released, on: connection)
+                    let counts = try AuthScrub.run(released, keptBuckets: policy.keptBuckets, on: connection)
                     return users.map { released.contains($0) ? counts[$0] ?? AuthScrub.Counts() : nil }
                 }
             }

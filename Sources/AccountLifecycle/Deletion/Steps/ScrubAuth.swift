@@ -18,8 +18,10 @@ enum AuthScrub {
         var total: Int { flowStates + refreshTokens + auditEntries + uploads }
     }
 
-    /// Scrubs for many accounts in one pass, and tells for each what there was.
-    static func run(_ users: [UUID], on connection: isolated Connection) throws -> [UUID: Counts] {
+    /// Scrubs for many accounts in one pass, and tells for each what there was; what lies in kept buckets stays.
+    static func run(_ users: [UUID], keptBuckets: Set<String>, on connection: isolated Connection) throws -> [UUID:
+        Counts]
+    {
         let texts = users.map { $0.uuidString.lowercased() }
         var counts: [UUID: Counts] = [:]
         func count(_ ids: [String?], _ field: WritableKeyPath<Counts, Int>) {
@@ -44,7 +46,12 @@ enum AuthScrub {
         // Unfinished uploads never became objects; the API that could name them needs keys of another kind.
         count(
             try connection.query(
-                "delete from storage.s3_multipart_uploads where owner_id = any(\(texts)) returning owner_id::text",
+                """
+                delete from storage.s3_multipart_uploads
+                where lower(owner_id) = any(\(texts))
+                  and bucket_id <> all(\(keptBuckets.sorted()))
+                returning owner_id::text
+                """,
                 as: (String?).self
             ),
             \.uploads
@@ -56,7 +63,9 @@ enum AuthScrub {
     /// Takes what is personal out of audit entries; the entries stay.
     ///
     /// The ids in the documents have no index: one pass serves all accounts. Of the actor where the account acted, of the
-    /// subject where it was acted upon: an administrator who deleted it stays named.
+    /// subject where it was acted upon: an administrator who deleted it stays named. What an entry tells besides is about the
+    /// account where it acted itself, and names it in more than one way: an identity that was unlinked stands there with the
+    /// provider's name for the person, which for e-mail and phone is the user id. Of that only kinds stay.
     private static func scrubAuditLog(_ users: [String], on connection: isolated Connection) throws -> [String?] {
         try connection.query(
             """
@@ -64,14 +73,18 @@ enum AuthScrub {
                 select
                     e.id,
                     a.id is not null as is_actor,
-                    s.id is not null as is_subject,
+                    coalesce(lower(e.payload -> 'traits' ->> 'user_id') = a.id, true) as is_about_actor,
+                    s.id is not null or p.id is not null as is_subject,
                     a.id as actor,
-                    s.id as subject
+                    s.id as subject,
+                    p.id as provider
                 from auth.audit_log_entries as e
-                left join unnest(\(users)) as a (id) on a.id = e.payload ->> 'actor_id'
-                left join unnest(\(users)) as s (id) on s.id = e.payload -> 'traits' ->> 'user_id'
+                left join unnest(\(users)) as a (id) on a.id = lower(e.payload ->> 'actor_id')
+                left join unnest(\(users)) as s (id) on s.id = lower(e.payload -> 'traits' ->> 'user_id')
+                left join unnest(\(users)) as p (id) on p.id = lower(e.payload -> 'traits' ->> 'provider_id')
                 where a.id is not null
                    or s.id is not null
+                   or p.id is not null
             ),
             scrubbed as (
                 update auth.audit_log_entries as e
@@ -81,22 +94,37 @@ enum AuthScrub {
                         else
                             e.payload::jsonb
                         end
-                        || case when f.is_subject then
-                            jsonb_build_object(
-                                'traits',
-                                (e.payload::jsonb -> 'traits') - array['user_id', 'user_email', 'user_phone']
-                            )
-                        else
-                            '{}'
+                        || case
+                            when jsonb_typeof(e.payload::jsonb -> 'traits') is distinct from 'object' then '{}'
+                            when f.is_actor and f.is_about_actor then
+                                jsonb_build_object(
+                                    'traits',
+                                    (
+                                        select coalesce(jsonb_object_agg(t.key, t.value), '{}')
+                                        from jsonb_each(e.payload::jsonb -> 'traits') as t
+                                        where t.key in ('provider', 'provider_type', 'channel', 'factor_type')
+                                    )
+                                )
+                            when f.is_subject then
+                                jsonb_build_object(
+                                    'traits',
+                                    (e.payload::jsonb -> 'traits')
+                                    - array['user_id', 'user_email', 'user_phone', 'provider_id', 'identity_id']
+                                )
+                            else '{}'
                         end
                     )::json,
                     ip_address = case when f.is_actor then '' else e.ip_address end
                 from found as f
                 where e.id = f.id
-                returning f.actor, nullif(f.subject, f.actor) as subject
+                returning f.actor, f.subject, f.provider
             )
-            select unnest(array[actor, subject])
+            select distinct_id
             from scrubbed
+            cross join lateral (
+                select distinct unnest(array[actor, subject, provider])
+            ) as ids (distinct_id)
+            where distinct_id is not null
             """,
             as: (String?).self,
             // The whole log is read; the usual deadline is for statements with an index.

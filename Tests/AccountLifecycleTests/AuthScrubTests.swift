@@ -1,0 +1,98 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Testing
+
+/// What the cascade leaves in the schemas of Supabase.
+@Suite struct AuthScrubTests {
+    private func add(_ action: String, by actor: String, traits: [String: String], on stage: Stage) async throws {
+        try await stage.sql(
+            """
+            insert into auth.audit_log_entries (id, payload, created_at, ip_address)
+            values (
+                gen_random_uuid(),
+                json_build_object(
+                    'action', \(action)::text, 'actor_id', \(actor)::text, 'actor_username', 'x', 'log_type', 'user',
+                    'traits', \(JSON(traits))
+                ),
+                now(),
+                '203.0.113.7'
+            )
+            """
+        )
+    }
+
+    private func entry(_ action: String, on stage: Stage) async throws -> String {
+        try await stage.value(
+            "select payload::jsonb::text from auth.audit_log_entries where payload ->> 'action' = \(action)",
+            as: String.self
+        )
+    }
+
+    /// The auth server names an unlinked identity as the provider does, which for e-mail and phone is the user id.
+    @Test func anIdentityThatWasUnlinkedLeavesNoName() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let sub = try #require(person.sub)
+            let providers = [("email", person.text), ("phone", person.text), ("apple", sub)]
+            for (provider, name) in providers {
+                let traits = ["identity_id": UUID().uuidString, "provider": provider, "provider_id": name]
+                try await add("identity_unlinked", by: person.text, traits: traits, on: stage)
+            }
+            // An earlier version left those without their actor.
+            try await add("left", by: "", traits: ["provider": "email", "provider_id": person.text], on: stage)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.traces(of: person) == "")
+            let kept = try await stage.value(
+                """
+                select string_agg(payload::jsonb ->> 'traits', ' ' order by payload::jsonb ->> 'traits')
+                from auth.audit_log_entries
+                where payload ->> 'action' = 'identity_unlinked'
+                """,
+                as: String.self
+            )
+            #expect(kept == #"{"provider": "apple"} {"provider": "email"} {"provider": "phone"}"#)
+        }
+    }
+
+    /// Who acted upon somebody else stays out of it, and the other stays in it.
+    @Test func ofAnEntryAboutTwoOnlyTheErasedOneGoes() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta", apple: false)
+            try await add("by_other", by: other.text, traits: ["user_id": person.text, "user_email": "x"], on: stage)
+            try await add("on_other", by: person.text, traits: ["user_id": other.text, "user_email": "y"], on: stage)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let byOther = try await entry("by_other", on: stage)
+            #expect(byOther.contains(other.text) && !byOther.contains("user_email"), "\(byOther)")
+            let onOther = try await entry("on_other", on: stage)
+            #expect(onOther.contains(other.text) && onOther.contains("user_email"), "\(onOther)")
+            #expect(!onOther.contains("actor_id"), "\(onOther)")
+        }
+    }
+
+    @Test func unfinishedUploadsGoWhoeverWroteTheirOwnerAndWhereTheBucketMayKeepThemStay() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("insert into storage.buckets (id, name) values ('invoices', 'invoices')")
+            let person = try await stage.signUp()
+            for (bucket, owner) in [("avatars", person.id.uuidString), ("invoices", person.text)] {
+                try await stage.sql(
+                    """
+                    insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version, owner_id)
+                    values (\(bucket), 'x', \(bucket), 'big.mov', '1', \(owner))
+                    """
+                )
+            }
+            var policy = Stage.swift
+            policy.keptBuckets = ["invoices"]
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(
+                try await stage.value("select string_agg(id, ' ') from storage.s3_multipart_uploads", as: String.self)
+                    == "invoices"
+            )
+        }
+    }
+}
