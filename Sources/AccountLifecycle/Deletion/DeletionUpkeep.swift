@@ -2,6 +2,7 @@ import JobQueue
 import Logging
 import Metrics
 import Postgres
+import Sealing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -10,14 +11,20 @@ import Postgres
 #endif
 
 /// Keeps the books of deletions, once a minute by one worker.
-enum DeletionUpkeep {
-    static func run(with services: DeletionServices) async throws {
+package enum DeletionUpkeep {
+    /// Of how many requests the identifiers are collected at a time.
+    private static let batch = 500
+
+    /// Does all that is due.
+    package static func run(with services: DeletionServices) async throws {
         let (called, forgotten) = try await services.pool.withTransaction { connection in
-            _ = try CodeExchange.expire(on: connection)
+            try CodeExchange.expire(on: connection)
             try giveJobs(on: connection)
             return (try services.ceiling.callNext(on: connection), try forgetVanished(services, on: connection))
         }
         if called > 0 { try await JobQueue().wake([DeletionJobs.delete.queue], in: services.pool) }
+        try await collectIdentifiers(services)
+        try await services.pool.withTransaction { try DeletionPruning.run(on: $0) }
         try await tellMetrics(services)
         if forgotten > 0 {
             services.log.info("forgot accounts that went another way", metadata: ["requests": "\(forgotten)"])
@@ -44,6 +51,41 @@ enum DeletionUpkeep {
               )
             """
         )
+    }
+
+    /// Collects by what the accounts of new requests can be recognised, long before their preflight does so again: whoever deletes
+    /// an account in another way during grace takes along what there would be to search for.
+    private static func collectIdentifiers(_ services: DeletionServices) async throws {
+        let new = try await services.pool.withConnection { connection in
+            try connection.query(
+                """
+                select r.id, r.user_id
+                from accountctl.deletion_requests as r
+                where r.finished_at is null
+                  and r.locked_out_at is null
+                  and r.sealed_identifiers is null
+                  and exists (select from auth.users as u where u.id = r.user_id)
+                  and not \(DeletionBrakes.isOtherAccount)
+                order by r.requested_at
+                limit \(batch)
+                """,
+                as: (UUID, UUID).self
+            )
+        }
+        for (request, user) in new {
+            try Task.checkCancellation()
+            try await services.pool.withConnection { connection in
+                guard let identifiers = try IdentifierCollection.read(of: user, on: connection) else { return }
+                let sealed = try services.vault.seal(identifiers, request: request, user: user)
+                try connection.execute(
+                    """
+                    update accountctl.deletion_requests
+                    set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
+                    where id = \(request) and finished_at is null and sealed_identifiers is null
+                    """
+                )
+            }
+        }
     }
 
     /// Requests that were cancelled, of accounts that somebody deleted in another way since: their user id becomes a hash, too.

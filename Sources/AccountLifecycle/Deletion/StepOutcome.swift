@@ -18,7 +18,8 @@ package enum StepOutcome: String, Sendable, Hashable, Codable {
     case grantUnknown = "grant_unknown"
     /// Nothing is left but what an operator accepted.
     case accepted
-    /// The identifiers were lost with their key: erased, but only the user id could be searched for.
+    /// The identifiers were lost with their key, or with an account that somebody else deleted: only the user id could be
+    /// searched for.
     case notVerifiable = "not_verifiable"
 }
 

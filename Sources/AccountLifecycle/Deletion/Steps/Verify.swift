@@ -45,7 +45,8 @@ extension DeletionRun {
             accepted: findings.isEmpty ? nil : findings,
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable
         )
-        if record.withoutIdentifiers, record.sealedIdentifiers != nil { return .done(.notVerifiable, facts) }
+        // Given up with their key, or the account was gone before they could be collected.
+        if identifiers.isEmpty { return .done(.notVerifiable, facts) }
         return .done(findings.isEmpty ? .ok : .accepted, facts)
     }
 

@@ -1,0 +1,66 @@
+import Postgres
+
+/// Removes rows whose use is over: nothing refers to them, and they would be kept for ever.
+enum DeletionPruning {
+    /// How many rows of a table go at a time: whatever has piled up goes over several runs.
+    private static let batch = 5_000
+
+    /// Removes what is due, of each kind some.
+    static func run(on connection: isolated Connection) throws {
+        // One code a sign-in. The newest grant that nobody knows anything about stays: it decides what an erasure says.
+        try connection.execute(
+            """
+            delete from accountctl.authorization_codes
+            where id in (
+                select c.id
+                from accountctl.authorization_codes as c
+                where c.settled_at < now() - interval '1 day'
+                  and (
+                      c.state <> 'grant_unknown'
+                      or exists (
+                          select
+                          from accountctl.authorization_codes as newer
+                          where newer.user_id = c.user_id
+                            and newer.state = 'grant_unknown'
+                            and newer.id > c.id
+                      )
+                  )
+                limit \(batch)
+            )
+            """
+        )
+        // Of nobody we know, or of accounts erased before they came: our own revocations come back so. Kept as long as Apple could
+        // deliver one again.
+        try connection.execute(
+            """
+            delete from accountctl.credential_events
+            where id in (
+                select id
+                from accountctl.credential_events
+                where user_id is null
+                  and handled_at is not null
+                  and received_at < now() - interval '90 days'
+                limit \(batch)
+            )
+            """
+        )
+        // What became of them stands with the request.
+        try connection.execute(
+            """
+            delete from accountctl.pending_revocations
+            where id in (
+                select p.id
+                from accountctl.pending_revocations as p
+                where p.settled_at < now() - interval '90 days'
+                  and not exists (
+                      select
+                      from accountctl.pending_revocations as waiting
+                      where waiting.request_id = p.request_id
+                        and waiting.state = 'waiting'
+                  )
+                limit \(batch)
+            )
+            """
+        )
+    }
+}

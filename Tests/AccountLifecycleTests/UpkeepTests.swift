@@ -1,0 +1,95 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sealing
+import Testing
+
+/// What is done once a minute for all requests.
+@Suite struct UpkeepTests {
+    /// Deleted in Supabase's dashboard during grace, with an address left in a table of the app.
+    @Test(arguments: [true, false])
+    func whatToSearchForIsCollectedWhenTheRequestIsMade(_ ran: Bool) async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.kept (note text)")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.kept values (\(person.email))")
+            let request = try Opened(try await stage.call(person, "select public.request_account_deletion()")).request
+            if ran { try await DeletionUpkeep.run(with: stage.services()) }
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            try await stage.sql("update accountctl.deletion_requests set run_after = now()")
+            let pause = try await stage.drive(request)
+            if ran {
+                #expect(try await stage.state(request) == "residue")
+                #expect(try await stage.situation(request)?.findings?.map(\.column) == ["public.kept.note"])
+                try await stage.sql("delete from public.kept")
+                #expect(try await stage.drive(request) == .ended(.verified))
+                #expect(try await stage.outcome(.verify, request) == "ok")
+            } else {
+                // Nobody knows any more what there would be to look for, and the receipt says so.
+                #expect(pause == .ended(.verified))
+                #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+            }
+        }
+    }
+
+    @Test func whatHasServedGoesAndWhatDecidesSomethingStays() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql(
+                """
+                insert into accountctl.authorization_codes (user_id, state, settled_at)
+                select \(person.id), s.state, now() - s.age::interval
+                from (values
+                    ('exchanged', '2 days'), ('refused', '2 days'), ('expired', '2 days'), ('exchanged', '1 hour'),
+                    ('grant_unknown', '3 days'), ('grant_unknown', '2 days')
+                ) as s (state, age)
+                """
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.credential_events (source, kind, user_id, received_at, handled_at, outcome)
+                values
+                    ('device', 'state_revoked', null, now() - interval '91 days', now(), 'unknown_account'),
+                    ('device', 'state_revoked', null, now() - interval '89 days', now(), 'unknown_account'),
+                    ('device', 'state_revoked', null, now() - interval '91 days', null, null),
+                    ('device', 'state_revoked', \(person.id), now() - interval '91 days', now(), 'done')
+                """
+            )
+            try await DeletionUpkeep.run(with: stage.services())
+            let left = try await stage.value(
+                """
+                select string_agg(state || ' ' || extract(day from now() - settled_at), ', ' order by id)
+                from accountctl.authorization_codes
+                """,
+                as: String.self
+            )
+            #expect(left == "exchanged 0, grant_unknown 2")
+            #expect(try await stage.count("select from accountctl.credential_events") == 3)
+        }
+    }
+
+    /// A worker with an older file of keys, while another rotates, must not destroy what the others can open.
+    @Test func aCredentialUnderAMissingKeyIsKeptUntilApplesTimeIsOver() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            let strange = DeletionDriver(
+                stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            )
+            for _ in 0..<8 {
+                guard case .failed(_, let situation) = try await strange.drive(request) else {
+                    Issue.record("went on without the key")
+                    return
+                }
+                #expect(situation.code == .sealingKeyMissing)
+            }
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+            let waits: Statement = "select from accountctl.deletion_requests where apple_waiting_since is not null"
+            #expect(try await stage.count(waits) == 1)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "revoked")
+        }
+    }
+}
