@@ -263,6 +263,24 @@ import Testing
         }
     }
 
+    @Test func storageThatDeletesWhatNobodyAskedForIsTold() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let id = stage.sandbox.faults.set(
+                .status(200, body: #"[{"name": "stranger.jpeg"}]"#),
+                for: .storageDeleteMany
+            )
+            guard case .failed(_, let situation) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(situation.detail?.contains("nobody asked for") == true, "\(situation)")
+            stage.sandbox.faults.clear(id)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     @Test func storageThatIsDownHoldsUpBeforeTheLockOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -49,7 +49,14 @@ package struct StorageDoor: Sendable {
     func delete(_ keys: [String], in bucket: String) async throws -> Situation? {
         guard let client else { return Self.unconfigured }
         switch try await client.delete(keys, in: bucket) {
-        case .done, .gone: return nil
+        case .done(let deletion):
+            // Never seen. What else it deleted nobody can tell: somebody is to look before more is asked of it.
+            guard !deletion.unrequested.isEmpty else { return nil }
+            return Self.situation(
+                "Storage says that it deleted \(deletion.unrequested.count) objects that nobody asked for",
+                bucket
+            )
+        case .gone: return nil
         case .misconfigured(let refusal): return Self.situation("\(refusal)", bucket)
         case .later(let delay): return Self.situation("\(delay)", bucket)
         }
