@@ -2,6 +2,7 @@
 package struct DeletionSettings: Sendable {
     package let grace: Duration
     package let hourlyCeiling: Int?
+    package let maximumRows: Int
     package let tokenLife: Duration
     package let buckets: [String]
     package let keptBuckets: [String]
@@ -17,6 +18,12 @@ package struct DeletionSettings: Sendable {
             "deletion.hourly_ceiling",
             .integer(1...1_000_000),
             "Deletions an hour beyond which requests wait. Default: the larger of 50 and 1 % of the accounts."
+        )
+        maximumRows = reader.read(
+            "deletion.max_rows",
+            .integer(1...1_000_000_000),
+            default: 1_000_000,
+            "Rows of one table that a deletion may take along; beyond it the request waits for somebody to look."
         )
         tokenLife = reader.read(
             "deletion.token_life",

@@ -79,6 +79,7 @@ struct WorkerServices {
         policy.grace = settings.deletion.grace
         policy.tokenLife = settings.deletion.tokenLife
         policy.hourlyCeiling = settings.deletion.hourlyCeiling
+        policy.maximumRows = settings.deletion.maximumRows
         policy.buckets = Set(settings.deletion.buckets).union(["avatars"])
         policy.keptBuckets = Set(settings.deletion.keptBuckets)
         policy.appleGiveUp = settings.apple.giveUp

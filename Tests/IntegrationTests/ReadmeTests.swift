@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Foundation
 import Settings
 import TestSupport
@@ -34,6 +35,21 @@ struct ReadmeTests {
             #expect(row[1] == setting.form && row.last == setting.help, "\(setting.key)")
             if let standard = setting.standard, !standard.isEmpty { #expect(row[2] == "`\(standard)`") }
         }
+    }
+
+    @Test("settings: every one by which a situation is ended is there")
+    func settingsOfSituations() {
+        let declared = Set(
+            Settings.check(SettingsInputs(file: nil, variables: [:]) { _ in "" }).settings.declarations.map(\.key)
+        )
+        var named = 0
+        for code in Situation.Code.allCases {
+            for match in Situation(code).endedBy.matches(of: /deletion\.[a-z_]+/) {
+                #expect(declared.contains(String(match.0)), "\(code.rawValue)")
+                named += 1
+            }
+        }
+        #expect(named > 3)
     }
 
     @Test("commands: every one that there is, and none that there is not")
