@@ -8,13 +8,19 @@ package struct Rate: Sendable, Hashable, CustomStringConvertible {
         self.per = per
     }
 
-    /// Reads `50/h`, `5/s`, `10/m`, `1000/d`.
+    /// The highest count: what is far beyond all use must not overflow where it is reckoned with.
+    package static let limit = 1_000_000_000
+
+    private static let units: [Substring: Duration] = [
+        "s": .seconds(1), "m": .seconds(60), "h": .seconds(3600), "d": .seconds(86_400),
+    ]
+
+    /// Reads `50/h`, `5/s`, `10/m`, `1000/d`: a count and one unit, nothing like `50/2h`.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let count = Int(parts[0]), count >= 0, let per = DurationText.read("1" + parts[1])
-        else {
-            return nil
-        }
+        guard parts.count == 2, let count = Int(parts[0]), (0...Self.limit).contains(count),
+            let per = Self.units[parts[1]]
+        else { return nil }
         self.init(count: count, per: per)
     }
 
