@@ -43,14 +43,18 @@ struct PrometheusText {
         return name
     }
 
+    /// By scalars: a quote with an accent on it is another character, and ends the value all the same.
     private static func escaped(_ value: String) -> String {
-        value.reduce(into: "") { result, character in
-            switch character {
+        var result = ""
+        for scalar in value.unicodeScalars {
+            switch scalar {
             case "\\": result += "\\\\"
             case "\"": result += "\\\""
-            case "\n", "\r\n": result += "\\n"
-            default: result.append(character)
+            case "\n": result += "\\n"
+            case "\r": continue
+            default: result.unicodeScalars.append(scalar)
             }
         }
+        return result
     }
 }

@@ -40,9 +40,9 @@ package struct ListWriter<Row> {
             try emit(JSONText.line(object(row), disclosure: output.disclosure))
         case .csv:
             if count == 0 { try emit(fields.map { SeparatedText.csv($0.name) }.joined(separator: ",")) }
-            try emit(fields.map { SeparatedText.csv(plain($0.value(row))) }.joined(separator: ","))
+            try emit(fields.map { SeparatedText.csv(cell($0.value(row))) }.joined(separator: ","))
         case .tsv:
-            try emit(fields.map { SafeText.line(plain($0.value(row))) }.joined(separator: "\t"))
+            try emit(fields.map { SafeText.line(cell($0.value(row))) }.joined(separator: "\t"))
         }
     }
 
@@ -91,14 +91,20 @@ package struct ListWriter<Row> {
     }
 
     /// As JSON would show it, but without the quotes of a text.
-    private func plain(_ value: OutputValue) -> String {
+    private func cell(_ value: OutputValue) -> String {
         switch value {
         case .null: ""
-        case .text(let text): output.style.isTerminal ? SafeText.line(text) : text
-        case .personal(let data): output.disclosure.show(data)
+        case .text(let text): foreign(text)
+        case .personal(let data): foreign(output.disclosure.show(data))
         case .date(let date): Wording.rfc3339(date)
         default: JSONText.line(value, disclosure: output.disclosure)
         }
+    }
+
+    /// A text that may come from anybody: no formula for a spreadsheet, and nothing that a terminal would act on.
+    private func foreign(_ text: String) -> String {
+        let cell = SeparatedText.withoutFormula(text)
+        return output.style.isTerminal ? SafeText.line(cell) : cell
     }
 }
 
@@ -124,11 +130,29 @@ private struct OutputBuffer {
 
 /// Values between separators.
 private enum SeparatedText {
+    /// What a spreadsheet takes for the start of a formula.
+    private static let formulaStarts: Set<Unicode.Scalar> = ["=", "+", "-", "@", "\t", "\r"]
+
     /// Quoted when it has to be (RFC 4180).
+    ///
+    /// By scalars: a quote with an accent on it is another character, and a quote all the same to whoever reads the file.
     static func csv(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0 == "\"" || $0 == "," || $0 == "\n" || $0 == "\r" }) else {
             return text
         }
-        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        var quoted = String.UnicodeScalarView("\"".unicodeScalars)
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" { quoted.append(scalar) }
+            quoted.append(scalar)
+        }
+        quoted.append("\"")
+        return String(quoted)
+    }
+
+    /// The text with `'` before it where a spreadsheet would reckon instead of showing it; a phone number is left alone.
+    static func withoutFormula(_ text: String) -> String {
+        guard let first = text.unicodeScalars.first, formulaStarts.contains(first) else { return text }
+        let isNumber = text.unicodeScalars.dropFirst().allSatisfy { ("0"..."9").contains($0) || $0 == "." }
+        return isNumber && (first == "+" || first == "-") ? text : "'" + text
     }
 }

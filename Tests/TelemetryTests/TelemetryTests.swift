@@ -61,7 +61,7 @@ struct LogLineTests {
 struct MetricsTests {
     @Test func text() {
         let registry = MetricsRegistry()
-        let counter = Counter(label: "jobs.done", dimensions: [("kind", "a\"b\\c\n")], factory: registry)
+        let counter = Counter(label: "jobs.done", dimensions: [("kind", "a\"b\\c\nd\"\u{301}")], factory: registry)
         counter.increment(by: 2)
         counter.increment()
         Counter(label: "jobs.done", dimensions: [("kind", "z")], factory: registry).increment()
@@ -71,7 +71,7 @@ struct MetricsTests {
                 # TYPE depth gauge
                 depth 2.5
                 # TYPE jobs_done counter
-                jobs_done{kind="a\\"b\\\\c\\n"} 3
+                jobs_done{kind="a\\"b\\\\c\\nd\\"\u{301}"} 3
                 jobs_done{kind="z"} 1
 
                 """

@@ -88,6 +88,28 @@ struct OutputTests {
         )
     }
 
+    @Test("Hostile text stays in its cell, is no formula, and does nothing to a terminal")
+    func hostileCells() throws {
+        let people = [
+            Person(id: 1, name: "=1+1", email: "\u{1B}[2J@x.de"),
+            Person(id: 2, name: "a\"\u{301},b", email: nil),
+            Person(id: 3, name: "+491701234567", email: nil),
+            Person(id: 4, name: "-2+3", email: nil),
+        ]
+        #expect(
+            try listed(.csv, people) == """
+                id,name,email,is_even
+                1,'=1+1,\u{1B}***@x***.de,false
+                2,"a""\u{301},b",,true
+                3,+491701234567,,false
+                4,'-2+3,,true
+
+                """
+        )
+        let terminal = StreamStyle(isTerminal: true, width: 80, colour: false)
+        #expect(try listed(.csv, people, style: terminal).contains("1,'=1+1,\\u{1b}***@x***.de,false"))
+    }
+
     @Test("A long list is laid out by its first rows and loses nothing")
     func longList() throws {
         let many = (0..<1000).map { Person(id: $0, name: "n\($0)", email: nil) }
