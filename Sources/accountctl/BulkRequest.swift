@@ -26,14 +26,15 @@ struct BulkRequest {
     private static let waits: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(20)]
 
     func run(_ pace: BulkPace) async throws -> ExitStatus {
+        let database = try await pool.withConnection { try DatabaseIdentity.read(on: $0) }
         if confirmation.dryRun {
-            let settled = try BulkResults.settled(in: resultPath)
+            let settled = try BulkResults.settled(in: resultPath, of: database)
             let left = list.ids.filter { !settled.contains($0) }
             let survey = try await survey(left)
             try context.output.show(Sheet([.init(.facts(plan(left.count, survey)))]))
             return .ok
         }
-        return try await BulkResults.with(resultPath) { results in
+        return try await BulkResults.with(resultPath, of: database) { results in
             let left = list.ids.filter { !results.settled.contains($0) }
             let survey = try await survey(left)
             // The count of the list, not of what is left: the same command line goes on with an unfinished run.

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -22,8 +23,8 @@ struct BulkResult: Codable, Equatable {
         case unknownUser = "unknown_user"
         case failed
 
-        /// Whether a later run need not look at the account again.
-        var isSettled: Bool { self != .failed }
+        /// Whether a later run need not look at the account again: only where there is a request that a worker carries out.
+        var isSettled: Bool { self == .requested || self == .found }
     }
 
     let userID: UUID
@@ -48,7 +49,8 @@ struct BulkResult: Codable, Equatable {
 
 /// The file that a bulk run writes what was done to, and reads what is done from: NDJSON, a line for each account.
 ///
-/// Lines are only ever added. A run that is killed leaves at most one line unfinished, which the next run takes away; what it had done
+/// The first line names the database: what was done in one is not done in another. Lines are only ever added; the last one of an
+/// account counts. A run that is killed leaves at most one line unfinished, which the next run takes away; what it had done
 /// and not yet written is found done by the database.
 final class BulkResults {
     /// The accounts that need not be looked at again.
@@ -63,8 +65,13 @@ final class BulkResults {
 
     /// Opens the file for this run alone, or makes it readable to its owner only, and reads what is done.
     ///
-    /// - Throws: ``CommandError`` when another run has it, when it holds something else, or when it cannot be opened.
-    static func with<Result>(_ path: String, _ body: (BulkResults) async throws -> Result) async throws -> Result {
+    /// - Throws: ``CommandError`` when another run has it, when it is of another database or holds something else, or when it cannot be
+    ///   opened.
+    static func with<Result>(
+        _ path: String,
+        of database: DatabaseIdentity,
+        _ body: (BulkResults) async throws -> Result
+    ) async throws -> Result {
         let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandError(.usage, "cannot write the result file \(path): \(String(cString: strerror(errno)))")
@@ -74,14 +81,14 @@ final class BulkResults {
             throw CommandError(.temporary, "another run is writing the result file \(path)")
         }
         let results = BulkResults(descriptor)
-        try results.read(path)
+        try results.read(path, of: database)
         return try await body(results)
     }
 
     /// Reads a file without making or locking it, for a look before a run.
-    static func settled(in path: String) throws -> Set<UUID> {
+    static func settled(in path: String, of database: DatabaseIdentity) throws -> Set<UUID> {
         guard access(path, F_OK) == 0 else { return [] }
-        return try read(path).settled
+        return try contents(of: path, database).settled
     }
 
     /// Adds lines.
@@ -91,37 +98,74 @@ final class BulkResults {
         try sink.write(results.map { $0.line(at: moment) + "\n" }.joined())
     }
 
-    private func read(_ path: String) throws {
-        let (settled, whole) = try Self.read(path)
-        self.settled = settled
+    private func read(_ path: String, of database: DatabaseIdentity) throws {
+        let contents = try Self.contents(of: path, database)
+        settled = contents.settled
         let size = Int(lseek(descriptor, 0, SEEK_END))
-        if whole > size {
+        if contents.whole > size {
             // All of the last line but its end.
             try sink.write("\n")
-        } else if whole < size, ftruncate(descriptor, off_t(whole)) != 0 {
+        } else if contents.whole < size, ftruncate(descriptor, off_t(contents.whole)) != 0 {
             throw CommandError(.failure, "cannot mend the result file \(path): \(String(cString: strerror(errno)))")
+        }
+        if !contents.hasHead { try sink.write(Head.line(database, at: Date()) + "\n") }
+    }
+
+    /// The first line.
+    private struct Head: Decodable {
+        let database: String
+
+        static func line(_ database: DatabaseIdentity, at moment: Date) -> String {
+            JSONText.line(["at": .date(moment), "database": .text(database.description)])
         }
     }
 
-    /// The accounts that are done, and the length of all whole lines.
-    private static func read(_ path: String) throws -> (settled: Set<UUID>, whole: Int) {
+    /// What a file holds.
+    private struct Contents {
+        /// The accounts that are done.
         var settled: Set<UUID> = []
+        /// The length of all whole lines.
         var whole = 0
+        /// Whether it says which database it is of.
+        var hasHead = false
+    }
+
+    private static func contents(of path: String, _ database: DatabaseIdentity) throws -> Contents {
+        var contents = Contents()
         var unfinished: (number: Int, text: String)?
         let decoder = JSONDecoder()
         try InputLines.forEach(in: path) { number, line in
             if let unfinished { throw strange(path, unfinished.number) }
-            guard let result = try? decoder.decode(BulkResult.self, from: Data(line.utf8)) else {
+            let data = Data(line.utf8)
+            if !contents.hasHead, contents.whole == 0, let head = try? decoder.decode(Head.self, from: data) {
+                guard head.database == database.description else { throw foreign(path) }
+                contents.hasHead = true
+            } else if let result = try? decoder.decode(BulkResult.self, from: data) {
+                guard contents.hasHead else { throw foreign(path) }
+                if result.outcome.isSettled {
+                    contents.settled.insert(result.userID)
+                } else {
+                    contents.settled.remove(result.userID)
+                }
+            } else {
                 unfinished = (number, line)
                 return
             }
-            whole += line.utf8.count + 1
-            if result.outcome.isSettled { settled.insert(result.userID) } else { settled.remove(result.userID) }
+            contents.whole += line.utf8.count + 1
         }
         // A line of something else is not taken away as one that a killed run could not finish.
         let start = "{\"at\":\""
         if let (number, text) = unfinished, !start.hasPrefix(text.prefix(start.count)) { throw strange(path, number) }
-        return (settled, whole)
+        return contents
+    }
+
+    private static func foreign(_ path: String) -> CommandError {
+        CommandError(
+            .usage,
+            "\(path) holds results of another database, or does not say of which",
+            hint:
+                "Is this the right database? Name another file with --result: what was asked for here before is found."
+        )
     }
 
     private static func strange(_ path: String, _ number: Int) -> CommandError {

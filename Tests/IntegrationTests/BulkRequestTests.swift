@@ -13,7 +13,7 @@ struct BulkRequestTests {
     /// How often each outcome stands in the result file.
     private func outcomes(_ path: String) throws -> [String: Int] {
         struct Line: Decodable { let outcome: String }
-        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").dropFirst()
         return try lines.reduce(into: [:]) { counts, line in
             counts[try JSONDecoder().decode(Line.self, from: Data(line.utf8)).outcome, default: 0] += 1
         }
@@ -76,14 +76,47 @@ struct BulkRequestTests {
             let first = try await stage.run(command)
             #expect(first.status == 3, "\(first.errors)")
             #expect(try outcomes(path + ".results.ndjson") == ["found": 1, "requested": 2, "unknown_user": 1])
+            // What had no account is looked for again.
             let second = try await stage.run(command)
-            #expect(second.status == 0)
-            #expect(second.output.contains(#""done_before": 4"#))
-            #expect(try await requests(database) == "3|3")
+            #expect(second.status == 3)
+            #expect(second.output.contains(#""done_before": 3"#))
+            try await database.psql(
+                "insert into auth.users (id, email) values ('\(OperatorStage.id(77))', 'late@example.com')"
+            )
+            let third = try await stage.run(command)
+            #expect(third.status == 0)
+            #expect(third.output.contains(#""requested": 1"#))
+            #expect(try await requests(database) == "4|4")
             let log = "select count(*), min(ticket) from accountctl.operator_log where action = 'deletion.request'"
-            #expect(try await database.psql(log) == "3|T-1")
+            #expect(try await database.psql(log) == "4|T-1")
             let mode = try FileManager.default.attributesOfItem(atPath: path + ".results.ndjson")[.posixPermissions]
             #expect(mode as? Int == 0o600)
+        }
+    }
+
+    @Test("What was done in one database is not taken for done in another")
+    func otherDatabase() async throws {
+        try await OperatorStage.with { stage in
+            let path = try write([1, 2].map(OperatorStage.id), stage)
+            let command = ["deletion", "request", "--file", path, "--confirm=2"]
+            // A rehearsal elsewhere, where nobody of these lives.
+            #expect(try await stage.run(command).status == 3)
+            try await TestDatabase.with(.migrated) { database in
+                let production = OperatorStage(
+                    database: database,
+                    folder: stage.folder,
+                    variables: stage.variables.merging(database.variables) { $1 }
+                )
+                try await production.addAccounts(2)
+                for words in [command, ["deletion", "request", "--file", path, "--dry-run"]] {
+                    let refused = try await production.run(words)
+                    #expect(refused.status == 2, "\(refused.output)")
+                    #expect(refused.errors.contains("results of another database"), "\(refused.errors)")
+                }
+                #expect(try await requests(database) == "0|0")
+                #expect(try await production.run(command + ["--result", stage.path("other")]).status == 0)
+                #expect(try await requests(database) == "2|2")
+            }
         }
     }
 
