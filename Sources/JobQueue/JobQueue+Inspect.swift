@@ -42,35 +42,41 @@ extension JobQueue {
         )
     }
 
-    /// What changed after an instant: jobs that ended, and those that run or wait now.
+    /// What changed after an instant: jobs that ended, and those that run or wait now; oldest first, a page of `limit` at a time.
     ///
-    /// For following along.
+    /// For following along: ask again with the last one of a full page until one is not full.
     ///
+    /// - Parameters:
+    ///   - filter: only its queue and its kind are looked at.
+    ///   - instant: changes after it.
+    ///   - last: the last job of the page before, at whose moment of change the next one begins.
+    ///   - limit: the most jobs of a page.
+    ///   - connection: where.
     /// - Throws: ``PostgresError``.
-    package func changes(since instant: Date, limit: Int = 200, on connection: isolated Connection) throws
-        -> [JobRecord]
-    {
-        let ended = try records(
+    package func changes(
+        _ filter: JobFilter = JobFilter(),
+        since instant: Date,
+        after last: JobRecord? = nil,
+        limit: Int = 1000,
+        on connection: isolated Connection
+    ) throws -> [JobRecord] {
+        func wanted(_ moment: Statement) -> Statement {
             """
-            \(endedColumns)
-            where j.finished_at > \(instant)
-            order by j.finished_at desc
+            where \(moment) > \(instant)
+            and (\(filter.queue)::text is null or j.queue = \(filter.queue))
+            and (\(filter.kind)::text is null or j.kind = \(filter.kind))
+            and (
+                \(last == nil)
+                or (\(moment), j.id) > (\(last?.changedAt ?? instant)::timestamptz, \(last?.id ?? 0)::bigint)
+            )
+            order by \(moment), j.id
             limit \(limit)
-            """,
-            on: connection
-        )
-        let live = try records(
             """
-            \(liveColumns)
-            where greatest(j.created_at, j.claimed_at) > \(instant)
-            order by greatest(j.created_at, j.claimed_at) desc
-            limit \(limit)
-            """,
-            on: connection
-        )
-        return (ended + live).sorted {
-            ($0.finishedAt ?? $0.claimedAt ?? $0.createdAt) < ($1.finishedAt ?? $1.claimedAt ?? $1.createdAt)
         }
+        let ended = try records("\(endedColumns) \(wanted("j.finished_at"))", on: connection)
+        let live = try records("\(liveColumns) \(wanted("greatest(j.created_at, j.claimed_at)"))", on: connection)
+        // Each is whole up to its own last one: what lies beyond the limit of both comes with the next page.
+        return Array((ended + live).sorted { ($0.changedAt, $0.id) < ($1.changedAt, $1.id) }.prefix(limit))
     }
 
     /// Everything about one job; nil when there is none of the id, or it is beyond retention.

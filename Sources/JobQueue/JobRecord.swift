@@ -28,6 +28,9 @@ package struct JobRecord: Sendable, Hashable, Codable {
     package let worker: Int64?
     /// The text of the last error.
     package let lastError: String?
+
+    /// When it last began to be what it is: when it ended, else when it was taken, else when it came.
+    package var changedAt: Date { finishedAt ?? max(claimedAt ?? createdAt, createdAt) }
 }
 
 /// One job with everything that belongs to it.

@@ -49,7 +49,7 @@ struct JobsWatchCommand: AccountctlCommand {
 /// What became of jobs since the last look.
 struct JobsWatch: Watch, Sendable {
     static let fields: [Field<JobRecord>] = [
-        Field("at", "At") { .date(moment($0)) },
+        Field("at", "At") { .date($0.changedAt) },
         Field("id", "Id", alignment: .right) { .integer($0.id) },
         Field("state", "State", emphasis: JobFields.emphasis) { .text($0.state) },
         Field("queue", "Queue") { .text($0.queue) },
@@ -58,6 +58,9 @@ struct JobsWatch: Watch, Sendable {
         Field("reason", "Reason") { .text($0.reason) },
         Field("last_error", "Last error") { .text($0.lastError) },
     ]
+
+    /// How many changes are read at a time.
+    private static let page = 1000
 
     private let filter: JobFilter
     private var since: Date
@@ -72,25 +75,24 @@ struct JobsWatch: Watch, Sendable {
     }
 
     mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
-        let changes = try JobQueue().changes(since: since, on: connection)
-        for job in changes where (filter.queue ?? job.queue) == job.queue && (filter.kind ?? job.kind) == job.kind {
-            let mark = "\(job.id) \(job.state) \(job.attempt)"
-            guard seen[mark] == nil else { continue }
-            seen[mark] = Self.moment(job)
-            try lines.append(job)
+        var last: JobRecord?
+        while true {
+            let page = try JobQueue().changes(filter, since: since, after: last, limit: Self.page, on: connection)
+            for job in page {
+                let mark = "\(job.id) \(job.state) \(job.attempt)"
+                guard seen.updateValue(job.changedAt, forKey: mark) == nil else { continue }
+                try lines.append(job)
+            }
+            last = page.last ?? last
+            if page.count < Self.page { break }
         }
         // What commits late carries an earlier time: look back a little, and remember what was shown.
-        let newest = changes.map(Self.moment).max() ?? since
-        since = max(since, newest.addingTimeInterval(-10))
+        since = max(since, (last?.changedAt ?? since).addingTimeInterval(-10))
         seen = seen.filter { $0.value > since.addingTimeInterval(-1) }
         return nil
     }
 
     mutating func flush() throws {
         try lines.flush()
-    }
-
-    private static func moment(_ job: JobRecord) -> Date {
-        job.finishedAt ?? max(job.claimedAt ?? .distantPast, job.createdAt)
     }
 }

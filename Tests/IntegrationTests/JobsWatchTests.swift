@@ -51,4 +51,29 @@ struct JobsWatchTests {
             }
         }
     }
+
+    @Test("However much changes at once, nothing is left out, and a filter counts before the limit")
+    func manyChanges() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let watch = try AccountctlProcess(
+                ["jobs", "watch", "--queue", "mail", "--format", "ndjson"],
+                environment: database.variables
+            )
+            while try await database.psql(
+                "select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen%'"
+            ) == "0" { try await Task.sleep(for: .milliseconds(10)) }
+            try await database.psql(
+                """
+                select accountctl.enqueue_job('first', queue => 'mail') from generate_series(1, 2500);
+                select accountctl.enqueue_job('noise', queue => 'other') from generate_series(1, 2500);
+                select accountctl.enqueue_job('last', queue => 'mail');
+                """
+            )
+            #expect(try await watch.waitForOutput(containing: #""kind":"last""#))
+            watch.signal(SIGTERM)
+            let lines = try await watch.result().output.split(separator: "\n")
+            #expect(lines.count == 2501)
+            #expect(!lines.contains { $0.contains("noise") })
+        }
+    }
 }
