@@ -23,17 +23,19 @@ enum PrivateFile {
     ) async throws -> Result {
         if !replaces, access(path, F_OK) == 0 { throw exists(path) }
         let partial = path + ".partial-\(getpid())"
-        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(path) }
-        defer {
-            close(descriptor)
-            unlink(partial)
-        }
-        let result = try await body(descriptor)
-        guard fsync(descriptor) == 0 else { throw failure(path) }
+        let file = try NamelessFile(near: path, partial: partial) ?? { throw failure(path) }()
+        defer { file.remove() }
+        let result = try await body(file.descriptor)
+        guard fsync(file.descriptor) == 0 else { throw failure(path) }
         if replaces {
-            guard rename(partial, path) == 0 else { throw failure(path) }
-        } else if link(partial, path) != 0 {
+            // What is whole takes a name beside the old file, and then its place.
+            guard file.takeName(partial) else { throw failure(path) }
+            guard rename(partial, path) == 0 else {
+                let error = failure(path)
+                unlink(partial)
+                throw error
+            }
+        } else if !file.takeName(path) {
             // Not by a look beforehand alone: somebody else may write there meanwhile.
             throw errno == EEXIST ? exists(path) : failure(path)
         }

@@ -156,4 +156,36 @@ struct UserExportTests {
             #expect(try await stage.run(["user", "export", OperatorStage.id(7), "--dry-run"]).status == 3)
         }
     }
+
+    @Test("A run that is ended in the middle leaves nothing of the archive behind", .timeLimit(.minutes(1)))
+    func ended() async throws {
+        try await StorageStage.with { storage in
+            let stage = storage.stage
+            try await stage.addAccounts(1)
+            try await storage.upload("\(Self.anna)/me.jpeg", by: Self.anna)
+            try await DeafServer.with { port in
+                let deaf = ["ACCOUNTCTL_STORAGE_URL": "http://127.0.0.1:\(port)/storage/v1"]
+                let export = try AccountctlProcess(
+                    ["user", "export", Self.anna, "--output", stage.path("anna.tar")],
+                    environment: stage.variables.merging(deaf) { $1 }
+                )
+                while try !hasFileOpen(export.id, below: stage.folder.path) {
+                    try #require(export.isRunning, "\(export.errorsSoFar)")
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                export.signal(SIGTERM)
+                #expect(try await export.result().status == -SIGTERM)
+            }
+            let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path)
+            #expect(!left.contains { $0.hasPrefix("anna.tar") }, "\(left)")
+        }
+    }
+
+    private func hasFileOpen(_ process: Int32, below folder: String) throws -> Bool {
+        let open = "/proc/\(process)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: open).contains { name in
+            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(open)/\(name)")
+            return path?.hasPrefix(folder + "/") == true && path?.hasSuffix(".key") == false
+        }
+    }
 }
