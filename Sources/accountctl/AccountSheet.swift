@@ -78,7 +78,7 @@ struct AccountSheet {
         ]
         switch report.standing {
         case .active: break
-        case .banned(let until): facts.append(moment("banned_until", "Until", until))
+        case .banned(let ban): facts.append(bannedUntil("Until", ban))
         case .softDeleted(let at): facts.append(moment("deleted_at", "Since", at))
         case .deletion(let deletion):
             facts.append(.init("request", "Deletion request", .uuid(deletion.request)))
@@ -97,13 +97,19 @@ struct AccountSheet {
             moment("phone_confirmed_at", "Phone confirmed", sign.phoneConfirmedAt),
             moment("created_at", "Created", sign.createdAt),
             moment("last_sign_in_at", "Last sign-in", sign.lastSignInAt),
-            moment("banned_until", "Banned until", sign.bannedUntil),
+            bannedUntil("Banned until", sign.ban),
             moment("deleted_at", "Soft-deleted", sign.deletedAt),
             .init("is_anonymous", "Anonymous", .bool(sign.isAnonymous), shown: sign.isAnonymous ? "yes" : nil),
             .init("is_sso", "Enterprise sign-in", .bool(sign.isSSO), shown: sign.isSSO ? "yes" : nil),
             .init("sessions", "Sessions", .integer(sign.sessions)),
             .init("factors", "Second factors", .integer(sign.factors)),
         ]
+    }
+
+    /// When a ban ends; for programs nothing where it never does, as the state says that there is one.
+    private func bannedUntil(_ label: String, _ ban: AccountBan?) -> Sheet.Fact {
+        guard let ban, ban.until == nil else { return moment("banned_until", label, ban?.until) }
+        return .init("banned_until", label, .null, shown: "without end")
     }
 
     private var apple: [Sheet.Fact] {

@@ -35,7 +35,7 @@ struct UserListCommand: AccountctlCommand {
         Field("created_at", "Created") { .date($0.createdAt) },
         Field("last_sign_in_at", "Last sign-in") { .date($0.lastSignInAt) },
         Field("is_anonymous", nil) { .bool($0.isAnonymous) },
-        Field("banned_until", nil) { .date($0.bannedUntil) },
+        Field("banned_until", nil) { .date($0.ban?.until) },
         Field("deleted_at", nil) { .date($0.deletedAt) },
     ]
 

@@ -151,4 +151,43 @@ struct UserListTests {
             #expect(few > 0 && many - few < 4000, "\(few) kB for 5,000, \(many) kB for 50,000")
         }
     }
+
+    @Test("A role from which row-level security hides accounts is refused, whatever it may read")
+    func hiddenAccounts() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let support = "support_\(UUID().uuidString.prefix(8).lowercased())"
+            try await stage.database.psql("create role \(support) login in role pg_read_all_data")
+            for words in [
+                ["find", "u1@example.com"], ["list"], ["list", "--count"], ["show", OperatorStage.id(1)],
+                ["watch", OperatorStage.id(1)],
+            ] {
+                let refused = try await stage.run(["user"] + words, as: support)
+                #expect(refused.status == 4, "\(words): \(refused.errors)")
+                #expect(refused.output.isEmpty)
+                #expect(refused.errors.contains("row-level security hides rows of auth.users"), "\(refused.errors)")
+            }
+            let plan = try await stage.run(["deletion", "plan", OperatorStage.id(1)], as: support)
+            #expect(plan.status == 4, "\(plan.errors)")
+            try await stage.database.psql("alter role \(support) bypassrls")
+            #expect(try await stage.run(["user", "list", "--count"], as: support).output == "2\n")
+            try await stage.database.psql("drop role \(support)")
+        }
+    }
+
+    @Test("A ban without end is a ban, and is told as one")
+    func endlessBan() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let id = OperatorStage.id(1)
+            try await stage.database.psql("update auth.users set banned_until = 'infinity' where id = '\(id)'")
+            let list = try await stage.run(["user", "list", "--banned", "--json", "id,state,banned_until"])
+            #expect(list.output.contains(#"{"banned_until":null,"id":"\#(id)","state":"banned"}"#), "\(list.output)")
+            let find = try await stage.run(["user", "find", id, "--json", "state"])
+            #expect(find.output.contains(#"{"state":"banned"}"#), "\(find.output)")
+            let show = try await stage.run(["user", "show", id])
+            #expect(show.output.contains("Banned until") && show.output.contains("without end"), "\(show.output)")
+            #expect(show.output.contains("Supabase cannot read"), "\(show.output)")
+        }
+    }
 }

@@ -38,12 +38,13 @@ package struct AccountDirectory: Sendable {
     ///   - comparison: how to compare; only e-mail addresses and usernames are compared otherwise than exactly.
     ///   - connection: a role that row-level security does not bind; another one would find nothing and believe it.
     /// - Returns: the accounts, or what is known of an erased one.
-    /// - Throws: `PostgresError`.
+    /// - Throws: ``HiddenAccounts`` for a role that is bound; `PostgresError`.
     package func find(
         _ term: LookupTerm,
         _ comparison: Comparison = .exact,
         on connection: isolated Connection
     ) throws -> LookupAnswer {
+        try HiddenAccounts.refuse(on: connection)
         let isInstalled = try Self.isInstalled(on: connection)
         var hits = try candidates(term, comparison, isInstalled: isInstalled, on: connection)
         let isCut = hits.count > limit
@@ -173,7 +174,7 @@ package struct AccountDirectory: Sendable {
                 select u.id, h.matched, u.email::text, u.phone,
                        (select array_agg(distinct i.provider order by i.provider) from auth.identities as i where i.user_id = u.id),
                        u.created_at, u.last_sign_in_at, u.deleted_at,
-                       case when u.banned_until > now() and u.banned_until < 'infinity' then u.banned_until end,
+                       case when u.banned_until > now() then u.banned_until end,
                        d.id, d.state, d.step, d.requested_at, d.legal_deadline
                 from (select id, array_agg(distinct matched order by matched) as matched from hits group by id) as h
                 join auth.users as u on u.id = h.id
@@ -203,8 +204,8 @@ package struct AccountDirectory: Sendable {
                 )
             } else if let deleted = row.7 {
                 standing = .softDeleted(at: deleted)
-            } else if let until = row.8 {
-                standing = .banned(until: until)
+            } else if let ban = AccountBan(until: row.8) {
+                standing = .banned(ban)
             } else {
                 standing = .active
             }

@@ -38,7 +38,8 @@ package struct AccountListing: Sendable {
         package let email: String?
         package let createdAt: Date?
         package let lastSignInAt: Date?
-        package let bannedUntil: Date?
+        /// The ban that holds now.
+        package let ban: AccountBan?
         package let deletedAt: Date?
         package let isAnonymous: Bool
         package let providers: [String]
@@ -48,7 +49,7 @@ package struct AccountListing: Sendable {
         package var state: String {
             if let deletionState { return "deletion_" + deletionState }
             if deletedAt != nil { return "soft_deleted" }
-            return bannedUntil == nil ? "active" : "banned"
+            return ban == nil ? "active" : "banned"
         }
     }
 
@@ -61,9 +62,10 @@ package struct AccountListing: Sendable {
 
     /// Counts what would be listed; reads the table.
     ///
-    /// - Throws: `PostgresError`.
+    /// - Throws: ``HiddenAccounts`` for a role that row-level security binds; `PostgresError`.
     package func count(on connection: isolated Connection) throws -> Int {
-        try connection.one("select count(*) from auth.users as u where " + condition, as: Int.self)
+        try HiddenAccounts.refuse(on: connection)
+        return try connection.one("select count(*) from auth.users as u where " + condition, as: Int.self)
     }
 
     /// Gives each account to `body`, by ascending id, until it returns false or the limit is reached.
@@ -75,13 +77,14 @@ package struct AccountListing: Sendable {
     ///   - after: the last id of an earlier listing, to go on behind it.
     ///   - connection: a role that row-level security does not bind.
     ///   - body: takes an account.
-    /// - Throws: `PostgresError`, and what `body` throws.
+    /// - Throws: ``HiddenAccounts`` for a role that is bound; `PostgresError`, and what `body` throws.
     package func forEach(
         limit: Int? = nil,
         after: UUID? = nil,
         on connection: isolated Connection,
         _ body: (Account) throws -> Void
     ) throws {
+        try HiddenAccounts.refuse(on: connection)
         var last = after
         var left = limit ?? Int.max
         while left > 0 {
@@ -97,7 +100,7 @@ package struct AccountListing: Sendable {
         try connection.query(
             """
             select u.id, u.email::text, u.created_at, u.last_sign_in_at,
-                   case when u.banned_until > now() and u.banned_until < 'infinity' then u.banned_until end,
+                   case when u.banned_until > now() then u.banned_until end,
                    u.deleted_at, u.is_anonymous,
                    coalesce((select array_agg(distinct i.provider order by i.provider)
                              from auth.identities as i where i.user_id = u.id), '{}'),
@@ -121,7 +124,7 @@ package struct AccountListing: Sendable {
                 email: row.1,
                 createdAt: row.2,
                 lastSignInAt: row.3,
-                bannedUntil: row.4,
+                ban: AccountBan(until: row.4),
                 deletedAt: row.5,
                 isAnonymous: row.6,
                 providers: row.7,

@@ -21,8 +21,8 @@ package struct AccountMatch: Sendable, Equatable {
 package enum AccountStanding: Sendable, Equatable {
     /// Usable.
     case active
-    /// May not sign in until then.
-    case banned(until: Date)
+    /// May not sign in.
+    case banned(AccountBan)
     /// Deleted by GoTrue's soft delete: the row, the profile and the app's data are still there.
     case softDeleted(at: Date)
     /// Somebody asked for it to be erased.

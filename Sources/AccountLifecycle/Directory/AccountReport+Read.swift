@@ -59,7 +59,7 @@ extension AccountReport {
         try connection.first(
             """
             select email::text, email_confirmed_at, phone, phone_confirmed_at, created_at, last_sign_in_at,
-                   case when banned_until > now() and banned_until < 'infinity' then banned_until end, deleted_at,
+                   case when banned_until > now() then banned_until end, deleted_at,
                    is_anonymous, is_sso_user,
                    (select count(*) from auth.sessions as s where s.user_id = u.id),
                    (select count(*) from auth.mfa_factors as f where f.user_id = u.id)
@@ -78,7 +78,7 @@ extension AccountReport {
                 phoneConfirmedAt: row.3,
                 createdAt: row.4,
                 lastSignInAt: row.5,
-                bannedUntil: row.6,
+                ban: AccountBan(until: row.6),
                 deletedAt: row.7,
                 isAnonymous: row.8,
                 isSSO: row.9,

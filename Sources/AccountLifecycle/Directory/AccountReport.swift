@@ -14,7 +14,8 @@ package struct AccountReport: Sendable {
         package let phoneConfirmedAt: Date?
         package let createdAt: Date?
         package let lastSignInAt: Date?
-        package let bannedUntil: Date?
+        /// The ban that holds now.
+        package let ban: AccountBan?
         package let deletedAt: Date?
         package let isAnonymous: Bool
         package let isSSO: Bool
@@ -139,6 +140,11 @@ package struct AccountReport: Sendable {
             warnings.append("Rows of \(dependent.table) (\(dependent.column)) forbid deleting the account.")
         }
         if !holds.isEmpty { warnings.append("A legal hold forbids erasing it.") }
+        if let ban = sign.ban, ban.until == nil {
+            warnings.append(
+                "Banned without end, a date that Supabase cannot read: user suspend gives it one, user restore lifts it."
+            )
+        }
         if case .softDeleted = standing {
             warnings.append("Soft-deleted by Supabase: the profile and the app's rows are still there.")
         }

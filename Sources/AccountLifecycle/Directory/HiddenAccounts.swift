@@ -1,0 +1,29 @@
+import Postgres
+
+/// Row-level security keeps accounts from the role that asks: what it does not find may be there all the same.
+package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The tables whose rows are hidden.
+    package let tables: [String]
+
+    package var description: String {
+        "row-level security hides rows of \(tables.joined(separator: ", ")) from this role: what it does not find may be there"
+    }
+
+    /// Refuses to look for accounts as a role that would find nothing and believe it.
+    ///
+    /// - Throws: `HiddenAccounts`; `PostgresError`.
+    static func refuse(on connection: isolated Connection) throws {
+        let tables = try connection.query(
+            """
+            select name
+            from unnest(array[
+                'auth.users', 'auth.identities', 'public.profiles', 'accountctl.deletion_requests',
+                'accountctl.deletion_receipts'
+            ]) as name
+            where to_regclass(name) is not null and row_security_active(to_regclass(name))
+            """,
+            as: String.self
+        )
+        if !tables.isEmpty { throw HiddenAccounts(tables: tables) }
+    }
+}
