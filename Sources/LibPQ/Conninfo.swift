@@ -28,6 +28,8 @@ struct ConninfoOption {
 package struct Conninfo: Sendable {
     /// The keywords that the string sets, in libpq's order, secrets left out.
     package let parameters: [(keyword: String, value: String)]
+    /// Whether the string sets a password, of the database or of a key.
+    package let holdsSecret: Bool
 
     /// Takes a URI or a keyword string apart.
     ///
@@ -44,7 +46,9 @@ package struct Conninfo: Sendable {
             )
         }
         defer { unsafe PQconninfoFree(options) }
-        parameters = unsafe ConninfoOption.list(options).compactMap { option in
+        let set = unsafe ConninfoOption.list(options)
+        holdsSecret = set.contains { $0.isSecret && $0.value?.isEmpty == false }
+        parameters = set.compactMap { option in
             guard !option.isSecret, let value = option.value else { return nil }
             return (option.keyword, value)
         }

@@ -11,6 +11,12 @@ extension ConnectionConfiguration: CustomStringConvertible {
         return parsed.parameters.map { "\($0.keyword)=\(Self.quoted($0.value))" }.joined(separator: " ")
     }
 
+    /// Whether the connection string holds a password; one that libpq cannot read may.
+    package var holdsSecret: Bool {
+        guard let conninfo, Conninfo.isConnectionString(conninfo) else { return false }
+        return (try? Conninfo(conninfo).holdsSecret) ?? true
+    }
+
     private static func quoted(_ value: String) -> String {
         guard value.isEmpty || value.contains(where: { " '\\\n\t".contains($0) }) else { return value }
         let escaped = value.reduce(into: "") { $0 += $1 == "'" || $1 == "\\" ? "\\\($1)" : String($1) }

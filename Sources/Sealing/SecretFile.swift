@@ -29,6 +29,12 @@ package enum SecretFile {
         /// The reason, in the system's words.
         package let reason: String
 
+        /// Names a file and why it cannot be read.
+        package init(path: String, reason: String) {
+            self.path = path
+            self.reason = reason
+        }
+
         /// Path and reason.
         package var description: String { "\(path): \(reason)" }
     }

@@ -6,15 +6,24 @@ package struct SettingForm<Value: Sendable>: Sendable {
     let parse: @Sendable (String) -> Value?
     /// Writes the value as one would in the settings file.
     let show: @Sendable (Value) -> String
+    /// Whether a text that does not have the form is repeated to whoever wrote it: not where a secret is likely to be pasted by mistake.
+    let quotes: Bool
 
     package init(
         expected: String,
+        quotes: Bool = true,
         parse: @escaping @Sendable (String) -> Value?,
         show: @escaping @Sendable (Value) -> String = { "\($0)" }
     ) {
         self.expected = expected
+        self.quotes = quotes
         self.parse = parse
         self.show = show
+    }
+
+    /// Names a text that does not have the form: itself only when it is short and of a form that nobody puts a secret into.
+    func naming(_ text: String) -> String {
+        quotes && text.utf8.count <= 60 ? "\"\(text)\"" : "the value"
     }
 }
 
@@ -22,19 +31,21 @@ extension SettingForm where Value == String {
     /// Any text that is not empty.
     package static var text: Self { .init(expected: "a text") { $0.isEmpty ? nil : $0 } }
 
-    /// A path of a file or folder.
-    package static var path: Self { .init(expected: "a path") { $0.isEmpty ? nil : $0 } }
+    /// A path of a file or folder; the contents of a key file in its place are no path.
+    package static var path: Self {
+        .init(expected: "a path", quotes: false) { $0.isEmpty || $0 == "-" || PathText.isKey($0) ? nil : $0 }
+    }
 
     /// Exactly so many letters and digits, as Apple's team and key ids have.
     package static func code(length: Int) -> Self {
-        .init(expected: "\(length) letters and digits") { text in
+        .init(expected: "\(length) letters and digits", quotes: false) { text in
             text.utf8.count == length && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } ? text : nil
         }
     }
 
     /// The address of a service, without a path's closing slash.
     package static var serviceURL: Self {
-        .init(expected: "an address that starts with https:// (or http:// for this machine)") { text in
+        .init(expected: "an address that starts with https:// (or http:// for this machine)", quotes: false) { text in
             let isLocal = ["http://localhost", "http://127.0.0.1", "http://[::1]"].contains { start in
                 text.hasPrefix(start) && [nil, ":", "/"].contains(text.dropFirst(start.count).first)
             }
@@ -92,16 +103,6 @@ extension SettingForm where Value == Duration {
     }
 }
 
-extension SettingForm where Value == Rate {
-    /// So many per second, minute, hour or day.
-    package static func rate(atMost: Int) -> Self {
-        .init(
-            expected: "a rate such as 50/h or 5/s, at most \(atMost)",
-            parse: { Rate($0).flatMap { (1...atMost).contains($0.count) ? $0 : nil } }
-        )
-    }
-}
-
 extension SettingForm where Value: CaseIterable & RawRepresentable<String> {
     /// One of the names of the type's cases.
     package static var choice: Self {
@@ -119,6 +120,7 @@ extension SettingForm {
     where Value == [Element] {
         .init(
             expected: "a list with commas of: " + form.expected,
+            quotes: form.quotes,
             parse: { text in
                 var inner = Substring(text)
                 if inner.hasPrefix("["), inner.hasSuffix("]") { inner = inner.dropFirst().dropLast() }

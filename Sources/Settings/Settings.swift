@@ -34,7 +34,7 @@ package struct Settings: Sendable {
 
     private init(_ reader: inout SettingsReader, environmentName: String?) {
         self.environmentName = environmentName
-        environment = EnvironmentSettings(&reader, name: environmentName)
+        environment = EnvironmentSettings(&reader)
         database = DatabaseSettings(&reader)
         worker = WorkerSettings(&reader)
         deletion = DeletionSettings(&reader)

@@ -18,6 +18,11 @@ struct SettingsFile: Sendable, Equatable {
     private(set) var values: [String: RawSetting] = [:]
     private(set) var problems: [SettingsProblem] = []
 
+    /// Stands for the key in problems of a line that has none.
+    ///
+    /// The line itself is never repeated: it may be one of a key that somebody pasted.
+    private static let unreadable = "(unreadable line)"
+
     /// Reads a whole file; what cannot be read becomes a problem with its line.
     init(text: String, path: String) {
         var section = ""
@@ -29,20 +34,26 @@ struct SettingsFile: Sendable, Equatable {
                 let inner = Self.trimmed(Self.withoutComment(content))
                 let name = inner.dropFirst().dropLast()
                 guard inner.hasSuffix("]"), Self.isKey(name) else {
-                    problems.append(.init(key: String(content), source: source, message: "expected [section]"))
+                    problems.append(.init(key: Self.unreadable, source: source, message: "expected [section]"))
                     continue
                 }
                 section = name + "."
                 continue
             }
             guard let equals = content.firstIndex(of: "=") else {
-                problems.append(.init(key: String(content), source: source, message: "expected key = value"))
+                problems.append(.init(key: Self.unreadable, source: source, message: "expected key = value"))
                 continue
             }
             let name = Self.trimmed(content[..<equals])
-            guard Self.isKey(name) else {
+            // Lines of base64 may look like keys, but for their capitals; a section may have its own name.
+            let last = name.split(separator: ".").last ?? ""
+            guard Self.isKey(name), name.utf8.count <= 100, !last.contains(where: \.isUppercase) else {
                 problems.append(
-                    .init(key: String(name), source: source, message: "this is no key: letters, digits, _ and .")
+                    .init(
+                        key: Self.unreadable,
+                        source: source,
+                        message: "what stands before = is no key: small letters, digits, _ and ."
+                    )
                 )
                 continue
             }

@@ -11,6 +11,8 @@ package struct SettingsInputs: Sendable {
 
     /// The environment chosen by flag, variable or file, nil when none is.
     package let environment: String?
+    /// Whether the settings file knows the name: by a section, or by choosing it itself.
+    let isEnvironmentKnown: Bool
     let problems: [SettingsProblem]
     let readFile: @Sendable (String) throws -> String
     private let values: [String: RawSetting]
@@ -53,8 +55,7 @@ package struct SettingsInputs: Sendable {
                 problems.append(
                     SettingsProblem(
                         key: "environment",
-                        source: environment == nil
-                            ? parsed?.values["environment"]?.source ?? .standard : .flag("--environment"),
+                        source: Self.source(environment, variables, parsed),
                         message: "there is no section [environments.\(chosen)]" + near
                     )
                 )
@@ -62,6 +63,8 @@ package struct SettingsInputs: Sendable {
         }
         for (key, flag) in flags { values[key] = RawSetting(text: flag.value, source: .flag(flag.flag)) }
         self.environment = chosen
+        isEnvironmentKnown =
+            chosen.map { environments.contains($0) || $0 == parsed?.values["environment"]?.text } ?? true
         self.problems = problems
         self.readFile = readFile
         self.values = values
@@ -69,6 +72,14 @@ package struct SettingsInputs: Sendable {
             uniqueKeysWithValues: variables.filter { $0.key.hasPrefix(Self.prefix) }
                 .map { ($0.key, RawSetting(text: $0.value, source: .variable($0.key))) }
         )
+    }
+
+    /// Where the name of the environment came from.
+    private static func source(_ flag: String?, _ variables: [String: String], _ file: SettingsFile?) -> SettingsSource
+    {
+        if flag != nil { return .flag("--environment") }
+        if variables["ACCOUNTCTL_ENVIRONMENT"]?.isEmpty == false { return .variable("ACCOUNTCTL_ENVIRONMENT") }
+        return file?.values["environment"]?.source ?? .standard
     }
 
     /// The variable that sets a key: `deletion.grace` is `ACCOUNTCTL_DELETION_GRACE`.

@@ -1,3 +1,5 @@
+import Terminal
+
 /// Something wrong with one setting.
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     /// The key, or the text that should have been one.
@@ -14,6 +16,18 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     }
 
     package var description: String { "\(source): \(key): \(message)" }
+
+    /// Whether it leaves in doubt which environment this is, or whether it is production.
+    ///
+    /// Besides the two settings themselves that is anything that may have been meant for one of them.
+    package var leavesEnvironmentInDoubt: Bool {
+        switch source {
+        case .variable(let name) where key == name:
+            NearestName.of(name, among: ["production", "environment"].map(SettingsInputs.variable)) != nil
+        // No other setting stands outside a section, and a line that cannot be read may be any.
+        default: !key.contains(".")
+        }
+    }
 }
 
 /// Everything wrong with the settings, in one error.

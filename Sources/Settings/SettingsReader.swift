@@ -24,6 +24,8 @@ package struct SettingsReader {
 
     private let inputs: SettingsInputs
     private var problems: [SettingsProblem] = []
+    /// The setting that standard input was read for.
+    private var standardInput: String?
     package private(set) var declarations: [Declaration] = []
 
     init(inputs: SettingsInputs) {
@@ -52,27 +54,50 @@ package struct SettingsReader {
         let fileKey = key + "_file"
         let named = inputs.value(of: fileKey)
         let direct = inputs.value(of: key)
-        declare(fileKey, "a path, or - for standard input", nil, help, isSecret: true, named?.text, named?.source)
+        let form = "a path, or - for standard input"
         if let direct, case .variable = direct.source {
+            declare(fileKey, form, nil, help, isSecret: true, nil, direct.source)
             return Secret(direct.text)
-        } else if let direct {
+        }
+        let shown = named.map { $0.text == "-" || PathText.isPath($0.text) ? $0.text : "(set)" }
+        declare(fileKey, form, nil, help, isSecret: true, shown, named?.source)
+        if let direct {
             report(key, direct.source, "a secret must not stand here: put it in a file and name that with \(fileKey)")
         }
         guard let named else { return nil }
+        return contents(of: named, fileKey)
+    }
+
+    /// Reads the file of a secret; what cannot be read becomes a problem.
+    private mutating func contents(of named: RawSetting, _ key: String) -> Secret<String>? {
+        if named.text == "-" {
+            if let other = standardInput {
+                report(key, named.source, "standard input is \(other) already: only one secret can come from there")
+                return nil
+            }
+            standardInput = key
+        }
+        let name = named.text == "-" ? "standard input" : PathText.naming(named.text)
         do {
             let text = try inputs.readFile(named.text).trimmingLineEnds()
-            if text.isEmpty { report(fileKey, named.source, "the file \(named.text) is empty") }
+            if text.isEmpty { report(key, named.source, "\(name) is empty") }
             return Secret(text)
+        } catch let error as SecretFile.Failure {
+            // Its description holds the path, which may be the secret itself.
+            report(key, named.source, "cannot read \(name): \(error.reason)")
         } catch {
-            report(fileKey, named.source, "cannot read the file \(named.text): \(error)")
-            return nil
+            report(key, named.source, "cannot read \(name)")
         }
+        return nil
     }
 
     /// Adds a problem that concerns several settings, or a value whose form is right and whose sense is not.
     package mutating func report(_ key: String, _ message: String) {
         report(key, inputs.value(of: key)?.source ?? .standard, message)
     }
+
+    /// The environment that was chosen, and whether its name is known to whoever wrote the settings file.
+    var environment: (name: String?, isKnown: Bool) { (inputs.environment, inputs.isEnvironmentKnown) }
 
     /// Whether somebody set the key.
     package func isSet(_ key: String) -> Bool {
@@ -107,7 +132,7 @@ package struct SettingsReader {
         let raw = inputs.value(of: key)
         let parsed = raw.flatMap { form.parse($0.text) }
         if let raw, parsed == nil {
-            report(key, raw.source, "\"\(raw.text)\" is not \(form.expected)")
+            report(key, raw.source, "\(form.naming(raw.text)) is not \(form.expected)")
         }
         let shownDefault = standard.map { form.show($0) }
         declare(

@@ -37,7 +37,7 @@ package struct SupabaseSettings: Sendable {
 extension SettingForm where Value == String {
     /// A project's reference.
     fileprivate static var projectReference: Self {
-        .init(expected: "20 letters, as in https://<reference>.supabase.co") { text in
+        .init(expected: "20 letters, as in https://<reference>.supabase.co", quotes: false) { text in
             text.utf8.count == 20 && text.utf8.allSatisfy { (0x61...0x7A).contains($0) } ? text : nil
         }
     }

@@ -52,7 +52,7 @@ extension CommandContext {
     ///
     /// - Throws: ``CommandError`` when none are configured, or the file is wrong.
     func keyRing() throws -> KeyRing {
-        guard let path = Settings.check(try settingsInputs()).settings.keys.sealingKeyFile else {
+        guard let path = try checkedSettings().settings.keys.sealingKeyFile else {
             throw CommandError(.usage, "there are no sealing keys", hint: "Set keys.sealing_file.")
         }
         do {
@@ -83,17 +83,8 @@ extension CommandContext {
     }
 
     /// The settings, of which only those that a command about Apple needs have to be right.
-    func settingsForApple() throws -> Settings { try settings(checking: ["apple.", "log."]) }
+    func settingsForApple() throws -> Settings { try settings(needing: ["apple.", "log."]) }
 
     /// The same for a command that also asks the management API.
-    func settingsForProject() throws -> Settings { try settings(checking: ["apple.", "supabase.", "log."]) }
-
-    private func settings(checking sections: [String]) throws -> Settings {
-        let (settings, problems) = Settings.check(try settingsInputs())
-        let needed = problems.filter { problem in
-            problem.key == "environment" || sections.contains { problem.key.hasPrefix($0) }
-        }
-        if !needed.isEmpty { throw SettingsError(needed) }
-        return settings
-    }
+    func settingsForProject() throws -> Settings { try settings(needing: ["apple.", "supabase.", "log."]) }
 }

@@ -51,18 +51,16 @@ extension CommandContext {
     ///
     /// - Throws: `SettingsError` with the problems of the database, of the log and of the choice of an environment.
     func settingsForDatabase() throws -> Settings {
-        if let url = global.databaseURL, PasswordMask.findsPassword(in: url) {
+        if let url = global.databaseURL, ConnectionConfiguration(conninfo: url).holdsSecret, cache.isNew("password") {
             messages.warning(
                 "the password in --database-url can be read by everybody on this machine: "
                     + "use PGPASSWORD, a password file or database.password_file"
             )
         }
-        let (settings, problems) = Settings.check(try settingsInputs())
-        let needed = problems.filter { problem in
-            problem.key == "environment" || problem.key.hasPrefix("database.") || problem.key.hasPrefix("log.")
+        let settings = try settings(needing: ["database.", "log."])
+        if try !checkedSettings().problems.isEmpty, cache.isNew("problems") {
+            messages.warning("other settings have problems: accountctl config check names them")
         }
-        if !needed.isEmpty { throw SettingsError(needed) }
-        if !problems.isEmpty { messages.warning("other settings have problems: accountctl config check names them") }
         return settings
     }
 }

@@ -1,4 +1,5 @@
 import Logging
+import Sealing
 import Settings
 import Telemetry
 import Terminal
@@ -14,11 +15,33 @@ extension CommandContext {
     ///
     /// - Throws: `SettingsError` with all problems, ``CommandError`` when the settings file cannot be read.
     func settings() throws -> Settings {
-        try Settings(settingsInputs())
+        let (settings, problems) = try checkedSettings()
+        if !problems.isEmpty { throw SettingsError(problems) }
+        return settings
+    }
+
+    /// The settings, of which only those that a command needs have to be right.
+    ///
+    /// Which environment this is has to be known for each.
+    ///
+    /// - Parameter sections: what the keys that have to be right begin with, such as `database.`.
+    /// - Throws: `SettingsError` with the problems that matter.
+    func settings(needing sections: [String]) throws -> Settings {
+        let (settings, problems) = try checkedSettings()
+        let needed = problems.filter { problem in
+            problem.leavesEnvironmentInDoubt || sections.contains { problem.key.hasPrefix($0) }
+        }
+        if !needed.isEmpty { throw SettingsError(needed) }
+        return settings
+    }
+
+    /// The settings with what is wrong with them, read once for the whole run.
+    func checkedSettings() throws -> SettingsCache.Checked {
+        try cache.checked(settingsInputs)
     }
 
     /// What the settings are read from: flags, variables, the settings file.
-    func settingsInputs() throws -> SettingsInputs {
+    private func settingsInputs() throws -> SettingsInputs {
         var flags: [String: (value: String, flag: String)] = [:]
         if let url = global.databaseURL { flags["database.url"] = (url, "--database-url") }
         if let level = global.logLevel { flags["log.level"] = (level, "--log-level") }
@@ -28,8 +51,10 @@ extension CommandContext {
             flags: flags,
             environment: global.environment,
             readFile: { path in
-                if path == "-" { return StandardInput.text() }
-                return try String(contentsOfFile: path, encoding: .utf8)
+                guard let text = try SecretFile.read(path).text else {
+                    throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
+                }
+                return text.reveal()
             }
         )
     }
@@ -79,15 +104,6 @@ struct SettingsFileSearch {
         } catch {
             throw CommandError(.usage, "cannot read the settings file \(path): \(error.localizedReason)")
         }
-    }
-}
-
-/// Everything that comes in on standard input.
-enum StandardInput {
-    static func text() -> String {
-        var text = ""
-        while let line = readLine(strippingNewline: false) { text += line }
-        return text
     }
 }
 

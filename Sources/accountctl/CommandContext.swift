@@ -11,6 +11,8 @@ struct CommandContext: Sendable {
     let output: Output
     /// Whether somebody can be asked.
     let isInteractive: Bool
+    /// The settings, once they were read.
+    let cache = SettingsCache()
 
     /// Standard error, for people.
     var messages: Messages { output.messages }
@@ -19,7 +21,7 @@ struct CommandContext: Sendable {
     ///
     /// - Throws: ``PromptRefusal``.
     func confirm(_ question: String, _ options: WriteOptions) throws {
-        let place = Settings.check(try settingsInputs()).settings.environmentName.map { "[\($0)] " } ?? ""
+        let place = try checkedSettings().settings.environmentName.map { "[\($0)] " } ?? ""
         try prompter(assumesYes: options.yes).confirm(place + question)
     }
 
@@ -29,11 +31,17 @@ struct CommandContext: Sendable {
     ///   - question: what is about to happen, and to what.
     ///   - id: the full id that has to be typed or given with `--confirm`.
     ///   - options: what the command line already answered.
-    /// - Throws: ``PromptRefusal``, also when the environment is production and `--production` was not given.
+    /// - Throws: ``PromptRefusal``; ``CommandError`` when the environment is production and `--production` was not given; `SettingsError`
+    ///   when the settings leave in doubt whether it is.
     func confirmIrreversible(_ question: String, id: String, _ options: ConfirmOptions) throws {
-        let settings = Settings.check(try settingsInputs()).settings
+        let settings = try settings(needing: [])
         if settings.environment.isProduction, !options.production {
-            throw PromptRefusal(code: .nobodyToAsk, flag: "--production (this environment is marked as production)")
+            let name = settings.environmentName.map { "the environment \($0)" } ?? "this environment"
+            throw CommandError(
+                .usage,
+                "\(name) counts as production: what cannot be undone needs --production here",
+                hint: "The setting production decides; accountctl config show tells where it comes from."
+            )
         }
         let place = settings.environmentName.map { "[\($0)] " } ?? ""
         try prompter(assumesYes: false).typed(id, given: options.confirm, question: place + question)

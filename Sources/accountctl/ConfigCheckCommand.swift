@@ -28,7 +28,7 @@ struct ConfigCheckCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let problems = Settings.check(try context.settingsInputs()).problems
+        let problems = try context.checkedSettings().problems
         // Lines rather than a table: a message is never cut, whatever the width of the terminal.
         if context.output.format == .table {
             for problem in problems { try context.output.document(SafeText.line(problem.description)) }

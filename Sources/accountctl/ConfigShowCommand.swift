@@ -1,4 +1,5 @@
 import ArgumentParser
+import Postgres
 import Settings
 import Terminal
 
@@ -18,7 +19,7 @@ struct ConfigShowCommand: AccountctlCommand {
 
     private static let fields: [Field<SettingsReader.Declaration>] = [
         Field("key", "Key") { .text($0.key) },
-        Field("value", "Value") { .text($0.value.map { PasswordMask.apply(to: $0) }) },
+        Field("value", "Value") { .text(shown($0)) },
         Field("source", "Source") { .text($0.source.description) },
         Field("default", nil) { .text($0.standard) },
         Field("form", nil) { .text($0.form) },
@@ -28,11 +29,17 @@ struct ConfigShowCommand: AccountctlCommand {
 
     static let jsonFields = fields.map(\.name)
 
+    /// The value; of a connection string what libpq finds in it besides passwords.
+    private static func shown(_ declaration: SettingsReader.Declaration) -> String? {
+        guard declaration.key == "database.url" else { return declaration.value }
+        return declaration.value.map { ConnectionConfiguration(conninfo: $0).description }
+    }
+
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let (settings, problems) = Settings.check(try context.settingsInputs())
+        let (settings, problems) = try context.checkedSettings()
         try context.output.list(settings.declarations, Self.fields)
         if !problems.isEmpty {
             context.messages.warning("the settings have problems: accountctl config check names them")

@@ -49,7 +49,7 @@ struct DoctorCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         var findings: [Finding] = []
         if !databaseOnly { findings += try SettingsDoctor(context: context).findings() }
-        let settings = Settings.check(try context.settingsInputs()).settings
+        let settings = try context.checkedSettings().settings
         findings += try await context.withMigrations { engine, connection in
             try await DatabaseDoctor(settings: settings, engine: engine).findings(on: connection)
         }

@@ -38,10 +38,7 @@ extension CommandContext {
     ) async throws -> Result {
         var servers: [String] = []
         if options.resolver.isEmpty {
-            let (settings, problems) = Settings.check(try settingsInputs())
-            let needed = problems.filter { $0.key == "environment" || $0.key.hasPrefix("mail.") }
-            if !needed.isEmpty { throw SettingsError(needed) }
-            servers = settings.mail.resolvers
+            servers = try settings(needing: ["mail."]).mail.resolvers
         }
         return try await CaresResolver.withResolver(options.configuration(servers), body)
     }

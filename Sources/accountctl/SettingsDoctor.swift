@@ -6,7 +6,7 @@ struct SettingsDoctor {
     let context: CommandContext
 
     func findings() throws -> [Finding] {
-        let (settings, problems) = Settings.check(try context.settingsInputs())
+        let (settings, problems) = try context.checkedSettings()
         var findings = problems.map { problem in
             Finding(
                 .error,

@@ -38,7 +38,7 @@ extension LookupKind: ExpressibleByArgument {}
 extension CommandContext {
     /// The key of keyed hashes, by which erased accounts and operations are found; nil with a warning where it cannot be read.
     func hashKey() throws -> HashKey? {
-        let settings = Settings.check(try settingsInputs()).settings
+        let settings = try checkedSettings().settings
         guard let path = settings.keys.hashKeyFile else { return nil }
         do {
             guard let text = try SecretFile.read(path).text else {

@@ -135,6 +135,30 @@ struct CommandLineTests {
             "host=h password='s3 cret' dbname=d"
         )
         #expect(!shown.output.contains("s3 cret"))
+        for text in [
+            "sslpassword=x host=h password=s3cret", "user=password host=h password=s3cret",
+            "postgresql://u:s3cret@h/db?sslpassword=s3cret", "postgresql://h/db?password=s3cret",
+            "host=h 'password=s3cret",
+        ] {
+            let shown = try await AccountctlProcess.run("config", "show", "--database-url", text)
+            #expect(shown.output.contains("database.url"))
+            #expect(!shown.output.contains("s3cret"), "\(text)")
+            let warned = try await AccountctlProcess.run("migrate", "status", "--database-url", text)
+            #expect(warned.errors.contains("can be read by everybody"), "\(text)")
+        }
+    }
+
+    @Test("A secret from standard input serves a command that uses the settings more than once")
+    func secretFromInput() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let found = try await AccountctlProcess(
+                ["user", "show", OperatorStage.id(1)],
+                environment: stage.variables.merging(["ACCOUNTCTL_DATABASE_PASSWORD_FILE": "-"]) { $1 },
+                input: "s3cret\n"
+            ).result()
+            #expect(found.status == 0, "\(found.errors)")
+        }
     }
 
     @Test("Nothing that somebody calls himself reaches the terminal raw")

@@ -18,14 +18,12 @@ struct SettingsTests {
             flags: flags,
             environment: environment,
             readFile: { path in
-                guard let text = files[path] else { throw MissingFile() }
+                guard let text = files[path] else {
+                    throw SecretFile.Failure(path: path, reason: "there is no such file")
+                }
                 return text
             }
         )
-    }
-
-    private struct MissingFile: Error, CustomStringConvertible {
-        let description = "there is no such file"
     }
 
     @Test("Flags win over variables, variables over the file, the environment's section over the rest of the file")
@@ -69,12 +67,12 @@ struct SettingsTests {
         let lines = try #require(error).problems.map(\.description)
         #expect(
             lines == [
-                "a.conf:1: nonsense: expected key = value",
+                "a.conf:1: (unreadable line): expected key = value",
                 "a.conf:3: deletion.grace: \"24\" is not a length of time such as 90s, 15m, 24h or 7d, from 0 to 30d",
                 "a.conf:4: deletion.graec: there is no such setting; did you mean deletion.grace?",
                 "a.conf:5: deletion.grace: already set at a.conf:3",
                 "a.conf:6: deletion.note: the closing quote is missing, or something follows it",
-                "a.conf:7: [bad section: expected [section]",
+                "a.conf:7: (unreadable line): expected [section]",
                 "variable ACCOUNTCTL_WORKER_CONCURRENCY: worker.concurrency: \"0\" is not a whole number from 1 to 1024",
                 "variable ACCOUNTCTL_WORKR_POLL_INTERVAL: ACCOUNTCTL_WORKR_POLL_INTERVAL: there is no such setting; "
                     + "did you mean ACCOUNTCTL_WORKER_POLL_INTERVAL?",
@@ -95,8 +93,36 @@ struct SettingsTests {
         let error = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key = s3cret")) }
         #expect(error?.description.contains("storage.service_key_file") == true)
         #expect(error?.description.contains("s3cret") == false)
-        let missing = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key_file = gone")) }
-        #expect(missing?.description.contains("cannot read the file gone: there is no such file") == true)
+        let missing = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key_file = /gone")) }
+        #expect(missing?.description.contains("cannot read the file /gone: there is no such file") == true)
+    }
+
+    @Test(
+        "A secret in the wrong place is repeated in no problem and no list",
+        arguments: [
+            "[apple]\nprivate_key = -----BEGIN PRIVATE KEY-----\nSECRETabcdef/ghi+jkl\nSECRETqgcuWwY9xA==\n-----END PRIVATE KEY-----",
+            "storage.service_key_file = sb_SECRET_0123456789", "storage.service_key_file = eyJhbGciOi.SECRET.c2ln",
+            "storage.url = https://user:SECRET@host", "supabase.project = SECRET", "apple.team_id = SECRET",
+            "keys.hash_file = hash:SECRETBaJkX9Jm1oTP0aOFhfuhXGFFzVvhlOqvXyqaQ=", "[SECRET", "SECRET line = x",
+            "worker.lease = SECRET-that-is-much-too-long-to-be-a-length-of-time-as-one-would-write-it",
+        ]
+    )
+    func strayedSecrets(_ file: String) {
+        let (settings, problems) = Settings.check(inputs(file))
+        #expect(!problems.isEmpty)
+        #expect(!"\(problems)".contains("SECRET"), "\(problems)")
+        #expect(!"\(settings.declarations)".contains("SECRET"))
+    }
+
+    @Test("Standard input holds one secret only, and a secret's variable is told as its source")
+    func secretSources() throws {
+        let two = "storage.service_key_file = -\ndatabase.password_file = -"
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(two, files: ["-": "x"])) }
+        #expect(error?.description.contains("standard input is database.password_file already") == true)
+        #expect(throws: SettingsError.self) { try Settings(inputs("keys.hash_file = -", files: ["-": "x"])) }
+        let settings = try Settings(inputs(variables: ["ACCOUNTCTL_DATABASE_PASSWORD": "v"]))
+        let source = settings.declarations.first { $0.key == "database.password_file" }?.source
+        #expect(source == .variable("ACCOUNTCTL_DATABASE_PASSWORD"))
     }
 
     @Test("Half of what Apple needs is told, with every missing part")
@@ -126,6 +152,25 @@ struct SettingsTests {
             try Settings(inputs("[environments.staging]\ndeletion.grace = 1h", environment: "stagin"))
         }
         #expect(error?.description.contains("did you mean staging?") == true)
+        let problems = Settings.check(
+            inputs("[environments.staging]\nproduction = no", variables: ["ACCOUNTCTL_ENVIRONMENT": "stagin"])
+        ).problems
+        #expect(problems.map(\.source) == [.variable("ACCOUNTCTL_ENVIRONMENT")])
+    }
+
+    @Test(
+        "Whether this is production stays in doubt while anything is wrong that may have been meant to say so",
+        arguments: [
+            ("[environments.live]\nproduction = y", [:], true), ("[environments.live]\nprodution = yes", [:], true),
+            ("[environments.live]\nproduction yes", [:], true), ("", ["ACCOUNTCTL_PRODUKTION": "yes"], true),
+            ("", ["ACCOUNTCTL_ENVIROMENT": "production"], true), ("", ["ACCOUNTCTL_STORAGE_ULR": "x"], false),
+            ("[environments.live.storage]\nulr = x", [:], false),
+        ] as [(String, [String: String], Bool)]
+    )
+    func doubtfulEnvironment(_ file: String, _ variables: [String: String], _ inDoubt: Bool) {
+        let problems = Settings.check(inputs(file, variables: variables, environment: "live")).problems
+        #expect(!problems.isEmpty)
+        #expect(problems.contains(where: \.leavesEnvironmentInDoubt) == inDoubt, "\(problems)")
     }
 
     @Test("Production is known by its name or by its setting")
@@ -134,6 +179,16 @@ struct SettingsTests {
         #expect(try Settings(inputs(environment: "production")).environment.isProduction)
         #expect(try Settings(inputs("production = yes")).environment.isProduction)
         #expect(try !Settings(inputs("production = no", environment: "production")).environment.isProduction)
+        #expect(try Settings(inputs(environment: "prodution")).environment.isProduction)
+        #expect(try !Settings(inputs("environment = staging", environment: "staging")).environment.isProduction)
+        #expect(
+            try !Settings(inputs("[environments.staging]\nproduction = no", environment: "staging")).environment
+                .isProduction
+        )
+        #expect(
+            try !Settings(inputs("[environments.staging.log]\nlevel = info", environment: "staging")).environment
+                .isProduction
+        )
     }
 
     @Test("Comments, quotes and blanks in values")
@@ -177,6 +232,9 @@ struct SettingsTests {
         #expect(Rate("50/h") == Rate(count: 50, per: .seconds(3600)))
         #expect(Rate("50/h")?.description == "50/h")
         #expect(Rate("50") == nil)
+        for odd in ["50/2h", "10/5m", "10/0s", "10/", "10/ms", "9000000000000000000/s", "-1/s"] {
+            #expect(Rate(odd) == nil)
+        }
     }
 
     @Test("A service is called over TLS, except on this machine")

@@ -1,0 +1,8 @@
+/// Everything that comes in on standard input.
+enum StandardInput {
+    static func text() -> String {
+        var text = ""
+        while let line = readLine(strippingNewline: false) { text += line }
+        return text
+    }
+}
