@@ -1,6 +1,8 @@
 import AccountLifecycle
 import ArgumentParser
+import Dispatch
 import HTTPCalls
+import JobQueue
 import Postgres
 import Settings
 import Terminal
@@ -18,11 +20,12 @@ struct DeletionRehearseCommand: AccountctlCommand {
         abstract: "Erase one test account step by step, and say what to look at on the device.",
         discussion: """
             A real deletion of a real account, without grace: take one that you made for it. After each step it says what should be
-            seen now and waits for Enter; with --no-input it goes on by itself. What is left when it ends, such as the last
-            search, is carried out by the worker. The user id has to be typed, or given with --confirm.
+            seen now and waits for Enter; with --no-input it goes on by itself. Workers leave the account alone meanwhile, for half
+            a day at most. What is left when it ends, such as the last search, is carried out by one of them. The user id has to be
+            typed, or given with --confirm.
 
             EXIT CODES
-              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked
+              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, or a worker drives the request already
 
             EXAMPLES
               accountctl deletion rehearse test@example.com
@@ -73,20 +76,38 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     storage: StorageDoor(try parts.storageClient()),
                     logger: logger,
                     probe: { point in
-                        if case .after(let step) = point { try Self.tell(step, in: context) }
+                        if case .after(let step) = point { await Self.tell(step, in: context) }
                     }
                 )
-                let opening = try await pool.withConnection { connection in
-                    try await DeletionDesk(actor).request(account.id, reason: reason, grace: .zero, on: connection)
+                let holder = JobHold.Holder(
+                    name:
+                        "rehearsal by \(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)",
+                    version: Version.number,
+                    lifetime: settings.worker.leaseDuration,
+                    longest: .seconds(12 * 3600)
+                )
+                let beginning = try await pool.withConnection { connection in
+                    try await DeletionRehearsal.begin(
+                        account.id,
+                        by: DeletionDesk(actor),
+                        reason: reason,
+                        as: holder,
+                        on: connection
+                    )
                 }
-                let request: UUID
-                switch opening {
-                case .opened(let new): request = new
-                case .found(let open): request = open
+                let rehearsal: DeletionRehearsal
+                switch beginning {
+                case .begun(let begun): rehearsal = begun
+                case .driven(let request):
+                    throw CommandError(
+                        .blocked,
+                        "a worker drives the request \(request.uuidString.lowercased()) of this account already",
+                        hint: "Take an account whose deletion nobody asked for yet."
+                    )
                 case .unknownUser: throw CommandError(.notFound, "the account has just gone")
                 }
-                _ = try await DeletionDriver(services).drive(request)
-                return try await pool.withConnection { try DeletionDetails.read(request, on: $0) }
+                _ = try await rehearsal.drive(with: services)
+                return try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
             }
         }
         guard let details else { throw CommandError(.notFound, "the request has just gone") }
@@ -99,11 +120,17 @@ struct DeletionRehearseCommand: AccountctlCommand {
     }
 
     /// Says what should be seen after a step, and waits until somebody has looked.
-    private static func tell(_ step: DeletionStep, in context: CommandContext) throws {
+    private static func tell(_ step: DeletionStep, in context: CommandContext) async {
         context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
         guard context.isInteractive else { return }
         context.messages.note("Enter goes on, Ctrl-C stops here; a worker carries on then.")
-        _ = readLine()
+        // On a thread of its own: the heartbeats that keep workers away go on meanwhile.
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                _ = readLine()
+                continuation.resume()
+            }
+        }
     }
 }
 

@@ -159,6 +159,57 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test(
+        "A rehearsal keeps its account from a worker that runs, for as long as somebody looks",
+        .timeLimit(.minutes(2))
+    )
+    func rehearsalBesideWorker() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let other = try await site.database.psql("select id from auth.users where email = 'stays3@example.com'")
+            let begun =
+                "select string_agg(step || s.runs, ' ' order by started_at) from accountctl.deletion_steps as s"
+                + " join accountctl.deletion_requests as r on r.id = request_id where r.reason = 'rehearsal'"
+            try await site.withWorker { worker in
+                let words = ["deletion", "rehearse", account, "--confirm=\(account)"]
+                let result = try await TerminalSession.live(words, environment: site.variables) { person in
+                    #expect(try await person.waits(for: "preflight: nothing was touched"), "\(person.screen)")
+                    // What came later the worker carries out meanwhile, to its end; and a lease has time to run out.
+                    let asked = try await site.deletion([
+                        "request", other, "--confirm=\(other)", "--grace-seconds", "0",
+                    ])
+                    #expect(asked.status == 0, "\(asked.errors)")
+                    let verified = "select count(*) from accountctl.deletion_requests where state = 'verified'"
+                    let late =
+                        "select count(*) from accountctl.workers where kinds = '{}' and beat_at > started_at + interval '6 s'"
+                    while try await site.database.psql(verified) != "1" { try await Task.sleep(for: .milliseconds(20)) }
+                    while try await site.database.psql(late) != "1" { try await Task.sleep(for: .milliseconds(100)) }
+                    #expect(try await site.database.psql(begun) == "preflight1")
+                    let second = try await site.deletion(["rehearse", account, "--confirm=\(account)", "--no-input"])
+                    #expect(second.status == 6, "\(second.errors)")
+                    for step in ["lock_out", "revoke_apple", "delete_avatars", "delete_rows", "scrub_auth", "verify"] {
+                        try person.type("\n")
+                        #expect(try await person.waits(for: "\(step): "), "\(person.screen)")
+                    }
+                    try person.type("\n\n\n\n")
+                }
+                #expect(result.status == 0, "\(result.screen)")
+                #expect(result.screen.contains("verified"), "\(result.screen)")
+                worker.signal(SIGTERM)
+                #expect(try await worker.result().status == 0)
+            }
+            let runs = "select count(*), max(runs) from accountctl.deletion_steps"
+            #expect(try await site.database.psql(runs) == "18|1")
+            let receipts = "select count(*) from accountctl.deletion_receipts"
+            #expect(try await site.database.psql(receipts) == "2")
+            // Its job goes back, and the worker finds nothing left to do.
+            let left = try await AccountctlProcess.run("worker", "--until-idle", environment: site.variables)
+            #expect(left.status == 0, "\(left.errors)")
+            let jobs = "select count(*) from accountctl.jobs where kind = 'account.delete'"
+            #expect(try await site.database.psql(jobs) == "0")
+        }
+    }
+
     @Test("A rehearsal erases one account and says what to look at; its receipt can be checked")
     func rehearsalAndReceipt() async throws {
         try await ErasureSite.with(accounts: 0) { site in

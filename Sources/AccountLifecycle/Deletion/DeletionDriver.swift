@@ -37,8 +37,8 @@ package struct DeletionDriver: Sendable {
     /// Drives a request as far as it goes now.
     ///
     /// `fence` keeps every write out once another process has taken over, and `lease` throws before a call to Apple or Storage,
-    /// which no fence reaches, unless nobody can take over in the time that the call may take; there are none where no job
-    /// drives the request.
+    /// which no fence reaches, unless nobody can take over in the time that the call may take; there are none in tests
+    /// that have the database to themselves.
     ///
     /// - Throws: ``PostgresError``; ``JobQueueError`` `leaseLost` and what `lease` throws; `CancellationError` between and
     ///   within steps.

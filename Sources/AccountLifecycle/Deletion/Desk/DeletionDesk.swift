@@ -36,23 +36,28 @@ package struct DeletionDesk: Sendable {
         on connection: isolated Connection
     ) async throws -> Opening {
         try await connection.transaction { connection in
-            let exists = try connection.one(
-                "select exists (select from auth.users where id = \(user))",
-                as: Bool.self
-            )
-            guard exists else { return .unknownUser }
-            let (request, opened) = try connection.one(
-                """
-                select request_id, opened
-                from accountctl.open_deletion_request(
-                    \(user), 'operator', \(reason), \(grace?.wholeSeconds) * interval '1 second'
-                )
-                """,
-                as: (UUID, Bool).self
-            )
-            try log("deletion.request", user, reason, request, on: connection)
-            return opened ? .opened(request) : .found(request)
+            try open(user, reason: reason, grace: grace, on: connection)
         }
+    }
+
+    /// The same in a transaction that is open already.
+    func open(_ user: UUID, reason: String?, grace: Duration?, on connection: isolated Connection) throws -> Opening {
+        let exists = try connection.one(
+            "select exists (select from auth.users where id = \(user))",
+            as: Bool.self
+        )
+        guard exists else { return .unknownUser }
+        let (request, opened) = try connection.one(
+            """
+            select request_id, opened
+            from accountctl.open_deletion_request(
+                \(user), 'operator', \(reason), \(grace?.wholeSeconds) * interval '1 second'
+            )
+            """,
+            as: (UUID, Bool).self
+        )
+        try log("deletion.request", user, reason, request, on: connection)
+        return opened ? .opened(request) : .found(request)
     }
 
     /// What came of an act on a request.

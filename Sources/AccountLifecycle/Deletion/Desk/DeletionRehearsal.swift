@@ -1,0 +1,76 @@
+package import JobQueue
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A deletion that somebody drives by hand, step by step, while workers leave it alone.
+package struct DeletionRehearsal: Sendable {
+    /// What came of beginning one.
+    package enum Beginning: Sendable {
+        case begun(DeletionRehearsal)
+        /// A worker drives the request just now.
+        case driven(UUID)
+        case unknownUser
+    }
+
+    /// The request.
+    package let request: UUID
+    private let hold: JobHold
+
+    /// Opens a request without grace, or finds the open one, and takes its job before any worker can.
+    ///
+    /// - Parameters:
+    ///   - user: the account.
+    ///   - desk: who asks for it.
+    ///   - reason: why, for the request and the operators' log.
+    ///   - holder: who holds the job.
+    ///   - connection: where.
+    /// - Returns: What came of it; where a worker drives the request, nothing was done.
+    /// - Throws: `PostgresError`.
+    package static func begin(
+        _ user: UUID,
+        by desk: DeletionDesk,
+        reason: String,
+        as holder: JobHold.Holder,
+        on connection: isolated Connection
+    ) async throws -> Beginning {
+        try await connection.transaction { connection in
+            let request: UUID
+            switch try desk.open(user, reason: reason, grace: .zero, on: connection) {
+            case .opened(let new): request = new
+            case .found(let open): request = open
+            case .unknownUser: return .unknownUser
+            }
+            // An open request may be without a job for a moment.
+            try connection.execute(
+                """
+                select accountctl.enqueue_job(
+                    kind => \(DeletionJobs.delete.name),
+                    args => jsonb_build_object('request', \(request)),
+                    queue => \(DeletionJobs.delete.queue),
+                    unique_key => \(DeletionJobs.key(of: request)),
+                    wake => false
+                )
+                """
+            )
+            let hold = try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection)
+            return hold.map { .begun(DeletionRehearsal(request: request, hold: $0)) } ?? .driven(request)
+        }
+    }
+
+    /// Drives the request as far as it goes now, and leaves the rest to the workers.
+    ///
+    /// - Throws: As ``DeletionDriver/drive(_:fence:lease:)``.
+    package func drive(with services: DeletionServices) async throws -> DeletionDriver.Pause {
+        let (request, hold) = (request, hold)
+        return try await hold.keep(pool: services.pool, logger: services.log) {
+            try await DeletionDriver(services).drive(request, fence: hold.fence) {
+                try hold.requireLease(outlasting: $0)
+            }
+        }
+    }
+}
