@@ -92,7 +92,7 @@ struct AuditListCommand: AccountctlCommand {
             var filter = filter
             if let term, let hashKey {
                 let id = try context.subject(term, in: AccountDirectory(hashKey: hashKey), on: connection)
-                filter.subject = SubjectHash(id, key: hashKey)
+                filter.subject = try SubjectHash.checked(id, key: hashKey, on: connection)
             }
             return try OperatorLog.entries(filter, on: connection)
         }

@@ -55,7 +55,7 @@ struct AuditShowCommand: AccountctlCommand {
             let entry = try OperatorLog.entry(number, on: connection)
             guard let term, let hashKey else { return (entry, SubjectHash?.none) }
             let id = try context.subject(term, in: AccountDirectory(hashKey: hashKey), on: connection)
-            return (entry, SubjectHash(id, key: hashKey))
+            return (entry, try SubjectHash.checked(id, key: hashKey, on: connection))
         }
         guard let entry else { throw CommandError(.notFound, "there is no line \(number) in the operators' log") }
         let isAbout = subject.map { $0 == entry.subject }

@@ -35,10 +35,11 @@ struct DeletionReceiptCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let hashKey = try context.hashKey()
         let name = receipt
-        let (found, state) = try await context.withConnection { connection in
+        let (found, state, other) = try await context.withConnection { connection in
             let id = try context.request(name, hashKey: hashKey, on: connection)
             let receipt = try IssuedReceipt.find(of: id, on: connection)
-            return (receipt, try DeletionSummary.find(id, on: connection)?.state)
+            let state = try DeletionSummary.find(id, on: connection)?.state
+            return (receipt, state, try Self.otherKey(hashKey, on: connection))
         }
         guard let found else {
             // Written in the transaction that ended the request: there was one.
@@ -49,9 +50,20 @@ struct DeletionReceiptCommand: AccountctlCommand {
                 hint: "Where it stands: accountctl deletion show \(name)"
             )
         }
-        let verdict = try found.check(with: hashKey)
+        if let other { context.messages.warning("the seal cannot be checked: keys.hash_file: \(other)") }
+        let verdict = try found.check(with: other == nil ? hashKey : nil)
         try context.output.show(Self.sheet(found, verdict))
         return verdict == .changed ? .residue : .ok
+    }
+
+    /// A key that would call every receipt changed.
+    private static func otherKey(_ key: HashKey?, on connection: isolated Connection) throws -> OtherHashKey? {
+        do {
+            if let key { try HashKeyCanary.check(key, on: connection) }
+            return nil
+        } catch let other as OtherHashKey {
+            return other
+        }
     }
 
     private static func sheet(_ receipt: IssuedReceipt, _ verdict: IssuedReceipt.Verdict) -> Sheet {

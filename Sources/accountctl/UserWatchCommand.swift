@@ -154,7 +154,7 @@ struct UserWatch: Watch, Sendable {
     private func newestOperation(on connection: isolated Connection) throws -> OperatorLog.Entry? {
         guard let hashKey else { return nil }
         var filter = OperatorLog.Filter()
-        filter.subject = SubjectHash(user, key: hashKey)
+        filter.subject = try SubjectHash.checked(user, key: hashKey, on: connection)
         filter.limit = 1
         return try OperatorLog.entries(filter, on: connection).first
     }

@@ -37,7 +37,7 @@ package struct Operator: Sendable {
     ///   - facts: ids of our own rows and counts, never personal data.
     ///   - connection: the one the act runs on.
     /// - Returns: The number of the line.
-    /// - Throws: `PostgresError`.
+    /// - Throws: ``OtherHashKey``; `PostgresError`.
     @discardableResult
     package func log(
         _ action: String,
@@ -46,6 +46,7 @@ package struct Operator: Sendable {
         facts: some Codable & Sendable = [String: String](),
         _ connection: isolated Connection
     ) throws -> Int64 {
+        try HashKeyCanary.require(hashKey, on: connection)
         let subject = user.map { SubjectHash($0, key: hashKey) }
         return try connection.one(
             """

@@ -1,3 +1,4 @@
+package import Postgres
 package import Sealing
 
 #if canImport(FoundationEssentials)
@@ -19,6 +20,14 @@ package struct SubjectHash: Sendable, Hashable {
     package init(_ user: UUID, key: HashKey) {
         keyID = key.id.text
         bytes = key.hash(user.uuidString.lowercased(), purpose: "account")
+    }
+
+    /// Hashes a user id to look for what was hashed here before.
+    ///
+    /// - Throws: ``OtherHashKey`` when nothing could be found with this key; `PostgresError`.
+    package static func checked(_ user: UUID, key: HashKey, on connection: isolated Connection) throws -> SubjectHash {
+        try HashKeyCanary.check(key, on: connection)
+        return SubjectHash(user, key: key)
     }
 
     /// A hash as a row holds it; nil where it holds none.

@@ -227,8 +227,8 @@ package struct AccountDirectory: Sendable {
         guard term.userID != nil || term.receipt != nil else { return [] }
         let account = term.kind == .request ? nil : term.userID
         let request = term.kind == .userID ? nil : term.userID
-        let hash = account.flatMap { id in
-            hashKey.map { $0.hash(id.uuidString.lowercased(), purpose: "account") }
+        let hash = try account.flatMap { id in
+            try hashKey.map { try SubjectHash.checked(id, key: $0, on: connection).bytes }
         }
         return try connection.query(
             """

@@ -32,7 +32,7 @@ extension AccountReport {
                 """,
                 as: (Bool, Bool, Bool).self
             )
-            let hash = hashKey.map { $0.hash(match.id.uuidString.lowercased(), purpose: "account") }
+            let hash = try hashKey.map { try SubjectHash.checked(match.id, key: $0, on: connection).bytes }
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
             let profile = hasProfiles ? try profile(match.id, on: connection) : nil
             let isSmall = try hasStorage && isStorageSmall(on: connection)

@@ -92,6 +92,7 @@ extension DeletionDesk {
     /// A line for each account, by one statement.
     private func log(_ requests: [(user: UUID, id: UUID)], _ reason: String?, on connection: isolated Connection) throws
     {
+        try HashKeyCanary.require(actor.hashKey, on: connection)
         let hashes = requests.map { SubjectHash($0.user, key: actor.hashKey).hexadecimal }
         try connection.execute(
             """

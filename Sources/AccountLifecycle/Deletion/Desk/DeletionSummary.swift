@@ -77,7 +77,7 @@ package struct DeletionSummary: Sendable, Hashable {
             )
         }
         guard let id = LookupTerm(text, as: .userID)?.userID else { return nil }
-        let hash = hashKey.map { SubjectHash(id, key: $0).bytes }
+        let hash = try hashKey.map { try SubjectHash.checked(id, key: $0, on: connection).bytes }
         return try connection.first(
             """
             select id

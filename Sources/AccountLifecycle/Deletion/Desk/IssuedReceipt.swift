@@ -13,7 +13,7 @@ package struct IssuedReceipt: Sendable {
     package enum Verdict: String, Sendable, Hashable {
         case intact
         case changed
-        /// The key that sealed it is not the one at hand.
+        /// The key that sealed it is not the one at hand, whatever that is called.
         case unchecked
     }
 
@@ -25,13 +25,22 @@ package struct IssuedReceipt: Sendable {
 
     /// The receipt of a request.
     package static func find(of request: UUID, on connection: isolated Connection) throws -> IssuedReceipt? {
-        try connection.first(
+        try read("where request_id = \(request)", on: connection).first
+    }
+
+    /// The newest receipts that were sealed with a key.
+    static func newest(_ count: Int, under key: KeyID, on connection: isolated Connection) throws -> [IssuedReceipt] {
+        try read("where subject_key_id = \(key.text) order by number desc limit \(count)", on: connection)
+    }
+
+    private static func read(_ clauses: Statement, on connection: isolated Connection) throws -> [IssuedReceipt] {
+        try connection.query(
             """
             select
                 number, document, seal,
                 document ->> 'request' ilike request_id::text and document ->> 'subject' = encode(subject_hash, 'hex')
             from accountctl.deletion_receipts
-            where request_id = \(request)
+            \(clauses)
             """,
             as: (Int64, JSON<ReceiptDocument>, [UInt8], Bool?).self
         ).map { IssuedReceipt(number: $0, document: $1.value, seal: $2, isFiledRight: $3 ?? false) }

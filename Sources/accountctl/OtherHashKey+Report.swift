@@ -1,0 +1,11 @@
+import AccountLifecycle
+
+extension OtherHashKey: ReportableError {
+    var report: ErrorReport {
+        ErrorReport(
+            .residue,
+            "keys.hash_file: \(description)",
+            hint: "Give the right file: with this one receipts look changed, and erased accounts are not found."
+        )
+    }
+}

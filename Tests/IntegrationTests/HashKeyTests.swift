@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Another hash key of the same name", .timeLimit(.minutes(2)))
+struct HashKeyTests {
+    @Test("is noticed by whatever hashes, with canaries and, in a database older than these, by its receipts")
+    func noticed() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let living = try await site.database.psql("select id from auth.users where email = 'stays3@example.com'")
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString)")
+            try await AccountctlProcess.run("keys", "new", "hash").output
+                .write(to: path, atomically: true, encoding: .utf8)
+            defer { try? FileManager.default.removeItem(at: path) }
+            func run(_ words: [String], other: Bool = true) async throws -> AccountctlProcess.Result {
+                let own = other ? ["ACCOUNTCTL_KEYS_HASH_FILE": path.path] : [:]
+                return try await AccountctlProcess(words, environment: site.variables.merging(own) { $1 }).result()
+            }
+            let erased = try await run(
+                ["deletion", "rehearse", account, "--confirm=\(account)", "--no-input"],
+                other: false
+            )
+            #expect(erased.status == 0, "\(erased.errors)")
+            let number = try await site.database.psql("select number from accountctl.deletion_receipts")
+            let stored = "select key_id, octet_length(canary) from accountctl.hash_key_canaries"
+            #expect(try await site.database.psql(stored) == "hash|32")
+
+            for isOld in [false, true] {
+                if isOld { try await site.database.psql("delete from accountctl.hash_key_canaries") }
+                for words in [
+                    ["user", "find", account], ["user", "show", living], ["audit", "list", "--user", living],
+                    ["user", "sign-out", living], ["deletion", "request", living, "--confirm=\(living)"],
+                    ["deletion", "show", account], ["worker", "--until-idle"],
+                ] {
+                    let refused = try await run(words)
+                    #expect(refused.status == 5, "\(words): \(refused.errors)")
+                    #expect(
+                        refused.errors.contains("\"hash\" is not the hash key that was used here"),
+                        "\(refused.errors)"
+                    )
+                }
+                let receipt = try await run(["deletion", "receipt", number])
+                #expect(receipt.status == 0 && receipt.output.contains("unchecked"), "\(receipt.output)")
+                #expect(receipt.errors.contains("is not the hash key that was used here"))
+                // Who asks for what no hash is needed for is answered.
+                #expect(try await run(["user", "find", "stays3@example.com"]).status == 0)
+                #expect(try await site.database.psql("select count(*) from accountctl.deletion_requests") == "1")
+            }
+            let right = try await run(["deletion", "receipt", account], other: false)
+            #expect(right.output.contains("intact"), "\(right.errors)")
+            #expect(try await run(["user", "find", account], other: false).errors.contains("was erased on"))
+        }
+    }
+}
