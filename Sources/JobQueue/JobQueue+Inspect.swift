@@ -52,6 +52,7 @@ extension JobQueue {
     ///   - last: the last job of the page before, at whose moment of change the next one begins.
     ///   - limit: the most jobs of a page.
     ///   - connection: where.
+    /// - Returns: The jobs as they are now, not every change of each.
     /// - Throws: ``PostgresError``.
     package func changes(
         _ filter: JobFilter = JobFilter(),

@@ -25,6 +25,7 @@ extension CommandContext {
     /// Which environment this is has to be known for each.
     ///
     /// - Parameter sections: what the keys that have to be right begin with, such as `database.`.
+    /// - Returns: All settings; those that are wrong and not needed have their defaults.
     /// - Throws: `SettingsError` with the problems that matter.
     func settings(needing sections: [String]) throws -> Settings {
         let (settings, problems) = try checkedSettings()

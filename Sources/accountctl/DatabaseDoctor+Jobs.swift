@@ -7,8 +7,11 @@ extension DatabaseDoctor {
         var findings: [Finding] = []
         let (alive, lastBeat) = try connection.one(
             """
-            select count(*) filter (where status in ('alive', 'stopping')), min(seconds_since_beat)
-            from accountctl.worker_status
+            select count(*) filter (where s.status in ('alive', 'stopping')), min(s.seconds_since_beat)
+            from accountctl.worker_status as s
+            join accountctl.workers as w using (id)
+            -- Somebody who holds one job by hand takes no other.
+            where cardinality(w.kinds) > 0
             """,
             as: (Int, Double?).self
         )
@@ -20,11 +23,12 @@ extension DatabaseDoctor {
                 ?? "none was ever seen"
             findings.append(
                 Finding(
-                    lastBeat.map { $0 < 86_400 } == true ? .warning : .error,
+                    // A code dies within five minutes: longer than a restart takes is too long.
+                    lastBeat.map { Duration.seconds($0) <= patience } == true ? .warning : .error,
                     "workers.alive",
                     "no worker is alive; \(last)",
                     why: "Requests wait, and Apple's codes expire after five minutes.",
-                    todo: "Start one: accountctl worker; with cron this is the state between two runs."
+                    todo: "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
                 )
             )
         }

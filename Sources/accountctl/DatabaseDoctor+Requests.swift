@@ -1,6 +1,4 @@
 import Postgres
-import Sealing
-import Settings
 import Terminal
 
 extension DatabaseDoctor {
@@ -44,40 +42,6 @@ extension DatabaseDoctor {
                 )
             }
         }
-        findings += try keys(on: connection)
         return findings
-    }
-
-    /// Keys that open rows were sealed with.
-    private func keys(on connection: isolated Connection) throws -> [Finding] {
-        let needed = try connection.query(
-            """
-            select distinct sealing_key_id from accountctl.deletion_requests where sealing_key_id is not null
-            union
-            select distinct sealing_key_id from accountctl.apple_credentials
-            union
-            select distinct sealing_key_id from accountctl.pending_revocations where sealing_key_id is not null
-            order by 1
-            """,
-            as: String.self
-        )
-        guard settings.keys.sealingKeyFile != nil else { return [] }
-        let held: Set<String>
-        do {
-            held = Set(try WorkerServices.sealingKeys(settings).ids.map(\.description))
-        } catch {
-            return [Finding(.error, "keys.sealing", ErrorReport(error).message, why: "Nothing sealed can be opened.")]
-        }
-        let missing = needed.filter { !held.contains($0) }
-        guard !missing.isEmpty else { return [.ok("keys.sealing", "every key that sealed something is there")] }
-        return [
-            Finding(
-                .error,
-                "keys.sealing",
-                "sealed values need the keys \(Wording.list(missing)), which keys.sealing_file does not have",
-                why: "Their requests cannot be verified, and their grants at Apple not revoked.",
-                todo: "Put the keys back from where they are kept."
-            )
-        ]
     }
 }

@@ -6,40 +6,65 @@ import Settings
 struct DatabaseDoctor {
     let settings: Settings
     let engine: MigrationEngine
+    /// How long no worker may be alive.
+    let patience: Duration
 
     func findings(on connection: isolated Connection) async throws -> [Finding] {
-        var findings = try server(on: connection)
-        findings += try role(on: connection)
+        var findings = try look("the server") { try server(on: connection) }
+        findings += try look("the role") { try role(on: connection) }
         var isInstalled = false
-        findings += try unlessRefused("the schema") {
+        findings += try look("the schema") {
             let (found, isThere) = try schema(on: connection)
             isInstalled = isThere
             return found
         }
-        findings += try unlessRefused("the catalog") { try deletionPlan(on: connection) }
+        findings += try look("the catalog") { try deletionPlan(on: connection) }
         guard isInstalled else { return findings }
-        findings += try unlessRefused("the job tables") { try jobs(on: connection) }
-        findings += try unlessRefused("the requests") { try requests(on: connection) }
-        findings += try unlessRefused("the rejections by Apple") { try rejections(on: connection) }
-        findings += try unlessRefused("the authorization codes") { try codes(on: connection) }
-        findings += try unlessRefused("the mail streams") { try mail(on: connection) }
+        findings += try look("the job tables") { try jobs(on: connection) }
+        findings += try look("the requests") { try requests(on: connection) }
+        findings += try look("the keys") { try keys(on: connection) }
+        findings += try look("the rejections by Apple") { try rejections(on: connection) }
+        findings += try look("the authorization codes") { try codes(on: connection) }
+        findings += try look("the mail streams") { try mail(on: connection) }
         return findings
     }
 
-    /// A part that the role may not look at is a finding of its own, and no reason to be silent about the rest.
-    private func unlessRefused(_ what: String, _ part: () throws -> [Finding]) throws -> [Finding] {
+    /// A part that cannot be looked at is a finding of its own, and no reason to be silent about the rest; a lost connection is.
+    private func look(_ what: String, _ part: () throws -> [Finding]) throws -> [Finding] {
         do {
             return try part()
-        } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
-            return [
-                Finding(
-                    .error,
-                    "database.rights",
-                    "\(what) cannot be looked at: \(ErrorReport(error).message)",
-                    why: "What cannot be read cannot be judged, erased or verified.",
-                    todo: "Connect as the role that installed the schema (postgres on Supabase)."
-                )
-            ]
+        } catch let error as PostgresError where error.connectionUsable {
+            return [refusal(of: what, error)]
+        }
+    }
+
+    private func refusal(of what: String, _ error: PostgresError) -> Finding {
+        let said = "\(what) cannot be looked at: \(ErrorReport(error).message)"
+        switch error.sqlState {
+        case .insufficientPrivilege?:
+            return Finding(
+                .error,
+                "database.rights",
+                said,
+                why: "What cannot be read cannot be judged, erased or verified.",
+                todo: "Connect as the role that installed the schema (postgres on Supabase)."
+            )
+        case let state? where SchemaGap.telling.contains(state):
+            return Finding(
+                .error,
+                "schema.behind",
+                said,
+                why: "This version asks for tables that this database does not have yet, and so do its workers.",
+                todo: "accountctl migrate up"
+            )
+        default:
+            return Finding(
+                .error,
+                "database.failed",
+                said,
+                why: "What cannot be looked at cannot be judged.",
+                todo: "Try again; the server's log may say more."
+            )
         }
     }
 }

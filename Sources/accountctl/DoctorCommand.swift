@@ -16,11 +16,15 @@ struct DoctorCommand: AccountctlCommand {
             code that cannot exist.
 
             EXIT CODES
-              0 no error; 1 errors; 75 the database cannot be reached. Warnings count with --strict.
+              0 no error; 1 errors; 4 the database refuses the login; 75 it cannot be reached. Warnings count with --strict.
+
+            Without a worker for three times worker.lease there is an error: the setting is read here as the worker reads it.
+            Where cron starts it, --expect-worker-within says how long it may be away.
 
             EXAMPLES
               accountctl doctor
               accountctl doctor --database-only --json severity,code,what     for a monitor
+              accountctl doctor --database-only --expect-worker-within 6h     where cron starts a worker every few hours
             """
     )
 
@@ -40,6 +44,15 @@ struct DoctorCommand: AccountctlCommand {
     @Flag(name: .long, help: "Warnings are errors.")
     var strict = false
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How long no worker may be alive, such as 6h. Default: three times worker.lease.",
+            valueName: "time"
+        )
+    )
+    var expectWorkerWithin: String?
+
     @Flag(name: [.customShort("v"), .long], help: "Show what is sound as well.")
     var verbose = false
 
@@ -47,11 +60,24 @@ struct DoctorCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        var findings: [Finding] = []
-        if !databaseOnly { findings += try SettingsDoctor(context: context).findings() }
+        let patience = try expectWorkerWithin.map { try DurationArgument.required($0, "--expect-worker-within") }
+        var findings = databaseOnly ? [] : try SettingsDoctor(context: context).findings()
         let settings = try context.checkedSettings().settings
-        findings += try await context.withMigrations { engine, connection in
-            try await DatabaseDoctor(settings: settings, engine: engine).findings(on: connection)
+        var unreachable: ExitStatus?
+        do {
+            findings += try await context.withMigrations { engine, connection in
+                try await DatabaseDoctor(
+                    settings: settings,
+                    engine: engine,
+                    patience: patience ?? settings.worker.leaseDuration * 3
+                )
+                .findings(on: connection)
+            }
+        } catch let error as PostgresError {
+            // What else there is to say is said all the same: this is when one asks.
+            let report = ErrorReport(error)
+            unreachable = report.status
+            findings.append(Self.unreachable(report))
         }
         if !databaseOnly {
             let logger = context.logger(settings)
@@ -62,8 +88,19 @@ struct DoctorCommand: AccountctlCommand {
             }
         }
         try show(findings, in: context)
+        if let unreachable { return unreachable }
         let limit: Finding.Severity = strict ? .warning : .error
         return findings.contains { $0.severity >= limit } ? .failure : .ok
+    }
+
+    private static func unreachable(_ report: ErrorReport) -> Finding {
+        Finding(
+            .error,
+            "database.reachable",
+            report.message,
+            why: "Nothing works without it; what there is to say about it is missing here.",
+            todo: report.hint ?? "See database.url and the PG* variables, and whether the server runs."
+        )
     }
 
     private func show(_ findings: [Finding], in context: CommandContext) throws {

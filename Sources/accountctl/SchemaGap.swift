@@ -6,7 +6,7 @@ import Terminal
 ///
 /// It is looked at only then: a schema that is a migration behind or ahead serves most commands, and those should work.
 struct SchemaGap {
-    private static let telling: Set<SQLState> = [
+    static let telling: Set<SQLState> = [
         .undefinedTable, .undefinedColumn, .undefinedFunction, .undefinedObject, .invalidSchemaName,
     ]
 
@@ -18,8 +18,7 @@ struct SchemaGap {
             let plan = try? await context.withMigrations({ engine, connection in try engine.plan(on: connection) })
         else { return nil }
         let said = error.diagnostics?.message.map { " (\($0))" } ?? ""
-        let newest = plan.items.last { $0.applied != nil }?.number
-        guard let newest else {
+        guard plan.items.contains(where: { $0.applied != nil }) else {
             return CommandError(
                 .failure,
                 "the schema is not installed in this database\(said)",
@@ -34,7 +33,13 @@ struct SchemaGap {
                 hint: "Use that version of accountctl. See: accountctl migrate status"
             )
         }
-        guard let last = plan.pending.last?.number else { return nil }
+        return Self.behind(plan, said)
+    }
+
+    /// That a database lacks migrations of this program; nil when it has all, or when nothing tells which it has.
+    static func behind(_ plan: MigrationPlan, _ said: String = "") -> CommandError? {
+        guard let newest = plan.items.last(where: { $0.applied != nil })?.number, let last = plan.pending.last?.number
+        else { return nil }
         return CommandError(
             .residue,
             "the database is \(Wording.count(plan.pending.count, "migration")) behind this program: "

@@ -5,6 +5,7 @@ import JobQueue
 import Logging
 import MailRelay
 import Metrics
+import Migrations
 import Postgres
 import ServiceLifecycle
 import Settings
@@ -129,6 +130,9 @@ struct WorkerProcess {
                 hint: "Install it: accountctl migrate up"
             )
         }
+        // Without its tables some jobs would fail again and again, and nothing would say why.
+        let plan = try await context.withMigrations { engine, connection in try engine.plan(on: connection) }
+        if let behind = SchemaGap.behind(plan) { throw behind }
     }
 
     /// When the web flow's client secret ends, for an alarm: an instant, so that once is enough.

@@ -44,8 +44,10 @@ struct WorkerServices {
 
     /// Refuses to start with keys that cannot be right: a key that open rows need is missing, or another key bears its name.
     ///
-    /// - Throws: ``CommandError`` naming the keys.
+    /// - Throws: ``CommandError`` naming the keys; `OtherHashKey`.
     func checkKeys(pool: Pool) async throws {
+        let hashKey = try Self.hashKey(settings)
+        try await pool.withConnection { try HashKeyCanary.require(hashKey, on: $0) }
         let vault = CredentialVault(pool: pool, keys: try Self.sealingKeys(settings))
         let uses = try await vault.status()
         let others = uses.filter(\.isAnother).map { "\"\($0.key)\"" }
@@ -90,15 +92,19 @@ struct WorkerServices {
     func vault() throws -> IdentifierVault {
         let keys = try Self.sealingKeys(settings)
         let hashKey = try Self.hashKey(settings)
-        if hashKey.isIn(keys) {
-            throw CommandError(
-                .usage,
-                "keys.hash_file and keys.sealing_file hold the same key",
-                hint:
-                    "Make a key of its own for hashes: whoever may open sealed values should not be able to test user ids."
-            )
-        }
+        try Self.requireApart(hashKey, keys)
         return IdentifierVault(keys: keys, hashKey: hashKey)
+    }
+
+    /// Refuses a hash key that seals, too.
+    static func requireApart(_ hashKey: HashKey, _ keys: KeyRing) throws {
+        guard hashKey.isIn(keys) else { return }
+        throw CommandError(
+            .usage,
+            "keys.hash_file and keys.sealing_file hold the same key",
+            hint:
+                "Make a key of its own for hashes: whoever may open sealed values should not be able to test user ids."
+        )
     }
 
     static func sealingKeys(_ settings: Settings) throws -> KeyRing {

@@ -197,10 +197,97 @@ struct DoctorTests {
             #expect(try await worker.waitForErrors(containing: "worker registered"))
             worker.signal(SIGKILL)
             _ = try await worker.result()
-            try await deployment.database.psql(
-                "update accountctl.workers set beat_at = now() - interval '1 hour', expires_at = now() - interval '59 minutes'"
-            )
+            func silent(for time: String) async throws {
+                try await deployment.database.psql(
+                    """
+                    update accountctl.workers
+                    set beat_at = now() - interval '\(time)', expires_at = now() - interval '\(time)' + interval '1 second'
+                    """
+                )
+            }
+            try await silent(for: "1 minute")
             #expect(try await deployment.find("workers.alive", "warning").contains("the last one was seen"))
+            // Minutes are too long: a code is dead by then. The command line is that of the manifest, to the letter.
+            try await silent(for: "4 minutes")
+            #expect(try await deployment.find("workers.alive", "error").contains("the last one was seen"))
+            let manifest = try String(
+                contentsOfFile: Repository.path("deploy/kubernetes/accountctl.yaml"),
+                encoding: .utf8
+            )
+            let line = try #require(manifest.firstMatch(of: /args: \[(doctor.*)\]/))
+            let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+            #expect(
+                readme.contains("by `accountctl \(line.1.replacing(",", with: ""))` from cron: its exit code tells")
+            )
+            let words = line.1.replacing(",", with: "").split(separator: " ").map(String.init)
+            func exit(_ more: [String] = []) async throws -> Int32 {
+                try await AccountctlProcess(words + more, environment: deployment.variables).result().status
+            }
+            #expect(try await exit() == 1)
+            #expect(try await exit(["--expect-worker-within", "6h"]) == 0)
+            #expect(try await exit(["--expect-worker-within", "soon"]) == 2)
+            // Somebody who holds one job by hand does the work of no worker.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('rehearsal', '1', 1, '{}', '{}', now() + interval '1 hour')
+                """
+            )
+            #expect(try await exit() == 1)
+        }
+    }
+
+    @Test("A database that is away or behind, and says what else there is to say")
+    func databaseAway() async throws {
+        try await deploy { deployment in
+            let away = deployment.variables.merging(["PGHOST": "/nowhere", "ACCOUNTCTL_DELETION_GRACE": "soon"]) { $1 }
+            let result = try await AccountctlProcess(["doctor", "--json"], environment: away).result()
+            #expect(result.status == 75, "\(result.errors)")
+            let findings = try JSONDecoder().decode([Finding].self, from: Data(result.output.utf8))
+            #expect(findings.contains { $0.code == "database.reachable" && $0.severity == "error" }, "\(findings)")
+            #expect(findings.contains { $0.code == "settings" && $0.what.contains("deletion.grace") })
+            #expect(findings.contains { $0.code == "storage.settings" })
+
+            try await deployment.database.psql("alter table accountctl.apple_rejections rename to rejections")
+            let behind = try await deployment.find("schema.behind", "error")
+            #expect(behind.contains("the rejections by Apple"))
+            let (status, others) = try await deployment.examine()
+            #expect(
+                status == 1 && others.contains { $0.code == "mail.no_stream" || $0.code == "schema.drift" },
+                "\(others)"
+            )
+        }
+    }
+
+    @Test("Keys that a worker would refuse to start with")
+    func otherKeys() async throws {
+        try await deploy { deployment in
+            let sealing = try String(
+                contentsOfFile: deployment.variables["ACCOUNTCTL_KEYS_SEALING_FILE"] ?? "",
+                encoding: .utf8
+            )
+            let same = try deployment.file("same", sealing)
+            let shared = try await deployment.find("keys.hash", "error", ["ACCOUNTCTL_KEYS_HASH_FILE": same])
+            #expect(shared.contains("hold the same key"))
+            let garbage = try deployment.file("garbage", "not a key")
+            let unreadable = try await deployment.find("keys.hash", "error", ["ACCOUNTCTL_KEYS_HASH_FILE": garbage])
+            #expect(unreadable.contains("keys.hash_file"))
+            for (setting, code, name) in [
+                ("ACCOUNTCTL_KEYS_SEALING_FILE", "keys.sealing", "sealing"),
+                ("ACCOUNTCTL_KEYS_HASH_FILE", "keys.hash", "hash"),
+            ] {
+                let other = try deployment.file(
+                    "other.\(name)",
+                    try await AccountctlProcess.run("keys", "new", name).output
+                )
+                let said = try await deployment.find(code, "error", [setting: other])
+                #expect(said.contains("under that name"), "\(said)")
+                let worker = try await AccountctlProcess(
+                    ["worker", "--until-idle"],
+                    environment: deployment.variables.merging([setting: other]) { $1 }
+                ).result()
+                #expect(worker.status == 5, "\(worker.errors)")
+            }
         }
     }
 

@@ -107,4 +107,16 @@ struct SchemaGapTests {
             #expect(found.status == 0, "\(found.errors)")
         }
     }
+
+    @Test("A worker does not start on a schema that is behind it")
+    func worker() async throws {
+        try await withInstalled { stage in
+            try await stage.database.psql(
+                "delete from accountctl.migrations where number = (select max(number) from accountctl.migrations where bundle = 'core')"
+            )
+            let refused = try await stage.run(["worker", "--until-idle"])
+            #expect(refused.status == 5, "\(refused.errors)")
+            #expect(refused.errors.contains("1 migration behind") && refused.errors.contains("accountctl migrate up"))
+        }
+    }
 }

@@ -119,12 +119,18 @@ package struct CredentialVault: Sendable {
     /// - Throws: ``PostgresError``.
     package func differentKeys() async throws -> [KeyID] {
         let keys = keys
-        return try await pool.withConnection { connection in
-            let stored = try connection.query("select canary from accountctl.sealing_canaries", as: String.self)
-            return stored.compactMap { canary in
-                if case .different(let id) = keys.check(canary: canary) { id } else { nil }
-            }
+        return try await pool.withConnection { try Self.otherKeys(keys, on: $0) }
+    }
+
+    /// Keys of a ring that are not what they were when they first sealed here; changes nothing.
+    ///
+    /// - Throws: ``PostgresError``.
+    package static func otherKeys(_ keys: KeyRing, on connection: isolated Connection) throws -> [KeyID] {
+        let stored = try connection.query("select canary from accountctl.sealing_canaries", as: String.self)
+        return stored.compactMap { canary in
+            if case .different(let id) = keys.check(canary: canary) { id } else { nil }
         }
+        .sorted()
     }
 
     /// Moves every credential to the newest key, a few at a time, while the workers run.

@@ -1,0 +1,97 @@
+import AccountLifecycle
+import Postgres
+import Sealing
+import Settings
+import Terminal
+
+extension DatabaseDoctor {
+    /// The keys, held against what they sealed and hashed here: what a worker refuses to start with.
+    func keys(on connection: isolated Connection) throws -> [Finding] {
+        var findings = try sealingKeys(on: connection)
+        findings += try hashKey(on: connection)
+        return findings
+    }
+
+    private func sealingKeys(on connection: isolated Connection) throws -> [Finding] {
+        guard settings.keys.sealingKeyFile != nil else { return [] }
+        let keys: KeyRing
+        do {
+            keys = try WorkerServices.sealingKeys(settings)
+        } catch {
+            let report = ErrorReport(error)
+            return [
+                Finding(
+                    .error,
+                    "keys.sealing",
+                    report.message,
+                    why: "Nothing sealed can be opened.",
+                    todo: report.hint ?? "Put the file back from where it is kept."
+                )
+            ]
+        }
+        var findings: [Finding] = []
+        let others = try CredentialVault.otherKeys(keys, on: connection)
+        if !others.isEmpty {
+            findings.append(
+                Finding(
+                    .error,
+                    "keys.sealing",
+                    "\(Wording.list(others.map(\.text))) in keys.sealing_file is another key than the one that sealed here "
+                        + "under that name",
+                    why: "What is sealed does not open, and no worker starts.",
+                    todo: "Put the right file back from where it is kept."
+                )
+            )
+        }
+        let needed = try connection.query(
+            """
+            select distinct sealing_key_id
+            from accountctl.deletion_requests
+            where sealing_key_id is not null and not without_identifiers
+            union
+            select distinct sealing_key_id from accountctl.apple_credentials
+            union
+            select distinct sealing_key_id from accountctl.pending_revocations where sealing_key_id is not null
+            order by 1
+            """,
+            as: String.self
+        )
+        let held = Set(keys.ids.map(\.text))
+        let missing = needed.filter { !held.contains($0) }
+        if !missing.isEmpty {
+            findings.append(
+                Finding(
+                    .error,
+                    "keys.sealing",
+                    "sealed values need the keys \(Wording.list(missing)), which keys.sealing_file does not have",
+                    why: "Their requests cannot be verified, and their grants at Apple not revoked.",
+                    todo: "Put the keys back from where they are kept."
+                )
+            )
+        }
+        return findings.isEmpty ? [.ok("keys.sealing", "every key that sealed something is there")] : findings
+    }
+
+    private func hashKey(on connection: isolated Connection) throws -> [Finding] {
+        guard settings.keys.hashKeyFile != nil else { return [] }
+        do {
+            let key = try WorkerServices.hashKey(settings)
+            if let ring = try? WorkerServices.sealingKeys(settings) { try WorkerServices.requireApart(key, ring) }
+            try HashKeyCanary.check(key, on: connection)
+            return [.ok("keys.hash", "the hash key is the one that was used here")]
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            let report = ErrorReport(error)
+            return [
+                Finding(
+                    .error,
+                    "keys.hash",
+                    report.message,
+                    why: "Erased accounts, and what was done to accounts, are not found by their id; no worker starts.",
+                    todo: report.hint ?? "Put the file back from where it is kept."
+                )
+            ]
+        }
+    }
+}
