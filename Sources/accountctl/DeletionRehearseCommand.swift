@@ -106,7 +106,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     )
                 case .unknownUser: throw CommandError(.notFound, "the account has just gone")
                 }
-                _ = try await rehearsal.drive(with: services)
+                _ = try await context.withDatabase { try await rehearsal.drive(with: services, control: $0) }
                 return try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
             }
         }

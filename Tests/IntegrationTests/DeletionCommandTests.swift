@@ -171,7 +171,7 @@ struct DeletionCommandTests {
                 "select string_agg(step || s.runs, ' ' order by started_at) from accountctl.deletion_steps as s"
                 + " join accountctl.deletion_requests as r on r.id = request_id where r.reason = 'rehearsal'"
             try await site.withWorker { worker in
-                let words = ["deletion", "rehearse", account, "--confirm=\(account)"]
+                let words = ["deletion", "rehearse", account, "--confirm=\(account)", "--no-pager"]
                 let result = try await TerminalSession.live(words, environment: site.variables) { person in
                     #expect(try await person.waits(for: "preflight: nothing was touched"), "\(person.screen)")
                     // What came later the worker carries out meanwhile, to its end; and a lease has time to run out.

@@ -64,10 +64,14 @@ package struct DeletionRehearsal: Sendable {
 
     /// Drives the request as far as it goes now, and leaves the rest to the workers.
     ///
+    /// - Parameters:
+    ///   - services: what the steps use.
+    ///   - control: connections for the heartbeats alone, which must not wait behind a long search.
+    /// - Returns: Where the request was left.
     /// - Throws: As ``DeletionDriver/drive(_:fence:lease:)``.
-    package func drive(with services: DeletionServices) async throws -> DeletionDriver.Pause {
+    package func drive(with services: DeletionServices, control: Pool) async throws -> DeletionDriver.Pause {
         let (request, hold) = (request, hold)
-        return try await hold.keep(pool: services.pool, logger: services.log) {
+        return try await hold.keep(pool: control, logger: services.log) {
             try await DeletionDriver(services).drive(request, fence: hold.fence) {
                 try hold.requireLease(outlasting: $0)
             }
