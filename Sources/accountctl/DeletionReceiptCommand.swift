@@ -1,6 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 import Postgres
+import Sealing
 import Terminal
 
 /// Shows the evidence of an erasure.

@@ -30,7 +30,14 @@ package struct IssuedReceipt: Sendable {
 
     /// The newest receipts that were sealed with a key.
     static func newest(_ count: Int, under key: KeyID, on connection: isolated Connection) throws -> [IssuedReceipt] {
-        try read("where subject_key_id = \(key.text) order by number desc limit \(count)", on: connection)
+        try read(
+            """
+            where subject_key_id = \(key.text) and document ->> 'subjectKey' = \(key.text)
+            order by number desc
+            limit \(count)
+            """,
+            on: connection
+        )
     }
 
     private static func read(_ clauses: Statement, on connection: isolated Connection) throws -> [IssuedReceipt] {
