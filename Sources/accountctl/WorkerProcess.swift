@@ -64,7 +64,8 @@ struct WorkerProcess {
     ) async throws -> ExitStatus {
         let queue = JobQueue()
         let health = Health()
-        health.add("database") { await Self.databaseVerdict(pool) }
+        // Not from the pool of the work: that may be in use for longer than a probe waits.
+        health.add("database") { await Self.databaseVerdict(control) }
         // One for all parts: what one finds out about Apple holds for the others.
         let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
         let apple = try parts.appleClients()
@@ -72,6 +73,9 @@ struct WorkerProcess {
         if let apple {
             let board = RejectionBoard(pool: pool, apple: apple, logger: logger)
             services.append(.init(service: RejectionWatch(board: board, logger: logger)))
+        }
+        if role != .untilIdle, settings.listeners.admin != nil {
+            services.append(.init(service: DeletionGaugeWatch(pool: pool, logger: logger)))
         }
         if role != .listeners {
             let worker = try await makeWorker(pool, control, parts, apple, queue, logger)

@@ -1,6 +1,5 @@
 import JobQueue
 import Logging
-import Metrics
 import Postgres
 import Sealing
 
@@ -25,7 +24,6 @@ package enum DeletionUpkeep {
         if called > 0 { try await JobQueue().wake([DeletionJobs.delete.queue], in: services.pool) }
         try await collectIdentifiers(services)
         try await services.pool.withTransaction { try DeletionPruning.run(on: $0) }
-        try await tellMetrics(services)
         if forgotten > 0 {
             services.log.info("forgot accounts that went another way", metadata: ["requests": "\(forgotten)"])
         }
@@ -112,37 +110,5 @@ package enum DeletionUpkeep {
             )
         }
         return vanished.count
-    }
-
-    /// Tells how many requests there are by state, the age of the oldest open one, and how near the legal deadline is.
-    private static func tellMetrics(_ services: DeletionServices) async throws {
-        let (states, oldest, nearest) = try await services.pool.withConnection { connection in
-            let states = try connection.query(
-                """
-                select state, count(*)
-                from accountctl.deletion_requests
-                where finished_at is null
-                group by state
-                """,
-                as: (String, Int).self
-            )
-            let (oldest, nearest) = try connection.one(
-                """
-                select
-                    coalesce(extract(epoch from clock_timestamp() - min(requested_at))::double precision, 0),
-                    coalesce(extract(epoch from min(legal_deadline) - clock_timestamp())::double precision, 2678400)
-                from accountctl.deletion_requests
-                where finished_at is null
-                """,
-                as: (Double, Double).self
-            )
-            return (states, oldest, nearest)
-        }
-        for state in DeletionState.allCases where !state.isFinal {
-            let count = states.first { $0.0 == state.rawValue }?.1 ?? 0
-            Gauge(label: "deletion_requests_open", dimensions: [("state", state.rawValue)]).record(count)
-        }
-        Gauge(label: "deletion_oldest_open_seconds").record(oldest)
-        Gauge(label: "deletion_legal_deadline_seconds").record(nearest)
     }
 }
