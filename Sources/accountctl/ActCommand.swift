@@ -11,7 +11,7 @@ import Terminal
 
 /// A command that does one thing to one account, or to one deletion request.
 ///
-/// Such commands differ in what they do and agree in how: find what the term names, stop there on a dry run, ask, act, tell. The way is
+/// Such commands differ in what they do and agree in how: find what the term names, ask, act, tell; a dry run undoes the act. The way is
 /// ``CommandContext/carryOut(_:on:_:_:)``; a command names its target, its kind of consent and its act.
 protocol ActCommand: AccountctlCommand {
     associatedtype Target: ActTarget
@@ -48,6 +48,16 @@ struct Act<Outcome: Sendable>: Sendable {
     let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
 }
 
+/// What is said of an act that went well.
+struct ActWords {
+    /// What would be done.
+    let plan: String
+    /// What was done.
+    let done: String
+    /// Whether it was undone again, for a dry run.
+    let isRehearsed: Bool
+}
+
 /// What a term on the command line names.
 protocol ActTarget: ParsableArguments, Sendable {
     /// What may come of an act on it.
@@ -59,7 +69,7 @@ protocol ActTarget: ParsableArguments, Sendable {
     /// Says what came of an act.
     ///
     /// - Throws: ``CommandError`` for all that is not done and was not so already.
-    func tell(_ outcome: Outcome, of id: UUID, done: String, in context: CommandContext) throws
+    func tell(_ outcome: Outcome, of id: UUID, _ words: ActWords, in context: CommandContext) throws
 
     /// How its id is named in the output.
     static var idField: (name: String, label: String) { get }
@@ -78,13 +88,14 @@ extension CommandContext {
         let actor = try self.actor(acting)
         let id = try await withConnection { try target.find(as: actor, in: self, on: $0) }
         let text = id.uuidString.lowercased()
-        if consent.dryRun {
-            messages.note(act.plan)
-        } else {
-            if let question = act.question { try consent.ask(question(text), id: text, in: self) }
-            let outcome = try await withConnection { try await act.perform(actor, id, $0) }
-            try target.tell(outcome, of: id, done: act.done, in: self)
+        let isRehearsed = consent.dryRun
+        if !isRehearsed, let question = act.question { try consent.ask(question(text), id: text, in: self) }
+        // A dry run does it, and undoes it: what it says is what would come of it.
+        let outcome = try await withConnection { connection in
+            try await connection.transaction(rehearsed: isRehearsed) { try await act.perform(actor, id, $0) }
         }
+        let words = ActWords(plan: act.plan, done: act.done, isRehearsed: isRehearsed)
+        try target.tell(outcome, of: id, words, in: self)
         try output.show(Sheet([.init(.facts([.init(Target.idField.name, Target.idField.label, .text(text))]))]))
         return .ok
     }

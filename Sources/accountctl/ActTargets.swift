@@ -27,12 +27,19 @@ struct AccountTarget: ActTarget {
         ).id
     }
 
-    func tell(_ outcome: AccountDesk.Outcome, of id: UUID, done: String, in context: CommandContext) throws {
+    func tell(_ outcome: AccountDesk.Outcome, of id: UUID, _ words: ActWords, in context: CommandContext) throws {
         let name = id.uuidString.lowercased()
         switch outcome {
+        case .done where words.isRehearsed: context.messages.note(words.plan)
         case .done(let sessions):
             let ended = sessions > 0 ? " \(Wording.count(sessions, "session")) ended." : ""
-            context.messages.note("Done: \(done).\(ended)")
+            context.messages.note("Done: \(words.done).\(ended)")
+        case .heldLate(let state, let steps):
+            context.messages.note(words.isRehearsed ? words.plan : "Done: \(words.done).")
+            context.messages.warning(
+                "its deletion is under way (\(state)) and \(words.isRehearsed ? "would be" : "is") stopped before its next step; "
+                    + "begun already, and not undone: \(Wording.list(steps))"
+            )
         case .unchanged: context.messages.note("Nothing to do.")
         case .unknownUser: throw CommandError(.notFound, "the account \(name) has just gone")
         case .beingErased(let state):
@@ -56,10 +63,10 @@ struct RequestTarget: ActTarget {
         try context.request(request, hashKey: actor.hashKey, on: connection)
     }
 
-    func tell(_ outcome: DeletionDesk.Act, of id: UUID, done: String, in context: CommandContext) throws {
+    func tell(_ outcome: DeletionDesk.Act, of id: UUID, _ words: ActWords, in context: CommandContext) throws {
         let name = id.uuidString.lowercased()
         switch outcome {
-        case .done: context.messages.note(done)
+        case .done: context.messages.note(words.isRehearsed ? words.plan : words.done)
         case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
         case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
         case .refused(let why): throw CommandError(.blocked, why)

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import Sealing
 import Settings
@@ -46,6 +47,9 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
     var copy: String?
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var confirm: ConfirmOptions
 
     @OptionGroup
@@ -92,6 +96,10 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
             id: project.project,
             in: context
         )
+        // Before it: what cannot be recorded is not done, and a line for a run that then fails does no harm.
+        let signature = try context.signature(acting)
+        let facts = ["project": project.project, "client_id": clientID]
+        try await context.withConnection { try signature.log("apple.push_client_secret", facts: facts, on: $0) }
         let secret = try ClientSecret.mint(for: identity, now: Date(), lifetime: .seconds(days * 86_400))
         let copy = copy.map { SecretCopy(path: $0) }
         // A file that cannot be written must not leave a secret behind that nobody watches, nor a copy of one not in use.

@@ -146,6 +146,9 @@ struct AppleEventsReplayCommand: AccountctlCommand {
     var id: Int64
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @OptionGroup
@@ -162,8 +165,15 @@ struct AppleEventsReplayCommand: AccountctlCommand {
             )
             return .ok
         }
+        let signature = try context.signature(acting)
         let replay = try await context.withConnection { [id] connection in
-            try await CredentialBooks.replay(id, on: connection)
+            try await connection.transaction { connection in
+                let replay = try await CredentialBooks.replay(id, on: connection)
+                if case .enqueued = replay {
+                    try signature.log("apple.replay_event", facts: ["event": "\(id)"], on: connection)
+                }
+                return replay
+            }
         }
         switch replay {
         case .enqueued:

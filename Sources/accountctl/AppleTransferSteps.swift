@@ -25,6 +25,11 @@ struct TransferOptions: ParsableArguments {
     }
 
     var transfer: TeamTransfer { TeamTransfer(clientID: clientID, targetTeam: team) }
+
+    /// What the operators' log keeps of a step.
+    func facts(accounts: Int) -> [String: String] {
+        ["client_id": clientID, "team": team, "accounts": "\(accounts)"]
+    }
 }
 
 /// How fast Apple is asked, and about whom.
@@ -112,13 +117,24 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
     var rate: TransferRateOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.runTransfer(options, rate, write, "Transfer identifiers", due: { $0.waiting }) {
+        try await context.runTransfer(
+            "generate",
+            options,
+            rate,
+            acting,
+            write,
+            "Transfer identifiers",
+            due: { $0.waiting }
+        ) {
             runs,
             progress in
             try await runs.generate(progress: progress)
@@ -149,13 +165,17 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
     var rate: TransferRateOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.runTransfer(options, rate, write, "New identities", due: { $0.generated }) { runs, progress in
+        try await context.runTransfer("exchange", options, rate, acting, write, "New identities", due: { $0.generated })
+        { runs, progress in
             try await runs.exchange(progress: progress)
         }
     }
@@ -208,6 +228,9 @@ struct AppleTransferImportCommand: AccountctlCommand {
     var options: TransferOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @OptionGroup
@@ -226,8 +249,11 @@ struct AppleTransferImportCommand: AccountctlCommand {
             return .ok
         }
         let transfer = options.transfer
+        let signature = try context.signature(acting)
+        let facts = options.facts(accounts: lines.count)
         let taken = try await context.withDatabase { pool in
-            try await TransferBooks(pool: pool, transfer: transfer).importLines(lines)
+            try await pool.withConnection { try signature.log("apple.transfer_import", facts: facts, on: $0) }
+            return try await TransferBooks(pool: pool, transfer: transfer).importLines(lines)
         }
         context.messages.note("\(taken.new) of \(lines.count) lines are new.")
         if taken.unknown > 0 {
@@ -259,6 +285,9 @@ struct AppleTransferApplyCommand: AccountctlCommand {
     var options: TransferOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var confirm: ConfirmOptions
 
     @OptionGroup
@@ -266,6 +295,7 @@ struct AppleTransferApplyCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let transfer = options.transfer
+        let signature = try context.signature(acting)
         return try await context.withDatabase { [confirm, options] pool in
             let books = TransferBooks(pool: pool, transfer: transfer)
             let due = try await books.status().exchanged
@@ -282,6 +312,10 @@ struct AppleTransferApplyCommand: AccountctlCommand {
                 id: options.clientID,
                 confirm
             )
+            // Before it: it changes account after account, each in a transaction of its own.
+            try await pool.withConnection {
+                try signature.log("apple.transfer_apply", facts: options.facts(accounts: due), on: $0)
+            }
             let progress = context.progress("New identities", total: due)
             let run = try await books.apply { progress.update($0) }
             progress.finish(run.done + run.conflicts)
@@ -296,14 +330,17 @@ struct AppleTransferApplyCommand: AccountctlCommand {
 extension CommandContext {
     /// Runs a step that asks Apple, with progress.
     fileprivate func runTransfer(
+        _ name: String,
         _ options: TransferOptions,
         _ rate: TransferRateOptions,
+        _ acting: ActingOptions,
         _ write: WriteOptions,
         _ label: String,
         due: @escaping @Sendable (TeamTransfer.Status) -> Int,
         _ step: @escaping @Sendable (TransferRuns, @escaping @Sendable (Int) -> Void) async throws -> TeamTransfer.Run
     ) async throws -> ExitStatus {
         let transfer = options.transfer
+        let signature = try signature(acting)
         return try await withApple { clients in
             guard let client = clients[options.clientID] else {
                 throw CommandError(.notFound, "\(options.clientID) is not among the configured client ids")
@@ -314,6 +351,9 @@ extension CommandContext {
                 if write.dryRun {
                     messages.note("Would ask Apple about \(total) users.")
                     return .ok
+                }
+                try await pool.withConnection {
+                    try signature.log("apple.transfer_\(name)", facts: options.facts(accounts: total), on: $0)
                 }
                 let progress = progress(label, total: total)
                 let runs = TransferRuns(

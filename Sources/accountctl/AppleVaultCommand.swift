@@ -81,6 +81,9 @@ struct AppleVaultRotateCommand: AccountctlCommand {
     )
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @OptionGroup
@@ -88,6 +91,7 @@ struct AppleVaultRotateCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let keys = try context.keyRing()
+        let signature = try context.signature(acting)
         return try await context.withDatabase { [write] pool in
             let vault = CredentialVault(pool: pool, keys: keys)
             let uses = try await vault.status()
@@ -104,6 +108,8 @@ struct AppleVaultRotateCommand: AccountctlCommand {
                 return .ok
             }
             try await vault.recordKeys()
+            let facts = ["key": keys.newestID.text, "credentials": "\(due)"]
+            try await pool.withConnection { try signature.log("apple.rotate_vault", facts: facts, on: $0) }
             let rotation = try await vault.rotate()
             context.messages.note("Moved \(rotation.moved) to key \"\(keys.newestID)\".")
             guard rotation.failed > 0 else { return .ok }

@@ -69,11 +69,12 @@ struct DeletionRetryCommand: ActCommand {
     var global: GlobalOptions
 
     func act() throws -> Act<DeletionDesk.Act> {
-        Act(plan: "would be tried again", done: "tried again as soon as a worker is free") {
+        let reason = acting.reason
+        return Act(plan: "would be tried again", done: "tried again as soon as a worker is free") {
             actor,
             request,
             connection in
-            try await DeletionDesk(actor).retry(request, on: connection)
+            try await DeletionDesk(actor).retry(request, reason: reason, on: connection)
         }
     }
 }

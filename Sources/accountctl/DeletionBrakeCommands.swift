@@ -72,9 +72,10 @@ struct DeletionResumeCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        let reason = acting.reason
         if let request = target.one {
             let act = Act(plan: "would go on", done: "goes on") { actor, request, connection in
-                try await DeletionDesk(actor).resume(request, on: connection)
+                try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
             }
             return try await context.carryOut(act, on: request, acting, consent)
         }
@@ -83,7 +84,7 @@ struct DeletionResumeCommand: AccountctlCommand {
             context.messages.note("would let every deletion go on")
             return .ok
         }
-        try await context.withConnection { try await DeletionDesk(actor).resumeAll(on: $0) }
+        try await context.withConnection { try await DeletionDesk(actor).resumeAll(reason: reason, on: $0) }
         context.messages.note("deletions go on")
         return .ok
     }

@@ -38,10 +38,23 @@ struct ActingOptions: ParsableArguments {
 }
 
 extension CommandContext {
-    /// Who acts.
+    /// Who acts on an account.
     ///
     /// - Throws: ``CommandError`` without a hash key: the log names accounts by it.
     func actor(_ options: ActingOptions) throws -> Operator {
+        let signature = try signature(options)
+        return Operator(
+            name: signature.name,
+            machineUser: signature.machineUser,
+            ticket: signature.ticket,
+            hashKey: try neededHashKey()
+        )
+    }
+
+    /// Who acts on something that is no account, and why.
+    ///
+    /// - Throws: ``CommandError`` for a name that the log does not take.
+    func signature(_ options: ActingOptions) throws -> OperatorSignature {
         let known = [
             options.operatorName, environment["ACCOUNTCTL_OPERATOR"], environment["SUDO_USER"], environment["USER"],
         ]
@@ -53,7 +66,12 @@ extension CommandContext {
                 hint: "It comes from --as, ACCOUNTCTL_OPERATOR or the name of the account on this machine."
             )
         }
-        return Operator(name: name, machineUser: MachineUser.name, ticket: options.ticket, hashKey: try neededHashKey())
+        return OperatorSignature(
+            name: name,
+            machineUser: MachineUser.name,
+            ticket: options.ticket,
+            reason: options.reason
+        )
     }
 
     /// The key of keyed hashes, which acts on accounts cannot do without.

@@ -76,8 +76,13 @@ struct DeletionRequestCommand: AccountctlCommand {
         let directory = AccountDirectory(hashKey: actor.hashKey)
         let account = try await context.withConnection { try context.oneAccount(term, in: directory, on: $0) }
         let id = account.id.uuidString.lowercased()
+        if account.isHeld {
+            context.messages.warning(
+                "the account is under a legal hold: it is not erased until accountctl user release"
+            )
+        }
         if confirmation.dryRun {
-            try context.output.show(sheet(nil, id, "would_be_requested"))
+            try context.output.show(sheet(nil, id, "would_be_requested", account.isHeld))
             return .ok
         }
         try context.confirmIrreversible("Delete the account \(id) for good?", id: id, confirmation)
@@ -90,10 +95,10 @@ struct DeletionRequestCommand: AccountctlCommand {
             context.messages.note(
                 "requested; cancel with: accountctl deletion cancel \(request.uuidString.lowercased())"
             )
-            try context.output.show(sheet(request, id, "requested"))
+            try context.output.show(sheet(request, id, "requested", account.isHeld))
         case .found(let request):
             context.messages.note("there was an open request already")
-            try context.output.show(sheet(request, id, "found"))
+            try context.output.show(sheet(request, id, "found", account.isHeld))
         case .unknownUser:
             throw CommandError(.notFound, "the account has just gone")
         }
@@ -123,12 +128,12 @@ struct DeletionRequestCommand: AccountctlCommand {
         }
     }
 
-    private func sheet(_ request: UUID?, _ user: String, _ outcome: String) -> Sheet {
+    private func sheet(_ request: UUID?, _ user: String, _ outcome: String, _ isHeld: Bool) -> Sheet {
         Sheet([
             .init(
                 .facts([
                     .init("outcome", "Outcome", .text(outcome)), .init("request", "Request", .uuid(request)),
-                    .init("user_id", "User id", .text(user)),
+                    .init("user_id", "User id", .text(user)), .init("held", "Under legal hold", .bool(isHeld)),
                 ])
             )
         ])

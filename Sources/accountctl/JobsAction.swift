@@ -1,3 +1,4 @@
+import AccountLifecycle
 import JobQueue
 import Postgres
 import Terminal
@@ -28,23 +29,28 @@ private struct Undone<Result: Sendable>: Error {
 extension CommandContext {
     /// Does something to each of some jobs, each in a transaction of its own, and lists what became of them.
     ///
-    /// A dry run does the same and undoes it, so that it tells the truth. `done` says what happened and what would have.
+    /// Each leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth. `done` says what happened and what would have.
     ///
     /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form, which holds
     ///   for all of them; ``PostgresError``.
     func act(
         on ids: [Int64],
+        as action: String,
+        _ acting: ActingOptions,
         _ write: WriteOptions,
         asking question: String?,
         _ act: @Sendable (Int64, isolated Connection) throws -> (done: String, would: String)
     ) async throws -> ExitStatus {
+        let signature = try signature(acting)
         if !write.dryRun, !ids.isEmpty, let question { try confirm(question, write) }
         let results = try await withConnection { connection in
             var results: [JobResult] = []
             for id in ids {
                 do {
                     let told = try await connection.transaction(rehearsed: write.dryRun) { connection in
-                        try act(id, connection)
+                        let told = try act(id, connection)
+                        try signature.log(action, facts: ["job": "\(id)"], on: connection)
+                        return told
                     }
                     results.append(JobResult(id: id, result: write.dryRun ? told.would : told.done))
                 } catch let error as JobQueueError where error.code != .invalidField {

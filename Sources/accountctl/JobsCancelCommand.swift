@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -22,20 +23,22 @@ struct JobsCancelCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
-    var write: WriteOptions
+    var acting: ActingOptions
 
-    @Option(name: .long, help: ArgumentHelp("Kept with the job.", valueName: "text"))
-    var reason = "cancelled by an operator"
+    @OptionGroup
+    var write: WriteOptions
 
     @Argument(help: "The ids.")
     var ids: [Int64]
 
     func validate() throws {
-        try OptionText.check("--reason", reason, limit: OptionText.jobReason)
+        try OptionText.check("--reason", acting.reason, limit: OptionText.jobReason)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.act(on: ids, write, asking: "Cancel \(CommandContext.named(ids))?") { id, connection in
+        let reason = acting.reason ?? "cancelled by an operator"
+        let question = "Cancel \(CommandContext.named(ids))?"
+        return try await context.act(on: ids, as: "jobs.cancel", acting, write, asking: question) { id, connection in
             switch try JobQueue().cancel(id, reason: reason, on: connection) {
             case .cancelled: ("cancelled", "would be cancelled")
             case .requested: ("told to stop", "would be told to stop")

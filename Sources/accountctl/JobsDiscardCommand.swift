@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -20,20 +21,23 @@ struct JobsDiscardCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
-    var write: WriteOptions
+    var acting: ActingOptions
 
-    @Option(name: .long, help: ArgumentHelp("Kept with the job.", valueName: "text"))
-    var reason: String
+    @OptionGroup
+    var write: WriteOptions
 
     @Argument(help: "The ids.")
     var ids: [Int64]
 
     func validate() throws {
-        try OptionText.check("--reason", reason, limit: OptionText.jobReason)
+        if acting.reason == nil { throw ValidationError("--reason is needed: it is kept with the job") }
+        try OptionText.check("--reason", acting.reason, limit: OptionText.jobReason)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.act(on: ids, write, asking: "Give up \(CommandContext.named(ids))?") { id, connection in
+        let reason = acting.reason ?? ""
+        let question = "Give up \(CommandContext.named(ids))?"
+        return try await context.act(on: ids, as: "jobs.discard", acting, write, asking: question) { id, connection in
             try JobQueue().discard(id, reason: reason, on: connection)
             return ("discarded", "would be discarded")
         }

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -26,6 +27,9 @@ struct JobsEnqueueCommand: AccountctlCommand {
 
     @OptionGroup
     var global: GlobalOptions
+
+    @OptionGroup
+    var acting: ActingOptions
 
     @OptionGroup
     var write: WriteOptions
@@ -69,6 +73,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
             limitKey: limitKey,
             maxAttempts: maxAttempts
         )
+        let signature = try context.signature(acting)
         let added = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
                 let jobs = JobQueue()
@@ -77,6 +82,9 @@ struct JobsEnqueueCommand: AccountctlCommand {
                     for job in added where job.isNew { try jobs.snooze(job.id, for: wait, on: connection) }
                 }
                 try jobs.wakeAtCommit([queue], on: connection)
+                for job in added where job.isNew {
+                    try signature.log("jobs.enqueue", facts: ["job": "\(job.id)", "kind": kind], on: connection)
+                }
                 return added
             }
         }

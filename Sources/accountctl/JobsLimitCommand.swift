@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -22,6 +23,9 @@ struct JobsLimitCommand: AccountctlCommand {
 
     @OptionGroup
     var global: GlobalOptions
+
+    @OptionGroup
+    var acting: ActingOptions
 
     @OptionGroup
     var write: WriteOptions
@@ -67,12 +71,15 @@ struct JobsLimitCommand: AccountctlCommand {
         }
         let seconds = seconds ?? 60
         let limit = count.map { (count: $0, period: Duration.seconds(seconds)) }
+        let told = limit.map { "\(queue): \($0.count) in \(seconds) s" } ?? "\(queue) has no limit"
+        let signature = try context.signature(acting)
         try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
                 try JobQueue().limitRate(queue: queue, to: limit, on: connection)
+                try signature.log("jobs.limit", facts: ["limit": told], on: connection)
             }
         }
-        return limit.map { "\(queue): \($0.count) in \(seconds) s" } ?? "\(queue) has no limit"
+        return told
     }
 
     private func limit(kind: String, in context: CommandContext) async throws -> String {
@@ -82,13 +89,15 @@ struct JobsLimitCommand: AccountctlCommand {
         guard none != (running != nil || perKey != nil) else {
             throw CommandError(.usage, "give either --running, --per-key or both, or --none")
         }
+        let parts = [running.map { "\($0) at once" }, perKey.map { "\($0) per key" }].compactMap { $0 }
+        let told = none ? "\(kind) has the limits of its code" : "\(kind): " + parts.joined(separator: ", ")
+        let signature = try context.signature(acting)
         try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
                 try JobQueue().limit(kind: kind, running: running, runningPerKey: perKey, on: connection)
+                try signature.log("jobs.limit", facts: ["limit": told], on: connection)
             }
         }
-        if none { return "\(kind) has the limits of its code" }
-        let parts = [running.map { "\($0) at once" }, perKey.map { "\($0) per key" }].compactMap { $0 }
-        return "\(kind): " + parts.joined(separator: ", ")
+        return told
     }
 }

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -9,6 +10,8 @@ struct JobsPauseCommand: AccountctlCommand {
         commandName: "pause",
         abstract: "Let no more jobs of a queue begin; what runs goes on.",
         discussion: """
+            The reason is shown while it is paused. jobs pause deletions stops every erasure.
+
             EXAMPLES
               accountctl jobs pause apple --reason "incident 7"
             """
@@ -18,23 +21,25 @@ struct JobsPauseCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
-    var write: WriteOptions
+    var acting: ActingOptions
 
-    @Option(name: .long, help: ArgumentHelp("Shown while it is paused.", valueName: "text"))
-    var reason: String?
+    @OptionGroup
+    var write: WriteOptions
 
     @Argument(help: "The queue.")
     var queue: String
 
     func validate() throws {
-        try OptionText.check("--reason", reason, limit: OptionText.jobReason)
+        try OptionText.check("--reason", acting.reason, limit: OptionText.jobReason)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        let signature = try context.signature(acting)
         if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
         try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try JobQueue().pause(queue: queue, reason: reason, on: connection)
+                try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
+                try signature.log("jobs.pause", facts: ["queue": queue], on: connection)
             }
         }
         context.messages.note(write.dryRun ? "would pause \(queue)" : "\(queue) is paused")
@@ -57,15 +62,21 @@ struct JobsResumeCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @Argument(help: "The queue.")
     var queue: String
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        let signature = try context.signature(acting)
         let wasPaused = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try JobQueue().resume(queue: queue, on: connection)
+                let wasPaused = try JobQueue().resume(queue: queue, on: connection)
+                if wasPaused { try signature.log("jobs.resume", facts: ["queue": queue], on: connection) }
+                return wasPaused
             }
         }
         let resumed = write.dryRun ? "would resume \(queue)" : "\(queue) goes on"

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -20,6 +21,9 @@ struct JobsPruneCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @Option(name: .long, help: ArgumentHelp("Days that ended before so many days.", valueName: "number"))
@@ -31,6 +35,7 @@ struct JobsPruneCommand: AccountctlCommand {
         guard (0...3650).contains(olderThanDays) else {
             throw CommandError(.usage, "--older-than-days must lie between 0 and 3650")
         }
+        let signature = try context.signature(acting)
         let age = Duration.seconds(olderThanDays * 86_400)
         if write.dryRun {
             let days = try await context.withConnection { connection in
@@ -42,7 +47,9 @@ struct JobsPruneCommand: AccountctlCommand {
         }
         try context.confirm("Drop the history of jobs that ended more than \(olderThanDays) days ago?", write)
         let dropped = try await context.withConnection { connection in
-            try await JobQueue().prune(olderThan: age, on: connection)
+            // Before it: a line for a run that then fails is better than a run without one.
+            try signature.log("jobs.prune", facts: ["older_than_days": olderThanDays], on: connection)
+            return try await JobQueue().prune(olderThan: age, on: connection)
         }
         try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "nothing to drop")
         return .ok

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -26,6 +27,9 @@ struct JobsRetryCommand: AccountctlCommand {
     var options: JobFilterOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @Argument(help: "The ids; without any, the jobs that --state, --queue and --kind name.")
@@ -41,7 +45,7 @@ struct JobsRetryCommand: AccountctlCommand {
             ids.isEmpty
             ? try await context.withConnection { connection in try queue.retryable(filter, on: connection) } : ids
         let question = ids.isEmpty ? "Run \(CommandContext.named(chosen)) again?" : nil
-        return try await context.act(on: chosen, write, asking: question) { id, connection in
+        return try await context.act(on: chosen, as: "jobs.retry", acting, write, asking: question) { id, connection in
             try queue.wakeAtCommit([try queue.retry(id, on: connection)], on: connection)
             return ("runs again", "would run again")
         }

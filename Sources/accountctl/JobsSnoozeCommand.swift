@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import JobQueue
 import Postgres
@@ -20,6 +21,9 @@ struct JobsSnoozeCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @Option(name: .customLong("for"), help: ArgumentHelp("How long, such as 90s, 15m or 2h.", valueName: "duration"))
@@ -30,7 +34,7 @@ struct JobsSnoozeCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let wait = try DurationArgument.required(wait, "--for")
-        return try await context.act(on: ids, write, asking: nil) { id, connection in
+        return try await context.act(on: ids, as: "jobs.snooze", acting, write, asking: nil) { id, connection in
             try JobQueue().snooze(id, for: wait, on: connection)
             return ("waits on", "would wait on")
         }

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import Migrations
 import Postgres
@@ -35,6 +36,9 @@ struct MigrateVerifyCommand: AccountctlCommand {
     var accept = false
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @OptionGroup
@@ -67,7 +71,11 @@ struct MigrateVerifyCommand: AccountctlCommand {
         try context.output.list(differences, Self.fields, whenEmpty: "No difference.")
         if accept, !write.dryRun, !differences.isEmpty {
             try context.confirm("Record these \(differences.count) differences as what should be there?", write)
+            let signature = try context.signature(acting)
             try await context.withMigrations { _, connection in
+                // Before it: a line for a run that then fails is better than a run without one.
+                let objects = differences.prefix(20).map { "\($0.kind.rawValue) \($0.object)" }
+                try signature.log("migrate.accept", facts: ["differences": objects], on: connection)
                 try await CatalogSnapshot.accept(on: connection)
             }
             return plan.conflicts.isEmpty ? .ok : .residue

@@ -28,6 +28,9 @@ struct RelayStreamAddCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @OptionGroup
@@ -49,11 +52,13 @@ struct RelayStreamAddCommand: AccountctlCommand {
         guard MailStreamStore.isName(name) else { throw MailStreamError(code: .badName, name: SafeText.line(name)) }
         let declared = try stream.stream(named: name, from: try DomainInput.domain(domain))
         let registrations = registrations(declared, context)
+        let signature = try context.signature(acting)
         var id: Int64?
         if !write.dryRun {
             id = try await context.withConnection { connection in
                 try await connection.transaction { connection in
-                    try MailStreamStore.add(declared, registrations: registrations, on: connection)
+                    try signature.log("mail.add_stream", facts: ["stream": name], on: connection)
+                    return try MailStreamStore.add(declared, registrations: registrations, on: connection)
                 }
             }
         }

@@ -1,5 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
+import Postgres
 import Terminal
 
 /// Removes a stream.
@@ -20,6 +21,9 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
     var write: WriteOptions
 
     @Argument(help: "The name of the stream.")
@@ -34,8 +38,13 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
         var removed = false
         if !write.dryRun {
             try context.confirm("Remove the stream \(name) and its history?", write)
+            let signature = try context.signature(acting)
             removed = try await context.withConnection { connection in
-                try MailStreamStore.remove(named: name, on: connection)
+                try await connection.transaction { connection in
+                    let removed = try MailStreamStore.remove(named: name, on: connection)
+                    if removed { try signature.log("mail.remove_stream", facts: ["stream": name], on: connection) }
+                    return removed
+                }
             }
         }
         try context.output.show(

@@ -131,6 +131,8 @@ struct UserHoldCommand: ActCommand {
         commandName: "hold",
         abstract: "Put a legal hold on an account: it is not erased until released.",
         discussion: """
+            A deletion that is under way stops before its next step; what it had done by then is told.
+
             EXAMPLES
               accountctl user hold anna@example.com --reason "court order 12/2026"
             """
@@ -151,8 +153,11 @@ struct UserHoldCommand: ActCommand {
     func act() throws -> Act<AccountDesk.Outcome> {
         guard let reason = acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
         return Act(plan: "Would be done: held.", done: "held") { actor, user, connection in
-            try await DeletionDesk(actor).hold(user, reason: reason, on: connection)
-                ? .done(sessions: 0) : .unknownUser
+            switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
+            case .held: .done(sessions: 0)
+            case .heldLate(let state, let done): .heldLate(state: state, done: done)
+            case .unknownUser: .unknownUser
+            }
         }
     }
 }

@@ -67,6 +67,7 @@ struct UserFindCommand: AccountctlCommand {
         Field("erased_at", nil) { .date($0.gone?.erasedAt) },
         Field("receipt", nil) { $0.gone?.receipt.map { .integer($0) } ?? .null },
         Field("term", nil) { .personal($0.term, .name) },
+        Field("held", nil) { row in row.match.map { .bool($0.isHeld) } ?? .null },
     ]
 
     static let jsonFields = fields.map(\.name)
@@ -168,6 +169,9 @@ extension LookupAnswer {
                 + "\(deletion.state)\(step); request \(deletion.request.uuidString.lowercased())"
         }
         if matches.isEmpty { return [absence] }
-        return open + erased.compactMap(\.receipt).map { "receipt \($0) is that of an account that was erased" }
+        let held = matches.filter(\.isHeld).map {
+            "\($0.id.uuidString.lowercased()) is under a legal hold: it is not erased until that is released"
+        }
+        return open + held + erased.compactMap(\.receipt).map { "receipt \($0) is that of an account that was erased" }
     }
 }

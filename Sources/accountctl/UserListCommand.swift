@@ -37,6 +37,7 @@ struct UserListCommand: AccountctlCommand {
         Field("is_anonymous", nil) { .bool($0.isAnonymous) },
         Field("banned_until", nil) { .date($0.ban?.until) },
         Field("deleted_at", nil) { .date($0.deletedAt) },
+        Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
     ]
 
     static let jsonFields = fields.map(\.name)
@@ -58,6 +59,9 @@ struct UserListCommand: AccountctlCommand {
 
     @Option(name: .long, help: ArgumentHelp("With an identity there, such as apple.", valueName: "name"))
     var provider: String?
+
+    @Flag(name: .long, inversion: .prefixedNo, help: "Under a legal hold.")
+    var held: Bool?
 
     @Flag(name: .long, inversion: .prefixedNo, help: "Whose address is one of Apple's relay.")
     var relay: Bool?
@@ -152,6 +156,7 @@ struct UserListCommand: AccountctlCommand {
         filter.isAnonymous = anonymous
         filter.isSoftDeleted = softDeleted
         filter.isBeingDeleted = deletion
+        filter.isHeld = held
         filter.deletionStates = Set(deletionState)
         return filter
     }

@@ -72,7 +72,11 @@ extension CommandContext {
             throw CommandError(
                 .usage,
                 "\"\(term.text)\" names \(answer.matches.count) accounts: "
-                    + answer.matches.map { $0.id.uuidString.lowercased() }.joined(separator: ", "),
+                    + answer.matches.map { match in
+                        let kinds = match.matched.map(\.rawValue).joined(separator: ", ")
+                        return match.id.uuidString.lowercased() + (kinds.isEmpty ? "" : " (\(kinds))")
+                    }
+                    .joined(separator: ", "),
                 hint: "Say which by its id, or what the term is with --by."
             )
         }

@@ -19,7 +19,8 @@ struct UserWatchCommand: AccountctlCommand {
             A line for each change. A lost connection is made again.
 
             EXIT CODES
-              0 the account was erased, and the receipt is there; 3 no such account, or it went without a receipt
+              0 the account was erased, and the receipt is there; 3 no such account, it went without a receipt, or, without
+              keys.hash_file, nothing can tell whether it was erased
 
             EXAMPLES
               accountctl user watch anna@example.com
@@ -62,6 +63,7 @@ struct UserWatch: Watch, Sendable {
         /// The newest act of an operator.
         let operation: String?
         let receipt: Int64?
+        var isHeld = false
     }
 
     static let fields: [Field<Change>] = [
@@ -72,6 +74,7 @@ struct UserWatch: Watch, Sendable {
         Field("last_sign_in_at", "Last sign-in") { .date($0.lastSignInAt) },
         Field("operation", "Operator") { .text($0.operation) },
         Field("receipt", nil) { .integer($0.receipt) },
+        Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
     ]
 
     /// All that is compared between two looks.
@@ -81,6 +84,7 @@ struct UserWatch: Watch, Sendable {
         let sessions: Int
         let lastSignInAt: Date?
         let operation: OperatorLog.Entry?
+        let isHeld: Bool
     }
 
     private let user: UUID
@@ -112,7 +116,7 @@ struct UserWatch: Watch, Sendable {
             try lines.append(
                 Change(
                     at: gone?.erasedAt ?? moment,
-                    state: gone == nil ? "not_found" : "erased",
+                    state: gone != nil ? "erased" : answer.isErasureUnknown ? "unknown" : "not_found",
                     step: nil,
                     sessions: sessions,
                     lastSignInAt: nil,
@@ -128,7 +132,8 @@ struct UserWatch: Watch, Sendable {
             step: match.standing.deletion?.step,
             sessions: sessions,
             lastSignInAt: match.lastSignInAt,
-            operation: try newestOperation(on: connection)
+            operation: try newestOperation(on: connection),
+            isHeld: match.isHeld
         )
         if look != known {
             try lines.append(
@@ -139,7 +144,8 @@ struct UserWatch: Watch, Sendable {
                     sessions: look.sessions,
                     lastSignInAt: look.lastSignInAt,
                     operation: look.operation?.action,
-                    receipt: nil
+                    receipt: nil,
+                    isHeld: look.isHeld
                 )
             )
         }

@@ -127,7 +127,7 @@ package enum CredentialBooks {
     /// - Returns: What came of it.
     /// - Throws: ``PostgresError``.
     package static func replay(_ id: Int64, on connection: isolated Connection) async throws -> Replay {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             let found = try connection.first(
                 """
                 select kind, user_id

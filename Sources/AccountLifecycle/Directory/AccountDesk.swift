@@ -15,6 +15,8 @@ package struct AccountDesk: Sendable {
     package enum Outcome: Sendable, Equatable {
         /// Done; so many sessions were ended.
         case done(sessions: Int)
+        /// A legal hold stands, and came after these steps of a deletion.
+        case heldLate(state: String, done: [String])
         /// It was so already.
         case unchanged
         case unknownUser
@@ -34,7 +36,7 @@ package struct AccountDesk: Sendable {
 
     /// Ends every session; access tokens that were given out live on until they expire, at most an hour by default.
     package func signOut(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
             let ended = try AccountSessions.end(of: user, on: connection)
             try actor.log("user.sign_out", on: user, reason: reason, facts: ["sessions": ended], connection)
@@ -49,7 +51,7 @@ package struct AccountDesk: Sendable {
         reason: String,
         on connection: isolated Connection
     ) async throws -> Outcome {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
             // A finite date: GoTrue cannot read an infinite one and would fail every request of this account.
             try connection.execute(
@@ -63,7 +65,7 @@ package struct AccountDesk: Sendable {
 
     /// Lets the account sign in again.
     package func restore(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
             let changed = try connection.execute(
                 """

@@ -168,6 +168,8 @@ package struct AccountDirectory: Sendable {
                 where false
             ) as d on true
             """
+        let isHeld: Statement =
+            isInstalled ? "exists (select from accountctl.holds as h where h.user_id = u.id)" : "false"
         let rows = try connection.query(
             "with hits (id, matched) as (" + hits + ") "
                 + """
@@ -175,7 +177,7 @@ package struct AccountDirectory: Sendable {
                        (select array_agg(distinct i.provider order by i.provider) from auth.identities as i where i.user_id = u.id),
                        u.created_at, u.last_sign_in_at, u.deleted_at,
                        case when u.banned_until > now() then u.banned_until end,
-                       d.id, d.state, d.step, d.requested_at, d.legal_deadline
+                       d.id, d.state, d.step, d.requested_at, d.legal_deadline, \(isHeld)
                 from (select id, array_agg(distinct matched order by matched) as matched from hits group by id) as h
                 join auth.users as u on u.id = h.id
 
@@ -187,7 +189,7 @@ package struct AccountDirectory: Sendable {
                     """,
             as: (
                 UUID, [String], String?, String?, [String]?, Date?, Date?, Date?, Date?, UUID?, String?, String?, Date?,
-                Date?
+                Date?, Bool
             ).self
         )
         return rows.map { row in
@@ -217,7 +219,8 @@ package struct AccountDirectory: Sendable {
                 providers: row.4 ?? [],
                 createdAt: row.5,
                 lastSignInAt: row.6,
-                standing: standing
+                standing: standing,
+                isHeld: row.14
             )
         }
     }

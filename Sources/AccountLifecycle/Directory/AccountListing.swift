@@ -24,6 +24,8 @@ package struct AccountListing: Sendable {
         package var isSoftDeleted: Bool?
         /// Whether the address is one of Apple's relay.
         package var isRelay: Bool?
+        /// Whether a legal hold forbids erasing it.
+        package var isHeld: Bool?
         /// Whether a deletion request is open.
         package var isBeingDeleted: Bool?
         /// Whose open deletion request is in one of these states; empty for any.
@@ -44,6 +46,8 @@ package struct AccountListing: Sendable {
         package let isAnonymous: Bool
         package let providers: [String]
         package let deletionState: String?
+        /// Whether a legal hold forbids erasing it.
+        package let isHeld: Bool
 
         /// The state as a stable word, as a lookup tells it.
         package var state: String {
@@ -105,7 +109,8 @@ package struct AccountListing: Sendable {
                    coalesce((select array_agg(distinct i.provider order by i.provider)
                              from auth.identities as i where i.user_id = u.id), '{}'),
                    (select r.state from accountctl.deletion_requests as r
-                    where r.user_id = u.id and r.finished_at is null)
+                    where r.user_id = u.id and r.finished_at is null),
+                   exists (select from accountctl.holds as h where h.user_id = u.id)
             from auth.users as u
             where u.id > \(after ?? UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
               and
@@ -116,7 +121,7 @@ package struct AccountListing: Sendable {
                 order by u.id
                 limit \(limit)
                 """,
-            as: (UUID, String?, Date?, Date?, Date?, Date?, Bool, [String], String?).self
+            as: (UUID, String?, Date?, Date?, Date?, Date?, Bool, [String], String?, Bool).self
         )
         .map { row in
             Account(
@@ -128,7 +133,8 @@ package struct AccountListing: Sendable {
                 deletedAt: row.5,
                 isAnonymous: row.6,
                 providers: row.7,
-                deletionState: row.8
+                deletionState: row.8,
+                isHeld: row.9
             )
         }
     }
@@ -165,6 +171,9 @@ package struct AccountListing: Sendable {
                 ) = \(flag)
                 """
             )
+        }
+        if let flag = filter.isHeld {
+            parts.append("exists (select from accountctl.holds as h where h.user_id = u.id) = \(flag)")
         }
         if let flag = filter.isBeingDeleted {
             parts.append(

@@ -15,6 +15,8 @@ package struct AccountMatch: Sendable, Equatable {
     package let createdAt: Date?
     package let lastSignInAt: Date?
     package let standing: AccountStanding
+    /// Whether a legal hold forbids erasing it.
+    package let isHeld: Bool
 }
 
 /// In what state an account is.

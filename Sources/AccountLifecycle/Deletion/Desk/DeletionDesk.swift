@@ -35,7 +35,7 @@ package struct DeletionDesk: Sendable {
         grace: Duration? = nil,
         on connection: isolated Connection
     ) async throws -> Opening {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             try open(user, reason: reason, grace: grace, on: connection)
         }
     }
@@ -108,8 +108,8 @@ package struct DeletionDesk: Sendable {
     }
 
     /// Has a request looked at again now.
-    package func retry(_ request: UUID, on connection: isolated Connection) async throws -> Act {
-        try await act(on: request, "deletion.retry", nil, connection) { connection, _ in
+    package func retry(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act {
+        try await act(on: request, "deletion.retry", reason, connection) { connection, _ in
             try connection.execute("update accountctl.deletion_requests set failures = 0 where id = \(request)")
             try DeletionJobs.wake(request, on: connection)
             return .done
@@ -131,8 +131,9 @@ package struct DeletionDesk: Sendable {
     }
 
     /// Lets a paused request go on.
-    package func resume(_ request: UUID, on connection: isolated Connection) async throws -> Act {
-        try await act(on: request, "deletion.resume", nil, connection) { connection, _ in
+    package func resume(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act
+    {
+        try await act(on: request, "deletion.resume", reason, connection) { connection, _ in
             try connection.execute("update accountctl.deletion_requests set paused_at = null where id = \(request)")
             try DeletionJobs.wake(request, on: connection)
             return .done
@@ -141,7 +142,7 @@ package struct DeletionDesk: Sendable {
 
     /// Stops every request before its next irreversible step; waits for the steps that hold the brake's row.
     package func pauseAll(reason: String?, on connection: isolated Connection) async throws {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             try connection.execute(
                 """
                 update accountctl.deletion_brakes
@@ -153,8 +154,8 @@ package struct DeletionDesk: Sendable {
     }
 
     /// Lets everything go on, but for what is paused by itself.
-    package func resumeAll(on connection: isolated Connection) async throws {
-        try await connection.transaction { connection in
+    package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
+        try await connection.atomically { connection in
             try connection.execute(
                 "update accountctl.deletion_brakes set paused_at = null, paused_by = null, paused_reason = null"
             )
@@ -163,7 +164,7 @@ package struct DeletionDesk: Sendable {
                 as: UUID.self
             )
             for request in waiting { try DeletionJobs.wake(request, on: connection) }
-            try log("deletion.resume_all", nil, nil, nil, on: connection)
+            try log("deletion.resume_all", nil, reason, nil, on: connection)
         }
     }
 
@@ -194,7 +195,7 @@ package struct DeletionDesk: Sendable {
     ///
     /// - Returns: How many requests are looked at again because of it.
     package func accept(_ column: String, reason: String, on connection: isolated Connection) async throws -> Int {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             try connection.execute(
                 """
                 insert into accountctl.accepted_columns (column_name, reason, accepted_by)
@@ -203,7 +204,7 @@ package struct DeletionDesk: Sendable {
                 set reason = excluded.reason, accepted_by = excluded.accepted_by, accepted_at = clock_timestamp()
                 """
             )
-            try log("deletion.accept", nil, reason, nil, on: connection)
+            try actor.log("deletion.accept", on: nil, reason: reason, facts: ["column": column], connection)
             let waiting = try connection.query(
                 "select id from accountctl.deletion_requests where finished_at is null and state = 'residue'",
                 as: UUID.self
@@ -213,25 +214,46 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// Puts a legal hold on an account; false when there is no such account.
-    package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Bool {
-        try await connection.transaction { connection in
+    /// What came of placing a legal hold.
+    package enum Holding: Sendable, Hashable {
+        /// It stands before anything of the account was erased.
+        case held
+        /// It stands, and came late: the deletion in this state had done these steps, which nothing takes back.
+        case heldLate(state: String, done: [String])
+        case unknownUser
+    }
+
+    /// Puts a legal hold on an account.
+    package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
+        try await connection.atomically { connection in
             let exists = try connection.first(
                 "select true from auth.users where id = \(user) for key share",
                 as: Bool.self
             )
-            guard exists == true else { return false }
+            guard exists == true else { return .unknownUser }
             try connection.execute(
                 "insert into accountctl.holds (user_id, reason, placed_by) values (\(user), \(reason), \(operatorName))"
             )
             try log("deletion.hold", user, reason, nil, on: connection)
-            return true
+            let late = try connection.first(
+                """
+                select r.state, array_agg(s.step order by s.started_at)
+                from accountctl.deletion_requests as r
+                join accountctl.deletion_steps as s on s.request_id = r.id and s.runs > 0
+                where r.user_id = \(user)
+                  and r.finished_at is null
+                  and s.step not in ('preflight', 'lock_out')
+                group by r.state
+                """,
+                as: (String, [String]).self
+            )
+            return late.map { .heldLate(state: $0, done: $1) } ?? .held
         }
     }
 
     /// Releases every hold of an account; returns how many there were.
     package func release(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Int {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             let released = try connection.execute(
                 """
                 update accountctl.holds
@@ -257,7 +279,7 @@ package struct DeletionDesk: Sendable {
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
-        try await connection.transaction { connection in
+        try await connection.atomically { connection in
             let row = try connection.first(
                 "select state, user_id from accountctl.deletion_requests where id = \(request) for update",
                 as: (String, UUID?).self

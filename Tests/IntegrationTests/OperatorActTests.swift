@@ -1,0 +1,138 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+import Testing
+
+@testable import accountctl
+
+@Suite("Whatever an operator does leaves a line, and a dry run tells the truth", .timeLimit(.minutes(2)))
+struct OperatorActTests {
+    private func all(_ command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
+        [command] + command.configuration.subcommands.flatMap { all($0) }
+    }
+
+    @Test("Every command that changes something says who did it, why and for which ticket")
+    func tree() {
+        var writers = 0
+        for command in all(Accountctl.self) {
+            let parts = Mirror(reflecting: command.init()).children.map { String(describing: type(of: $0.value)) }
+            guard parts.contains(where: { $0.contains("WriteOptions") || $0.contains("ConfirmOptions") }) else {
+                continue
+            }
+            writers += 1
+            #expect(parts.contains { $0.contains("ActingOptions") }, "\(command)")
+        }
+        #expect(writers > 25)
+    }
+
+    @Test("Acts on jobs, streams and columns are logged with who, why and what, and not when they are only rehearsed")
+    func logged() async throws {
+        try await OperatorStage.with { stage in
+            let database = stage.database
+            let job = try await database.psql(
+                "select accountctl.enqueue_job('mail.check', queue => 'mail', run_at => now() + interval '1 hour')"
+            )
+            let acts: [(action: String, words: [String], fact: String)] = [
+                ("jobs.pause", ["jobs", "pause", "deletions", "--yes"], "deletions"),
+                ("jobs.resume", ["jobs", "resume", "deletions"], "deletions"),
+                ("jobs.limit", ["jobs", "limit", "mail", "--count", "5"], "mail: 5 in 60 s"),
+                ("jobs.enqueue", ["jobs", "enqueue", "mail.check"], "mail.check"),
+                ("jobs.snooze", ["jobs", "snooze", job, "--for", "2h"], job),
+                ("jobs.retry", ["jobs", "retry", job], job),
+                ("jobs.discard", ["jobs", "discard", job, "--yes"], job),
+                ("jobs.prune", ["jobs", "prune", "--older-than-days", "30", "--yes"], "30"),
+                ("mail.add_stream", ["relay", "stream", "add", "news", "shop.test"], "news"),
+                ("mail.remove_stream", ["relay", "stream", "remove", "news", "--yes"], "news"),
+                (
+                    "deletion.accept",
+                    ["deletion", "accept", "public.invoices.buyer", "--confirm=public.invoices.buyer"],
+                    "public.invoices.buyer"
+                ),
+                ("deletion.resume_all", ["deletion", "resume", "--all"], "{}"),
+            ]
+            for (action, words, fact) in acts {
+                let why = ["--reason", "because", "--ticket", "T-1"]
+                let count = "select count(*) from accountctl.operator_log where action = '\(action)'"
+                let rehearsed = try await stage.run(words + why + ["--dry-run"])
+                #expect(rehearsed.status == 0, "\(words): \(rehearsed.errors)")
+                #expect(try await database.psql(count) == "0", "\(words)")
+                let done = try await stage.run(words + why)
+                #expect(done.status == 0, "\(words): \(done.errors)")
+                let line = try await database.psql(
+                    "select operator, reason, ticket, facts from accountctl.operator_log where action = '\(action)'"
+                )
+                #expect(line.hasPrefix("olga|because|T-1|") && line.contains(fact), "\(words): \(line)")
+            }
+        }
+    }
+
+    @Test("A dry run of what would be refused is refused, with the same exit code")
+    func dryRuns() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (going, gone) = (OperatorStage.id(1), UUID().uuidString.lowercased())
+            try await stage.database.psql(
+                """
+                insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                values ('\(going)', 'app', 'running', now(), now() + interval '1 month', now());
+                insert into accountctl.deletion_requests (id, user_id, origin, state, run_after, legal_deadline, finished_at)
+                values ('\(gone)', '\(OperatorStage.id(2))', 'app', 'cancelled', now(), now() + interval '1 month', now());
+                """
+            )
+            for words in [
+                ["deletion", "cancel", gone], ["deletion", "retry", gone],
+                ["user", "suspend", going, "--reason", "spam"],
+                ["user", "sign-out", going],
+            ] {
+                let rehearsed = try await stage.run(words + ["--dry-run"])
+                #expect(rehearsed.status == 6, "\(words): \(rehearsed.errors)")
+                #expect(try await stage.run(words + (words[1] == "suspend" ? ["--yes"] : [])).status == 6, "\(words)")
+            }
+            let other = OperatorStage.id(2)
+            let fine = try await stage.run(["user", "suspend", other, "--reason", "spam", "--dry-run"])
+            #expect(fine.status == 0 && fine.errors.contains("Would be done"), "\(fine.errors)")
+            let idle = try await stage.run(["user", "restore", other, "--dry-run"])
+            #expect(idle.errors.contains("Nothing to do"), "\(idle.errors)")
+            let banned = "select count(*) from auth.users where banned_until is not null"
+            #expect(try await stage.database.psql(banned) == "0")
+            #expect(try await stage.database.psql("select count(*) from accountctl.operator_log") == "0")
+        }
+    }
+
+    @Test("A legal hold is told wherever the account is, and one that comes late says what was done before it")
+    func holds() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(3)
+            let (early, late) = (OperatorStage.id(1), OperatorStage.id(2))
+            let placed = try await stage.run(["user", "hold", early, "--reason", "court", "--yes"])
+            #expect(placed.status == 0 && !placed.errors.contains("under way"), "\(placed.errors)")
+            try await stage.database.psql(
+                """
+                with request as (
+                    insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                    values ('\(late)', 'app', 'running', now(), now() + interval '1 month', now())
+                    returning id
+                )
+                insert into accountctl.deletion_steps (request_id, step, runs, started_at)
+                select id, step, 1, now() from request, unnest(array['lock_out', 'revoke_apple', 'delete_avatars']) as step;
+                """
+            )
+            let tooLate = try await stage.run(["user", "hold", late, "--reason", "court", "--yes"])
+            #expect(tooLate.status == 0)
+            #expect(tooLate.errors.contains("revoke_apple and delete_avatars"), "\(tooLate.errors)")
+            #expect(!tooLate.errors.contains("lock_out"))
+            let list = try await stage.run(["user", "list", "--held", "--json", "id,held"])
+            #expect(list.output.contains(#"{"held":true,"id":"\#(early)"}"#) && list.output.contains(late))
+            let rest = try await stage.run(["user", "list", "--no-held", "--json", "id"])
+            #expect(rest.output == "[\n{\"id\":\"\(OperatorStage.id(3))\"}\n]\n", "\(rest.output)")
+            let find = try await stage.run(["user", "find", early, "--json", "held"])
+            #expect(find.output.contains(#"{"held":true}"#))
+            #expect(try await stage.run(["user", "find", early]).errors.contains("under a legal hold"))
+            let asked = try await stage.run(["deletion", "request", early, "--confirm=\(early)", "--json"])
+            #expect(
+                asked.output.contains(#""held": true"#) && asked.errors.contains("under a legal hold"),
+                "\(asked.output)"
+            )
+        }
+    }
+}
