@@ -31,7 +31,9 @@ import Testing
         try await Stage.with { stage in
             let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
             let person = try await stage.fullAccount()
-            let holding = try await stage.pool.withConnection { try await desk.hold(person.id, reason: "court", on: $0) }
+            let holding = try await stage.pool.withConnection {
+                try await desk.hold(person.id, reason: "court", on: $0)
+            }
             #expect(holding == .held)
             let request = try await stage.request(person)
             try await stage.drive(request)
