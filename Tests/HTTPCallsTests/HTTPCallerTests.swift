@@ -132,17 +132,15 @@ import Testing
     }
 
     @Test func nobodyListening() async throws {
-        let address = try await LyingServer.with({ _, _ in .silence }) { try $0.address() }
-        let outcome = try await withTestCaller {
-            try await $0.perform(
-                HTTPCall(
-                    label: "test",
-                    method: .get,
-                    address: address,
-                    path: "/",
-                    repetition: .onlyIfNothingWasSent
-                )
+        let outcome = try await ClosedPort.with { port in
+            let call = HTTPCall(
+                label: "test",
+                method: .get,
+                address: try ServiceAddress("http://127.0.0.1:\(port)"),
+                path: "/",
+                repetition: .onlyIfNothingWasSent
             )
+            return try await withTestCaller { try await $0.perform(call) }
         }
         #expect(outcome == .unreachable(.refused))
     }

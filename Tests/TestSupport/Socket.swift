@@ -14,6 +14,16 @@ enum Socket {
 
     /// Listens on a free port.
     static func listen() throws -> (descriptor: Int32, port: Int) {
+        let (descriptor, port) = try bind()
+        guard systemListen(descriptor, 64) == 0 else {
+            close(descriptor)
+            throw TestSupportError("cannot listen on port \(port)")
+        }
+        return (descriptor, port)
+    }
+
+    /// Takes a free port, on which nobody listens.
+    static func bind() throws -> (descriptor: Int32, port: Int) {
         let descriptor = socket(AF_INET, stream, 0)
         guard descriptor >= 0 else { throw TestSupportError("no socket") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -21,11 +31,13 @@ enum Socket {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, length) == 0 && systemListen(descriptor, 64) == 0
-                    && getsockname(descriptor, address, &length) == 0
+                systemBind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
             }
         }
-        guard bound else { throw TestSupportError("no port to listen on") }
+        guard bound else {
+            close(descriptor)
+            throw TestSupportError("no port is free")
+        }
         return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
@@ -74,6 +86,10 @@ enum Socket {
 }
 
 // The member functions above hide the C functions of the same names.
+private func systemBind(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+    bind(descriptor, address, length)
+}
+
 private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 { listen(descriptor, backlog) }
 
 private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
