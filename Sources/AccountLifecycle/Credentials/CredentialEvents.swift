@@ -293,13 +293,14 @@ package struct CredentialEvents: Sendable {
               and obtained_at < \(event.happenedAt)
             """
         )
+        // Apple tells milliseconds: an answer within the same one may be of before.
         try connection.execute(
             """
             update accountctl.apple_credentials
             set check_after = now()
             where user_id = \(user)
               and client_id <> all (\(dead))
-              and greatest(obtained_at, checked_at) < \(event.happenedAt)
+              and date_trunc('milliseconds', greatest(obtained_at, checked_at)) <= \(event.happenedAt)
             """
         )
     }
