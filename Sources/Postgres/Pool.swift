@@ -3,8 +3,8 @@ import Synchronization
 
 /// A few connections shared by many tasks: first come, first served.
 ///
-/// Connections are made when they are needed, by the task that needs one, and kept for the next. There is nothing to run: a pool
-/// lives as long as the closure it is given to.
+/// Connections are made when they are needed, and kept for the next; who waits for a new one takes one that comes free meanwhile.
+/// There is nothing to run: a pool lives as long as the closure it is given to, and so does whatever it began.
 ///
 /// ```swift
 /// try await Pool.withPool(PoolConfiguration(connection: configuration), logger: logger) { pool in
@@ -21,12 +21,28 @@ package final class Pool: Sendable {
     private struct State {
         var machine: PoolStateMachine
         var connections: [PoolStateMachine.ConnectionID: Connection] = [:]
-        var continuations: [PoolStateMachine.RequestID: CheckedContinuation<PoolStateMachine.Grant?, Never>] = [:]
+        /// Connections being made.
+        var openings: [PoolStateMachine.ConnectionID: Task<Void, Never>] = [:]
+        /// Waits for the end of a back-off.
+        var ticker: Task<Void, Never>?
+        var isClosed = false
+        /// Why the last attempt to connect failed; nil once one went well.
+        var failure: PostgresError?
+        var continuations: [PoolStateMachine.RequestID: CheckedContinuation<Reply, Never>] = [:]
         /// Answers that came before the request began to wait for them.
-        var early: [PoolStateMachine.RequestID: PoolStateMachine.Grant?] = [:]
+        var early: [PoolStateMachine.RequestID: Reply] = [:]
         var serial = 0
         /// Found out by the first connection.
         var route: Route?
+    }
+
+    /// What a request that waited hears.
+    private enum Reply: Sendable {
+        case grant(PoolStateMachine.Grant)
+        /// No connection can be made.
+        case failure(any Error)
+        /// It was cancelled, or its time is over.
+        case nothing
     }
 
     private let configuration: PoolConfiguration
@@ -83,12 +99,12 @@ package final class Pool: Sendable {
             deadline: .now.advanced(by: configuration.acquireDeadline)
         )
         while true {
-            let (id, connection, wasIdle) = try await acquire(&acquisition)
+            let (id, connection, isUsed) = try await acquire(&acquisition)
             // All of a lease happens on the connection's thread, its beginning and its end included: every change of threads is
             // two wake-ups, which cost as much as a statement.
             let result: Result? = try await connection.lease { connection in
                 // It may have been lost since it was last looked at.
-                guard !wasIdle || connection.isAlive() else {
+                guard !isUsed || connection.isAlive() else {
                     await self.give(id, back: connection, isUsable: false)
                     return nil
                 }
@@ -134,7 +150,6 @@ package final class Pool: Sendable {
         let request: PoolStateMachine.RequestID
         let deadline: ContinuousClock.Instant
         var isFirst = true
-        var lastFailure: PostgresError?
     }
 
     private func nextRequest() -> PoolStateMachine.RequestID {
@@ -144,59 +159,60 @@ package final class Pool: Sendable {
         }
     }
 
-    /// A connection to lease, and whether it lay ready: then it may have been lost meanwhile.
+    /// A connection to lease, and whether it was in use before: then it may have been lost meanwhile.
     private func acquire(
         _ acquisition: inout Acquisition
-    ) async throws -> (id: PoolStateMachine.ConnectionID, connection: Connection, wasIdle: Bool) {
-        while true {
+    ) async throws -> (id: PoolStateMachine.ConnectionID, connection: Connection, isUsed: Bool) {
+        try Task.checkCancellation()
+        let again = !acquisition.isFirst
+        acquisition.isFirst = false
+        switch await reply(to: acquisition.request, again: again, until: acquisition.deadline) {
+        case .grant(.lease(let id)): return (id, connection(id), true)
+        case .grant(.new(let id)): return (id, connection(id), false)
+        case .grant(.closed): throw PostgresError(.poolClosed, connectionUsable: false)
+        case .failure(let error): throw error
+        case .grant(.failed), .nothing:
             try Task.checkCancellation()
-            let again = !acquisition.isFirst
-            acquisition.isFirst = false
-            switch try await grant(acquisition.request, again: again, until: acquisition.deadline) {
-            case .closed: throw PostgresError(.poolClosed, connectionUsable: false)
-            case nil:
-                try Task.checkCancellation()
-                throw acquisition.lastFailure
-                    ?? PostgresError(
-                        .poolExhausted,
-                        reason: "no connection came free within \(configuration.acquireDeadline)"
-                    )
-            case .lease(let id):
-                guard let connection = state.withLock({ $0.connections[id] }) else { preconditionFailure() }
-                return (id, connection, true)
-            case .connect(let id):
-                do {
-                    return (id, try await connect(id, until: acquisition.deadline), false)
-                } catch let error as PostgresError where Self.mayRetry(error) {
-                    acquisition.lastFailure = error
-                    logger.debug("could not connect", metadata: ["reason": "\(error)"])
-                }
-            }
+            throw state.withLock(\.failure)
+                ?? PostgresError(
+                    .poolExhausted,
+                    reason: "no connection came free within \(configuration.acquireDeadline)"
+                )
         }
     }
 
-    private func connect(
-        _ id: PoolStateMachine.ConnectionID,
-        until deadline: ContinuousClock.Instant
-    ) async throws -> Connection {
+    private func connection(_ id: PoolStateMachine.ConnectionID) -> Connection {
+        guard let connection = state.withLock({ $0.connections[id] }) else { preconditionFailure() }
+        return connection
+    }
+
+    // MARK: Connecting
+
+    private func connect(_ id: PoolStateMachine.ConnectionID, until deadline: ContinuousClock.Instant) async {
         let jitter = Double.random(in: 0...1)
         do {
             let connection = try Connection(configuration: configuration.connection, logger: logger)
-            let route = try await connection.open(knownRoute: state.withLock { $0.route }, until: deadline)
+            // A little before the end of the request that it is made for, which can then tell why it got none.
+            let spare = min((deadline - .now) / 10, .milliseconds(100))
+            let route = try await connection.open(
+                knownRoute: state.withLock { $0.route },
+                until: deadline.advanced(by: .zero - spare)
+            )
             let actions = state.withLock { state in
                 state.connections[id] = connection
                 state.route = route
+                state.failure = nil
                 return state.machine.connected(id, now: .now, jitter: jitter)
             }
             await carryOut(actions)
-            return connection
         } catch {
-            let mayRetry = (error as? PostgresError).map(Self.mayRetry) ?? false
+            let failure = (error as? PostgresError).flatMap { Self.mayRetry($0) ? $0 : nil }
+            logger.debug("could not connect", metadata: ["reason": "\(error)"])
             let actions = state.withLock { state in
-                state.machine.connectingFailed(id, mayRetry: mayRetry, now: .now, jitter: jitter)
+                state.failure = failure ?? state.failure
+                return state.machine.connectingFailed(id, mayRetry: failure != nil, now: .now, jitter: jitter)
             }
-            await carryOut(actions)
-            throw error
+            await carryOut(actions, failure: error)
         }
     }
 
@@ -205,34 +221,25 @@ package final class Pool: Sendable {
         error.code == .connectionFailed || error.code == .connectionLost ? error.isTransient : false
     }
 
-    /// Asks for a grant and waits for it; nil when the deadline came first.
-    private func grant(
-        _ request: PoolStateMachine.RequestID,
+    /// Asks for a connection and waits for the answer.
+    private func reply(
+        to request: PoolStateMachine.RequestID,
         again: Bool,
         until deadline: ContinuousClock.Instant
-    ) async throws -> PoolStateMachine.Grant? {
+    ) async -> Reply {
         let (answer, actions) = state.withLock { state in
-            again ? state.machine.requestAgain(request, now: .now) : state.machine.request(request, now: .now)
+            again
+                ? state.machine.requestAgain(request, until: deadline, now: .now)
+                : state.machine.request(request, until: deadline, now: .now)
         }
         await carryOut(actions)
-        if case .granted(let grant) = answer { return grant }
-        let firstTick = actions.tickAt
-        // A timer beside the wait: it ends the wait at the deadline, and before that tries again when a back-off is over.
+        if case .granted(let grant) = answer { return .grant(grant) }
         return await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
-                var tickAt = firstTick
-                while !Task.isCancelled {
-                    // Now and then without an appointment: the request that had it may have given up since.
-                    let next = min(tickAt ?? .now.advanced(by: .seconds(1)), deadline)
-                    try? await Task.sleep(until: next, clock: .continuous)
-                    if Task.isCancelled { return }
-                    if ContinuousClock.now >= deadline { return withdraw(request) }
-                    let actions = state.withLock { $0.machine.tick(now: .now) }
-                    tickAt = actions.tickAt
-                    await carryOut(actions)
-                }
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                if !Task.isCancelled { withdraw(request) }
             }
-            let grant = await withTaskCancellationHandler {
+            let reply = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let early = state.withLock { state in
                         if let early = state.early.removeValue(forKey: request) { return Optional.some(early) }
@@ -245,20 +252,20 @@ package final class Pool: Sendable {
                 withdraw(request)
             }
             group.cancelAll()
-            return grant
+            return reply
         }
     }
 
     /// Ends a wait without a grant, unless it was granted something in this very moment.
     private func withdraw(_ request: PoolStateMachine.RequestID) {
-        let continuation = state.withLock { state -> CheckedContinuation<PoolStateMachine.Grant?, Never>? in
+        let continuation = state.withLock { state -> CheckedContinuation<Reply, Never>? in
             guard state.machine.giveUp(request) else { return nil }
             if let continuation = state.continuations.removeValue(forKey: request) { return continuation }
             // The cancellation handler may run before the wait has begun.
-            state.early[request] = .some(nil)
+            state.early[request] = .nothing
             return nil
         }
-        continuation?.resume(returning: nil)
+        continuation?.resume(returning: .nothing)
     }
 
     // MARK: Releasing
@@ -268,23 +275,52 @@ package final class Pool: Sendable {
         await carryOut(actions)
     }
 
-    private func carryOut(_ actions: PoolStateMachine.Actions) async {
+    /// Does what the machine says; `failure` is what those are told whose connection cannot be made.
+    private func carryOut(_ actions: PoolStateMachine.Actions, failure: (any Error)? = nil) async {
         let (resumed, closed) = state.withLock { state in
-            var resumed: [(CheckedContinuation<PoolStateMachine.Grant?, Never>, PoolStateMachine.Grant)] = []
+            var resumed: [(CheckedContinuation<Reply, Never>, Reply)] = []
             for (request, grant) in actions.grants {
+                let reply = grant == .failed ? failure.map { .failure($0) } ?? .grant(grant) : Reply.grant(grant)
                 if let continuation = state.continuations.removeValue(forKey: request) {
-                    resumed.append((continuation, grant))
+                    resumed.append((continuation, reply))
                 } else {
-                    state.early[request] = .some(grant)
+                    state.early[request] = reply
                 }
             }
+            if !state.isClosed { begin(actions, &state) }
             return (resumed, actions.close.compactMap { state.connections.removeValue(forKey: $0) })
         }
-        for (continuation, grant) in resumed { continuation.resume(returning: grant) }
+        for (continuation, reply) in resumed { continuation.resume(returning: reply) }
         for connection in closed { await connection.close() }
     }
 
+    /// Begins what goes on by itself: making connections, waiting for the end of a back-off.
+    private func begin(_ actions: PoolStateMachine.Actions, _ state: inout State) {
+        for (id, deadline) in actions.connect {
+            state.openings[id] = Task(name: "pool connecting") { [self] in
+                await connect(id, until: deadline)
+                self.state.withLock { $0.openings[id] = nil }
+            }
+        }
+        guard let tickAt = actions.tickAt, state.ticker == nil else { return }
+        state.ticker = Task(name: "pool back-off") { [self] in
+            try? await Task.sleep(until: tickAt, clock: .continuous)
+            let actions = self.state.withLock { state in
+                state.ticker = nil
+                return state.machine.tick(now: .now)
+            }
+            await carryOut(actions)
+        }
+    }
+
+    /// Ends everything; what is being made is given up, and its end awaited.
     private func close() async {
-        await carryOut(state.withLock { $0.machine.close() })
+        let (actions, tasks) = state.withLock { state in
+            state.isClosed = true
+            return (state.machine.close(), Array(state.openings.values) + [state.ticker].compactMap(\.self))
+        }
+        for task in tasks { task.cancel() }
+        await carryOut(actions)
+        for task in tasks { await task.value }
     }
 }

@@ -3,8 +3,9 @@ import DequeModule
 /// Decides which request gets which connection and when to make one; ``Pool`` carries it out.
 ///
 /// Pure: time comes in as an argument, connections are numbers, every input returns what is to be done. The rules:
-/// first come, first served; a request makes its own connection while there are fewer than the maximum; after a failed attempt
-/// nobody tries before the back-off is over, then one request does; a connection that is too old is replaced, not leased.
+/// first come, first served, by whichever connection is ready first, a new one or one that comes back; for each request that waits
+/// a connection is made while there are fewer than the maximum; after a failed attempt none is made before the back-off is over,
+/// then one at a time; a connection that is too old is replaced, not leased.
 struct PoolStateMachine: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -27,10 +28,12 @@ struct PoolStateMachine: Sendable {
 
     /// What a request gets.
     enum Grant: Sendable, Equatable {
-        /// This idle connection.
+        /// This connection, which has been in use.
         case lease(ConnectionID)
-        /// The place of a connection that it makes itself.
-        case connect(ConnectionID)
+        /// This connection, which has just been made.
+        case new(ConnectionID)
+        /// Nothing: a connection cannot be made, and trying again would not help.
+        case failed
         /// Nothing any more: the pool is closed.
         case closed
     }
@@ -46,14 +49,16 @@ struct PoolStateMachine: Sendable {
     struct Actions: Sendable, Equatable {
         /// Waiting requests that now get something.
         var grants: [RequestID: Grant] = [:]
+        /// Connections to make, each until when at the latest.
+        var connect: [ConnectionID: Instant] = [:]
         /// Connections to close.
         var close: [ConnectionID] = []
-        /// When ``tick(now:)`` has something to do; requests that wait see to it.
+        /// When ``tick(now:)`` has something to do.
         var tickAt: Instant?
     }
 
     private enum ConnectionState {
-        /// Being made by a request. Next: leased, or gone.
+        /// Being made. Next: leased, idle, or gone.
         case connecting
         /// Lying ready. Next: leased, or gone.
         case idle
@@ -66,11 +71,16 @@ struct PoolStateMachine: Sendable {
         var expires: Instant
     }
 
+    private struct Waiting {
+        let id: RequestID
+        let deadline: Instant
+    }
+
     private let configuration: Configuration
     private var members: [ConnectionID: Member] = [:]
     /// The most recently used last: it is leased first, so that what a quiet pool does not need grows old.
     private var idle: [ConnectionID] = []
-    private var waiting: Deque<RequestID> = []
+    private var waiting: Deque<Waiting> = []
     private var failures = 0
     private var noAttemptBefore: Instant?
     private var isClosed = false
@@ -83,10 +93,26 @@ struct PoolStateMachine: Sendable {
     /// How many connections lie ready, are leased or being made, and how many requests wait.
     var counts: (idle: Int, inUse: Int, waiting: Int) { (idle.count, members.count - idle.count, waiting.count) }
 
-    /// A request arrives.
-    mutating func request(_ id: RequestID, now: Instant) -> (answer: Answer, actions: Actions) {
+    /// A request arrives, and waits until `deadline` at the latest.
+    mutating func request(_ id: RequestID, until deadline: Instant, now: Instant) -> (answer: Answer, actions: Actions)
+    {
         if isClosed { return (.granted(.closed), Actions()) }
-        waiting.append(id)
+        waiting.append(Waiting(id: id, deadline: deadline))
+        return answer(to: id, now: now)
+    }
+
+    /// A request puts itself back in front of the queue, since the connection that it got was dead.
+    mutating func requestAgain(
+        _ id: RequestID,
+        until deadline: Instant,
+        now: Instant
+    ) -> (answer: Answer, actions: Actions) {
+        if isClosed { return (.granted(.closed), Actions()) }
+        waiting.prepend(Waiting(id: id, deadline: deadline))
+        return answer(to: id, now: now)
+    }
+
+    private mutating func answer(to id: RequestID, now: Instant) -> (answer: Answer, actions: Actions) {
         var actions = serve(now: now)
         guard let grant = actions.grants.removeValue(forKey: id) else { return (.wait, actions) }
         return (.granted(grant), actions)
@@ -97,46 +123,53 @@ struct PoolStateMachine: Sendable {
     /// Too late for one that was granted something meanwhile: that is false, and the caller has to give back what it
     /// got.
     mutating func giveUp(_ id: RequestID) -> Bool {
-        guard let index = waiting.firstIndex(of: id) else { return false }
+        guard let index = waiting.firstIndex(where: { $0.id == id }) else { return false }
         waiting.remove(at: index)
         return true
     }
 
-    /// A connection was made and stays with the request that made it.
+    /// A connection was made.
     ///
     /// `jitter` is from 0 to 1 and spreads the ends of connections made together.
     mutating func connected(_ id: ConnectionID, now: Instant, jitter: Double) -> Actions {
         failures = 0
         noAttemptBefore = nil
+        guard !isClosed else {
+            members[id] = nil
+            return Actions(close: [id])
+        }
         let age = configuration.maximumAge * (1 - 0.1 * jitter)
-        members[id] = Member(state: .leased, expires: now.advanced(by: age))
+        members[id] = Member(state: .idle, expires: now.advanced(by: age))
+        guard let first = waiting.popFirst() else {
+            idle.append(id)
+            return Actions()
+        }
+        members[id]?.state = .leased
         // Others may have waited for the server to answer again.
-        return serve(now: now)
+        var actions = serve(now: now)
+        actions.grants[first.id] = .new(id)
+        return actions
     }
 
     /// A connection could not be made.
     ///
-    /// `mayRetry` is false when trying again cannot help (a wrong password); then there is no back-off. `jitter` is from 0 to 1:
-    /// between half and all of the back-off is waited.
+    /// `mayRetry` is false when trying again cannot help (a wrong password); then there is no back-off, and a request fails for
+    /// each attempt. `jitter` is from 0 to 1: between half and all of the back-off is waited.
     mutating func connectingFailed(_ id: ConnectionID, mayRetry: Bool, now: Instant, jitter: Double) -> Actions {
         members[id] = nil
+        var failed: Waiting?
         if mayRetry {
             failures += 1
             var backoff = configuration.initialBackoff
             for _ in 1..<min(failures, 16) where backoff < configuration.maximumBackoff { backoff *= 2 }
             backoff = min(backoff, configuration.maximumBackoff)
             noAttemptBefore = now.advanced(by: backoff * (0.5 + 0.5 * jitter))
+        } else {
+            failed = waiting.popFirst()
         }
-        return serve(now: now)
-    }
-
-    /// A request puts itself back in front of the queue, since its attempt to connect failed.
-    mutating func requestAgain(_ id: RequestID, now: Instant) -> (answer: Answer, actions: Actions) {
-        if isClosed { return (.granted(.closed), Actions()) }
-        waiting.prepend(id)
         var actions = serve(now: now)
-        guard let grant = actions.grants.removeValue(forKey: id) else { return (.wait, actions) }
-        return (.granted(grant), actions)
+        if let failed { actions.grants[failed.id] = .failed }
+        return actions
     }
 
     /// A leased connection comes back.
@@ -162,7 +195,7 @@ struct PoolStateMachine: Sendable {
     mutating func close() -> Actions {
         isClosed = true
         var actions = Actions()
-        for id in waiting { actions.grants[id] = .closed }
+        for request in waiting { actions.grants[request.id] = .closed }
         waiting = []
         actions.close = idle
         for id in idle { members[id] = nil }
@@ -170,26 +203,27 @@ struct PoolStateMachine: Sendable {
         return actions
     }
 
-    /// Grants as much as there is, in the order of the queue.
+    /// Grants as much as there is, in the order of the queue, and has connections made for those who still wait.
     private mutating func serve(now: Instant) -> Actions {
         var actions = Actions()
-        while !waiting.isEmpty, !isClosed {
-            if let id = takeIdle(now: now, &actions) {
-                members[id]?.state = .leased
-                actions.grants[waiting.removeFirst()] = .lease(id)
-                continue
-            }
-            guard members.count < configuration.maximum else { break }
+        guard !isClosed else { return actions }
+        while !waiting.isEmpty, let id = takeIdle(now: now, &actions) {
+            members[id]?.state = .leased
+            actions.grants[waiting.removeFirst().id] = .lease(id)
+        }
+        var connecting = members.values.count { $0.state == .connecting }
+        while connecting < waiting.count, members.count < configuration.maximum {
             if let noAttemptBefore, now < noAttemptBefore {
                 actions.tickAt = noAttemptBefore
                 break
             }
-            // While the server is failing one request at a time finds out whether it is back.
-            if failures > 0, members.values.contains(where: { $0.state == .connecting }) { break }
+            // While the server is failing one attempt at a time finds out whether it is back.
+            if failures > 0, connecting > 0 { break }
             serial += 1
             let id = ConnectionID(number: serial)
             members[id] = Member(state: .connecting, expires: now)
-            actions.grants[waiting.removeFirst()] = .connect(id)
+            actions.connect[id] = waiting[connecting].deadline
+            connecting += 1
         }
         return actions
     }

@@ -8,6 +8,7 @@ import Testing
     typealias Member = PoolStateMachine.ConnectionID
 
     private let start = ContinuousClock.now
+    private var end: ContinuousClock.Instant { at(10_000) }
 
     private func at(_ seconds: Int) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
 
@@ -25,28 +26,61 @@ import Testing
     private func request(_ number: Int) -> Request { Request(number: number) }
     private func member(_ number: Int) -> Member { Member(number: number) }
 
+    /// A machine whose first request has made the first connection and holds it.
+    private func machineInUse(maximum: Int = 2, jitter: Double = 0) -> Machine {
+        var machine = machine(maximum: maximum)
+        let step = machine.request(request(1), until: end, now: start)
+        #expect(step.answer == .wait && step.actions.connect == [member(1): end])
+        let made = machine.connected(member(1), now: start, jitter: jitter)
+        #expect(made.grants == [request(1): .new(member(1))])
+        return machine
+    }
+
     @Test func makesConnectionsUpToTheMaximumThenQueues() {
         var machine = machine()
-        let step1 = machine.request(request(1), now: start)
-        #expect(step1.answer == .granted(.connect(member(1))))
-        let step2 = machine.request(request(2), now: start)
-        #expect(step2.answer == .granted(.connect(member(2))))
-        let step3 = machine.request(request(3), now: start)
-        #expect(step3.answer == .wait)
-        let step4 = machine.request(request(4), now: start)
-        #expect(step4.answer == .wait)
-        let step5 = machine.connected(member(1), now: start, jitter: 0)
-        #expect(step5 == Machine.Actions())
-        let actions = machine.release(member(1), isUsable: true, now: start)
-        #expect(actions.grants == [request(3): .lease(member(1))])
+        for number in 1...4 {
+            let step = machine.request(request(number), until: at(number), now: start)
+            #expect(step.answer == .wait)
+            // Each is made for a request, and until that one gives up.
+            #expect(step.actions.connect == (number <= 2 ? [member(number): at(number)] : [:]))
+        }
+        let step1 = machine.connected(member(1), now: start, jitter: 0)
+        #expect(step1 == Machine.Actions(grants: [request(1): .new(member(1))]))
+        let step2 = machine.release(member(1), isUsable: true, now: start)
+        #expect(step2 == Machine.Actions(grants: [request(2): .lease(member(1))]))
+        let step3 = machine.connected(member(2), now: start, jitter: 0)
+        #expect(step3.grants == [request(3): .new(member(2))])
+    }
+
+    @Test func whoWaitsForANewConnectionTakesOneThatComesFree() {
+        var machine = machineInUse(maximum: 3)
+        let step1 = machine.request(request(2), until: end, now: start)
+        #expect(step1.actions.connect == [member(2): end])
+        let step2 = machine.release(member(1), isUsable: true, now: start)
+        #expect(step2 == Machine.Actions(grants: [request(2): .lease(member(1))]))
+        // The one being made is for whoever comes next: no other is begun.
+        let step3 = machine.request(request(3), until: end, now: start)
+        #expect(step3.answer == .wait && step3.actions == Machine.Actions())
+        let step4 = machine.connected(member(2), now: start, jitter: 0)
+        #expect(step4.grants == [request(3): .new(member(2))])
+    }
+
+    @Test func aConnectionThatNobodyWaitsForAnyMoreIsKept() {
+        var machine = machineInUse()
+        _ = machine.request(request(2), until: end, now: start)
+        let gaveUp = machine.giveUp(request(2))
+        #expect(gaveUp)
+        let step1 = machine.connected(member(2), now: start, jitter: 0)
+        #expect(step1 == Machine.Actions())
+        #expect(machine.counts.idle == 1 && machine.counts.waiting == 0)
+        let step2 = machine.request(request(3), until: end, now: start)
+        #expect(step2.answer == .granted(.lease(member(2))))
     }
 
     @Test func servesInOrderAndForgetsWhoGaveUp() {
-        var machine = machine(maximum: 1)
-        _ = machine.request(request(1), now: start)
-        _ = machine.connected(member(1), now: start, jitter: 0)
+        var machine = machineInUse(maximum: 1)
         for number in 2...4 {
-            let waiting = machine.request(request(number), now: start).answer
+            let waiting = machine.request(request(number), until: end, now: start).answer
             #expect(waiting == .wait)
         }
         let step6 = machine.giveUp(request(2))
@@ -61,69 +95,88 @@ import Testing
     }
 
     @Test func anUnusableConnectionMakesRoomForANewOne() {
-        var machine = machine(maximum: 1)
-        _ = machine.request(request(1), now: start)
-        _ = machine.connected(member(1), now: start, jitter: 0)
-        _ = machine.request(request(2), now: start)
+        var machine = machineInUse(maximum: 1)
+        _ = machine.request(request(2), until: end, now: start)
         let actions = machine.release(member(1), isUsable: false, now: start)
-        #expect(actions.close == [member(1)])
-        #expect(actions.grants == [request(2): .connect(member(2))])
+        #expect(actions == Machine.Actions(connect: [member(2): end], close: [member(1)]))
     }
 
     @Test func anOldConnectionIsReplaced() {
-        var machine = machine(maximum: 1)
-        _ = machine.request(request(1), now: start)
-        _ = machine.connected(member(1), now: start, jitter: 1)
+        var machine = machineInUse(maximum: 1, jitter: 1)
         let step10 = machine.release(member(1), isUsable: true, now: at(10))
         #expect(step10 == Machine.Actions())
         // Full jitter takes a tenth off the age.
-        let (answer, actions) = machine.request(request(2), now: at(901))
-        #expect(answer == .granted(.connect(member(2))))
-        #expect(actions.close == [member(1)])
+        let (answer, actions) = machine.request(request(2), until: end, now: at(901))
+        #expect(answer == .wait)
+        #expect(actions == Machine.Actions(connect: [member(2): end], close: [member(1)]))
+    }
+
+    @Test func whoGotADeadConnectionIsTheFirstAgain() {
+        var machine = machineInUse(maximum: 1)
+        _ = machine.release(member(1), isUsable: true, now: start)
+        let step1 = machine.request(request(2), until: end, now: start)
+        #expect(step1.answer == .granted(.lease(member(1))))
+        _ = machine.request(request(3), until: end, now: start)
+        let step2 = machine.release(member(1), isUsable: false, now: start)
+        #expect(step2.connect == [member(2): end])
+        let step3 = machine.requestAgain(request(2), until: end, now: start)
+        #expect(step3.answer == .wait && step3.actions == Machine.Actions())
+        let step4 = machine.connected(member(2), now: start, jitter: 0)
+        #expect(step4.grants == [request(2): .new(member(2))])
     }
 
     @Test func backsOffAfterFailuresAndLetsOneTry() {
         var machine = machine(maximum: 3)
-        _ = machine.request(request(1), now: start)
-        _ = machine.connectingFailed(member(1), mayRetry: true, now: start, jitter: 1)
-        let again = machine.requestAgain(request(1), now: start)
-        #expect(again.answer == .wait && again.actions.tickAt == at(2))
-        let step11 = machine.request(request(2), now: at(1))
-        #expect(step11.answer == .wait)
+        _ = machine.request(request(1), until: end, now: start)
+        let failed = machine.connectingFailed(member(1), mayRetry: true, now: start, jitter: 1)
+        #expect(failed == Machine.Actions(tickAt: at(2)))
+        let step11 = machine.request(request(2), until: end, now: at(1))
+        #expect(step11.answer == .wait && step11.actions == Machine.Actions(tickAt: at(2)))
         let step12 = machine.tick(now: at(1))
-        #expect(step12.grants.isEmpty)
+        #expect(step12.connect.isEmpty)
         let step13 = machine.tick(now: at(2))
-        #expect(step13.grants == [request(1): .connect(member(2))])
+        #expect(step13.connect == [member(2): end])
         // The second failure waits twice as long; jitter 0 takes half off.
         _ = machine.connectingFailed(member(2), mayRetry: true, now: at(2), jitter: 0)
         let step14 = machine.tick(now: at(3))
         #expect(step14.tickAt == at(4))
         let step15 = machine.tick(now: at(4))
-        #expect(step15.grants == [request(2): .connect(member(3))])
-        // Back again: all who wait may connect.
-        _ = machine.request(request(3), now: at(4))
+        #expect(step15.connect == [member(3): end])
+        // Back again: one is made for each who waits.
+        _ = machine.request(request(3), until: end, now: at(4))
         let step16 = machine.connected(member(3), now: at(4), jitter: 0)
-        #expect(step16.grants == [request(3): .connect(member(4))])
+        #expect(step16.grants == [request(1): .new(member(3))])
+        #expect(step16.connect == [member(4): end, member(5): end])
     }
 
-    @Test func aHopelessFailureDoesNotBackOff() {
-        var machine = machine()
-        _ = machine.request(request(1), now: start)
-        _ = machine.connectingFailed(member(1), mayRetry: false, now: start, jitter: 1)
-        let step17 = machine.request(request(2), now: start)
-        #expect(step17.answer == .granted(.connect(member(2))))
+    @Test func aHopelessFailureIsToldAndDoesNotBackOff() {
+        var machine = machine(maximum: 1)
+        _ = machine.request(request(1), until: end, now: start)
+        _ = machine.request(request(2), until: end, now: start)
+        let step1 = machine.connectingFailed(member(1), mayRetry: false, now: start, jitter: 1)
+        #expect(step1 == Machine.Actions(grants: [request(1): .failed], connect: [member(2): end]))
+    }
+
+    @Test func closingTellsWhoeverWaits() {
+        var machine = machineInUse(maximum: 1)
+        _ = machine.request(request(2), until: end, now: start)
+        let actions = machine.close()
+        #expect(actions == Machine.Actions(grants: [request(2): .closed]))
     }
 
     @Test func closingEndsEverything() {
-        var machine = machine(maximum: 2)
-        _ = machine.request(request(1), now: start)
-        _ = machine.request(request(2), now: start)
+        var machine = machine(maximum: 3)
+        for number in 1...3 { _ = machine.request(request(number), until: end, now: start) }
         _ = machine.connected(member(1), now: start, jitter: 0)
         _ = machine.connected(member(2), now: start, jitter: 0)
+        let gaveUp = machine.giveUp(request(3))
+        #expect(gaveUp)
         _ = machine.release(member(1), isUsable: true, now: start)
         let actions = machine.close()
-        #expect(actions.close == [member(1)])
-        let step18 = machine.request(request(3), now: start)
+        #expect(actions == Machine.Actions(close: [member(1)]))
+        let made = machine.connected(member(3), now: start, jitter: 0)
+        #expect(made == Machine.Actions(close: [member(3)]))
+        let step18 = machine.request(request(4), until: end, now: start)
         #expect(step18.answer == .granted(.closed))
         let step19 = machine.release(member(2), isUsable: true, now: start)
         #expect(step19.close == [member(2)])

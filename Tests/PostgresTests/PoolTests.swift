@@ -72,6 +72,26 @@ import Testing
         #expect(started.duration(to: .now) < .seconds(5))
     }
 
+    /// A server that takes no further connection keeps nobody from one that is there.
+    @Test(.timeLimit(.minutes(1))) func whoWaitsForANewConnectionTakesOneThatComesFree() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let configuration = PoolConfiguration(
+                    connection: ConnectionConfiguration(conninfo: database.conninfo(port: proxy.port))
+                )
+                try await Pool.withPool(configuration, logger: .silent) { pool in
+                    let (first, waiting) = try await pool.withConnection { connection in
+                        proxy.behaviour = .blackHole
+                        let waiting = Task { try await pool.withConnection { $0.backendPID } }
+                        while proxy.connections < 2 { await Task.yield() }
+                        return (connection.backendPID, waiting)
+                    }
+                    #expect(try await waiting.value == first)
+                }
+            }
+        }
+    }
+
     @Test func aCancelledRequestLeavesTheQueue() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withPool(maximumConnections: 1) { pool in
