@@ -24,9 +24,9 @@ import Testing
             return items.map { $0 * 10 }
         }
 
-        func open() {
+        func open(forGood: Bool = true) {
             let waiting = state.withLock { state in
-                state.open = true
+                state.open = forGood
                 defer { state.waiting = [] }
                 return state.waiting
             }
@@ -53,7 +53,9 @@ import Testing
         let gate = Gate()
         let coalescer = Coalescer<Int, Int>(limit: 10) { try await gate.work($0) }
         try await withThrowingTaskGroup(of: Int.self) { group in
-            for item in 1...35 { group.addTask { try await coalescer.answer(for: item) } }
+            group.addTask { try await coalescer.answer(for: 1) }
+            while gate.batches.isEmpty { await Task.yield() }
+            for item in 2...35 { group.addTask { try await coalescer.answer(for: item) } }
             while coalescer.waiting < 34 { await Task.yield() }
             gate.open()
             for try await _ in group {}
@@ -62,19 +64,62 @@ import Testing
         #expect(gate.batches.allSatisfy { $0.count <= 10 })
     }
 
-    @Test func aCancelledLeaderCostsTheOthersNothing() async throws {
+    @Test func whoLeavesCostsTheOthersNothing() async throws {
         let gate = Gate()
         let coalescer = Coalescer<Int, Int>(limit: 100) { try await gate.work($0) }
         try await withThrowingTaskGroup(of: Int.self) { group in
-            let leader = Task { try await coalescer.answer(for: 1) }
+            group.addTask { try await coalescer.answer(for: 1) }
             while gate.batches.isEmpty { await Task.yield() }
-            for item in 2...5 { group.addTask { try await coalescer.answer(for: item) } }
+            let first = Task { try await coalescer.answer(for: 2) }
+            while coalescer.waiting < 1 { await Task.yield() }
+            for item in 3...5 { group.addTask { try await coalescer.answer(for: item) } }
             while coalescer.waiting < 4 { await Task.yield() }
-            leader.cancel()
+            gate.open(forGood: false)
+            while gate.batches.count < 2 { await Task.yield() }
+            // In the middle of the work for all four: it leaves at once, and they are answered by this very work.
+            first.cancel()
+            await #expect(throws: CancellationError.self) { try await first.value }
             gate.open()
-            await #expect(throws: CancellationError.self) { try await leader.value }
             let answers = try await group.reduce(into: []) { $0.append($1) }
-            #expect(answers.sorted() == [20, 30, 40, 50])
+            #expect(answers.sorted() == [10, 30, 40, 50])
+            #expect(gate.batches == [[1], [2, 3, 4, 5]])
+        }
+    }
+
+    @Test func theLastToLeaveEndsTheWorkAndSeesItEnd() async throws {
+        let ends = Mutex(0)
+        let begun = AsyncStream<Void>.makeStream()
+        let coalescer = Coalescer<Int, Int>(limit: 100) { items in
+            guard items != [7] else { return items }
+            begun.continuation.yield()
+            // Ended by being cancelled alone.
+            try? await Task.sleep(for: .seconds(3600))
+            ends.withLock { $0 += 1 }
+            throw CancellationError()
+        }
+        let only = Task { try await coalescer.answer(for: 1) }
+        for await _ in begun.stream { break }
+        let next = Task { try await coalescer.answer(for: 7) }
+        while coalescer.waiting < 1 { await Task.yield() }
+        only.cancel()
+        await #expect(throws: CancellationError.self) { try await only.value }
+        #expect(ends.withLock(\.self) == 1)
+        #expect(try await next.value == 7)
+    }
+
+    @Test func whoLeavesWhileItWaitsIsNotWorkedFor() async throws {
+        let gate = Gate()
+        let coalescer = Coalescer<Int, Int>(limit: 100) { try await gate.work($0) }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            group.addTask { try await coalescer.answer(for: 1) }
+            while gate.batches.isEmpty { await Task.yield() }
+            let leaving = Task { try await coalescer.answer(for: 2) }
+            while coalescer.waiting < 1 { await Task.yield() }
+            leaving.cancel()
+            await #expect(throws: CancellationError.self) { try await leaving.value }
+            gate.open()
+            for try await _ in group {}
+            #expect(gate.batches == [[1]])
         }
     }
 

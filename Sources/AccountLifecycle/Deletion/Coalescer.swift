@@ -4,25 +4,30 @@ import Synchronization
 /// them together.
 ///
 /// Some tables cannot be indexed by us, so that looking for one account's rows costs a pass over the whole table, and looking
-/// for a hundred accounts' rows costs hardly more. No task is started for the work: one of the waiting callers does it, and
-/// hands over when its own answer is there. While many come, the work rests between two pieces for longer than one takes: those
-/// who come meanwhile are served together, and the passes leave most of the server to everything else.
+/// for a hundred accounts' rows costs hardly more. The work runs in a task of its own and belongs to none of the callers: one that
+/// is cancelled, or out of time, leaves at once, and the others get their answer all the same. The last one to leave cancels the
+/// work and sees it end, so that nothing goes on that nobody waits for. While many come, the work rests between two pieces for
+/// longer than one takes: those who come meanwhile are served together, and the passes leave most of the server to everything else.
 final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
-    private enum Wake: Sendable {
+    private enum Reply: Sendable {
         case answer(Result<Answer, any Error>)
-        case lead
-        case cancelled
+        /// Cancelled; with the work whose end is to be awaited.
+        case left(Task<Void, Never>?)
     }
 
     private struct Waiter {
         let item: Item
-        var wake: CheckedContinuation<Wake, Never>?
+        let continuation: CheckedContinuation<Reply, Never>
     }
 
     private struct State {
-        var isLed = false
         var next: UInt64 = 0
+        /// Those for whom no work has begun.
         var waiting: [UInt64: Waiter] = [:]
+        /// Those whom the work under way is for.
+        var served: [UInt64: CheckedContinuation<Reply, Never>] = [:]
+        /// Works, or rests before it does.
+        var task: Task<Void, Never>?
         /// Until when nobody begins, so that more can come together.
         var restsUntil: ContinuousClock.Instant?
     }
@@ -43,7 +48,7 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     }
 
     /// How many callers wait for a piece of work that has not begun.
-    var waiting: Int { state.withLock { $0.waiting.values.filter { $0.wake != nil }.count } }
+    var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Waits for the answer to an item.
     ///
@@ -51,99 +56,78 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     func answer(for item: Item) async throws -> Answer {
         let id = state.withLock { state in
             state.next += 1
-            state.waiting[state.next] = Waiter(item: item)
             return state.next
         }
-        while true {
-            switch await turn(of: id) {
-            case .answer(let result): return try result.get()
-            case .cancelled: throw CancellationError()
-            case .lead:
-                if let answer = try await lead(with: id) { return answer }
-            }
-        }
-    }
-
-    /// Waits until the item is answered or its caller is to lead.
-    private func turn(of id: UInt64) async -> Wake {
-        await withTaskCancellationHandler {
+        let reply = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let wake = state.withLock { state -> Wake? in
-                    // The handler below may have run before there was a continuation to resume.
-                    if Task.isCancelled {
-                        state.waiting[id] = nil
-                        return .cancelled
-                    }
-                    if !state.isLed {
-                        state.isLed = true
-                        return .lead
-                    }
-                    state.waiting[id]?.wake = continuation
-                    return nil
+                let isCancelled = state.withLock { state in
+                    // The handler below may have run before there was anybody to resume.
+                    guard !Task.isCancelled else { return true }
+                    state.waiting[id] = Waiter(item: item, continuation: continuation)
+                    begin(&state)
+                    return false
                 }
-                if let wake { continuation.resume(returning: wake) }
+                if isCancelled { continuation.resume(returning: .left(nil)) }
             }
         } onCancel: {
-            let continuation = state.withLock { state -> CheckedContinuation<Wake, Never>? in
-                guard let continuation = state.waiting[id]?.wake else { return nil }
-                state.waiting[id] = nil
-                return continuation
-            }
-            continuation?.resume(returning: .cancelled)
+            leave(id)
+        }
+        switch reply {
+        case .answer(let result): return try result.get()
+        case .left(let work):
+            await work?.value
+            throw CancellationError()
         }
     }
 
-    /// Does one piece of work for the caller and whoever waits.
-    private func lead(with id: UInt64) async throws -> Answer? {
-        // A leader who is cancelled meanwhile begins at once, and the work says so.
+    private func leave(_ id: UInt64) {
+        let (continuation, abandoned) = state.withLock { state in
+            if let waiter = state.waiting.removeValue(forKey: id) {
+                return (Optional(waiter.continuation), Task<Void, Never>?.none)
+            }
+            let continuation = state.served.removeValue(forKey: id)
+            return (continuation, continuation != nil && state.served.isEmpty ? state.task : nil)
+        }
+        abandoned?.cancel()
+        continuation?.resume(returning: .left(abandoned))
+    }
+
+    private func begin(_ state: inout State) {
+        guard state.task == nil, !state.waiting.isEmpty else { return }
+        state.task = Task(name: "coalesced work") { await serve() }
+    }
+
+    /// Does one piece of work for those who wait.
+    private func serve() async {
         if let restsUntil = state.withLock({ $0.waiting.count < limit ? $0.restsUntil : nil }) {
             try? await Task.sleep(until: restsUntil, clock: .continuous)
         }
-        let start = ContinuousClock.now
-        let batch = state.withLock { state -> [(id: UInt64, waiter: Waiter)] in
-            // One without a continuation has not begun to wait: taken along, it would never hear of its answer.
-            let others = state.waiting.filter { $0.key != id && $0.value.wake != nil }.keys.sorted().prefix(limit - 1)
-            let batch = ([id] + others).compactMap { id in state.waiting[id].map { (id: id, waiter: $0) } }
-            for entry in batch { state.waiting[entry.id] = nil }
-            return batch
+        let batch = state.withLock { state in
+            state.waiting.keys.sorted().prefix(limit).compactMap { id -> (id: UInt64, item: Item)? in
+                guard let waiter = state.waiting.removeValue(forKey: id) else { return nil }
+                state.served[id] = waiter.continuation
+                return (id, waiter.item)
+            }
         }
+        let start = ContinuousClock.now
         let result: Result<[Answer], any Error>
         do {
-            result = .success(try await work(batch.map(\.waiter.item)))
+            result = .success(batch.isEmpty ? [] : try await work(batch.map(\.item)))
         } catch {
             result = .failure(error)
         }
-        let isCancelled = Task.isCancelled
         let end = ContinuousClock.now
         let rest = min((end - start) * Self.rest.factor, Self.rest.limit)
-        let resumed = state.withLock { state -> [(CheckedContinuation<Wake, Never>, Wake)] in
-            var resumed: [(CheckedContinuation<Wake, Never>, Wake)] = []
+        let served = state.withLock { state in
             // Somebody alone need not wait for company.
             state.restsUntil = batch.count > 1 ? end.advanced(by: rest) : nil
-            for (index, entry) in batch.enumerated() where entry.id != id {
-                switch result {
-                case .success(let answers):
-                    if let wake = entry.waiter.wake { resumed.append((wake, .answer(.success(answers[index])))) }
-                case .failure(let error):
-                    // That the leader was cancelled is no answer for the others: they go back into the line.
-                    if isCancelled {
-                        state.waiting[entry.id] = entry.waiter
-                    } else if let wake = entry.waiter.wake {
-                        resumed.append((wake, .answer(.failure(error))))
-                    }
-                }
-            }
-            if let next = state.waiting.filter({ $0.value.wake != nil }).keys.min(),
-                let wake = state.waiting[next]?.wake
-            {
-                state.waiting[next]?.wake = nil
-                resumed.append((wake, .lead))
-            } else {
-                state.isLed = false
-            }
-            return resumed
+            state.task = nil
+            begin(&state)
+            defer { state.served = [:] }
+            return state.served
         }
-        for (continuation, wake) in resumed { continuation.resume(returning: wake) }
-        return try result.get().first
+        for (index, entry) in batch.enumerated() {
+            served[entry.id]?.resume(returning: .answer(result.map { $0[index] }))
+        }
     }
 }
