@@ -1,3 +1,6 @@
+import Crypto
+import Sealing
+
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else
@@ -33,28 +36,41 @@ extension AppleNotification {
         guard let json = try? StrictJSON(parsing: body, maximumDepth: 2), let token = json["payload"]?.text else {
             return .refused(.malformed)
         }
-        switch SignedToken.verify(Array(token.utf8), keys: keys) {
+        let bytes = Array(token.utf8)
+        switch SignedToken.verify(bytes, keys: keys) {
         case .unknownKey(let keyID): return .unknownKey(keyID)
         case .refused(let problem): return .refused(problem)
         case .verified(let payload):
             do {
-                return .verified(try AppleNotification(payload, audiences: audiences, now: now))
+                return .verified(try AppleNotification(payload, of: bytes, audiences: audiences, now: now))
             } catch {
                 return .refused(error)
             }
         }
     }
 
-    /// Reads the signed payload.
-    init(_ payload: StrictJSON, audiences: Set<String>, now: Date) throws(TokenProblem) {
+    /// Reads the signed payload of a token.
+    ///
+    /// Refused is only what is not for us, or not for now: Apple does not send again what it holds to be delivered, so that
+    /// whatever else is missing or of another form is made up for.
+    init(_ payload: StrictJSON, of token: [UInt8], audiences: Set<String>, now: Date) throws(TokenProblem) {
         // Apple's printed examples have no expiry, captured notifications do.
-        let claims = try TokenClaims(payload, audiences: audiences, now: now, expiryRequired: false)
-        guard let jti = payload["jti"]?.text, (1...255).contains(jti.utf8.count) else { throw .missingClaim }
-        self.jti = jti
+        let claims = try TokenClaims(payload, audiences: audiences, now: now, datesRequired: false)
+        id = Self.text(payload["jti"], upTo: 255) ?? Self.digest(of: token)
         audience = claims.audience
         issuedAt = claims.issuedAt
-        guard let claim = payload["events"] else { throw .missingClaim }
-        events = Self.events(claim, issuedAt: claims.issuedAt)
+        events = Self.events(payload["events"] ?? .null, issuedAt: claims.issuedAt)
+    }
+
+    /// Names a token that has no usable name of its own.
+    private static func digest(of token: [UInt8]) -> String {
+        "sha256:" + Base64.encode(Array(SHA256.hash(data: token)), alphabet: .urlSafe)
+    }
+
+    /// A text that a row of ours can hold.
+    fileprivate static func text(_ claim: StrictJSON?, upTo limit: Int) -> String? {
+        guard let text = claim?.text, (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
+        return text
     }
 
     /// Apple's page prints an object, every captured notification has a string that holds one, and arrays are feared.
@@ -83,9 +99,9 @@ extension AppleNotification.Event {
         }
         self.type = AppleNotification.EventType(type)
         // An event about nobody, or about somebody who cannot be one of ours, is kept like one about a stranger.
-        sub = json["sub"]?.text.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil }
+        sub = AppleNotification.text(json["sub"], upTo: 255)
         self.occurredAt = occurredAt
-        email = json["email"]?.text.flatMap { (1...320).contains($0.utf8.count) ? $0 : nil }
+        email = AppleNotification.text(json["email"], upTo: 320)
         isPrivateEmail = json["is_private_email"]?.truth
     }
 

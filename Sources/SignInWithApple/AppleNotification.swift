@@ -6,11 +6,11 @@
 
 /// One verified server-to-server notification.
 package struct AppleNotification: Sendable, Hashable {
-    /// The notification's id: repeats of a delivery share it.
-    package let jti: String
+    /// The notification's `jti`, or the hash of one that has none: repeats of a delivery share it.
+    package let id: String
     /// The client id it is for, one of the configured.
     package let audience: String
-    /// When Apple signed it.
+    /// When Apple signed it, or, where it does not say, when it was read.
     package let issuedAt: Date
     /// What happened; usually one event.
     ///

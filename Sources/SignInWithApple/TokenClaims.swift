@@ -21,18 +21,18 @@ struct TokenClaims {
         _ payload: StrictJSON,
         audiences: Set<String>,
         now: Date,
-        expiryRequired: Bool
+        datesRequired: Bool
     ) throws(TokenProblem) {
         guard payload["iss"]?.text == Self.issuer else { throw .issuer }
         guard let audience = Self.audience(payload["aud"], among: audiences) else { throw .audience }
-        guard let issuedAt = Self.date(payload["iat"]) else { throw .missingClaim }
+        guard let issuedAt = Self.date(payload["iat"]) ?? (datesRequired ? nil : now) else { throw .missingClaim }
         guard issuedAt.timeIntervalSince(now) <= Self.skew else { throw .notYetIssued }
         if payload["exp"] != nil {
             guard let expires = Self.date(payload["exp"]) else { throw .payload }
             guard now.timeIntervalSince(expires) < Self.skew else { throw .expired }
             expiresAt = expires
         } else {
-            guard !expiryRequired else { throw .missingClaim }
+            guard !datesRequired else { throw .missingClaim }
             expiresAt = nil
         }
         self.audience = audience

@@ -38,7 +38,7 @@ import Testing
         ] {
             let notification = try notification(Claims.notification(events: events))
             #expect(notification.events == [event])
-            #expect(notification.jti == "jti-1")
+            #expect(notification.id == "jti-1")
             #expect(notification.audience == "com.example.app")
         }
         #expect(try notification(Claims.notification(events: "[\(Claims.event),\(Claims.event)]")).events.count == 2)
@@ -71,14 +71,12 @@ import Testing
     }
 
     @Test func expiryIsOptionalAndEnforced() throws {
-        #expect(try notification(Claims.notification { $0.exp = nil }).jti == "jti-1")
+        #expect(try notification(Claims.notification { $0.exp = nil }).id == "jti-1")
         #expect(try verify(body(Claims.notification { $0.exp = "1749999940" })) == .refused(.expired))
     }
 
     @Test(
         arguments: [
-            .init("no jti", .missingClaim) { $0.others.remove(at: 0) },
-            .init("no events", .missingClaim) { $0.others.remove(at: 1) },
             .init("audience", .audience) { $0.aud = #""com.example.stranger""# },
             .init("issuer", .issuer) { $0.iss = #""https://example.com""# },
             .init("future", .notYetIssued) { $0.iat = "1750000100" },
@@ -99,7 +97,42 @@ import Testing
         let notification = try notification(Claims.notification(events: events))
         #expect(notification.events.map(\.type) == [.other("unreadable")])
         #expect(notification.events.map(\.sub) == [nil])
-        #expect(notification.jti == "jti-1")
+        #expect(notification.id == "jti-1")
+    }
+
+    /// Nothing but who it is for and when decides whether it is kept; deliveries of the same are known by the same name.
+    @Test(arguments: [
+        nil, "5", "null", #""""#, #"{"a":1}"#, #""a\u0000b""#, Claims.quoted(String(repeating: "j", count: 256)),
+    ])
+    func aNotificationWithoutAUsableNameIsNamedByItsHash(jti: String?) throws {
+        func payload(_ iat: String) -> String {
+            Claims.notification {
+                $0.iat = iat
+                $0.others[0] = jti.map { #""jti":\#($0)"# } ?? #""nothing":0"#
+            }
+        }
+        let notification = try notification(payload("1750000000"))
+        #expect(notification.id.hasPrefix("sha256:") && notification.id.utf8.count == 50)
+        #expect(notification.events.map(\.type) == [.consentRevoked])
+        #expect(try self.notification(payload("1750000000")).id == notification.id)
+        #expect(try self.notification(payload("1750000001")).id != notification.id)
+    }
+
+    @Test func aNotificationWithoutEventsOrTimeOfIssueIsKept() throws {
+        let silent = try notification(Claims.notification { $0.others.remove(at: 1) })
+        #expect(silent.events.map(\.type) == [.other("unreadable")])
+        for iat in [nil, #""yesterday""#] {
+            let timeless = try notification(Claims.notification { $0.iat = iat })
+            #expect(timeless.issuedAt == Claims.now)
+            #expect(timeless.events.map(\.type) == [.consentRevoked])
+        }
+    }
+
+    /// What the database cannot hold must not make Apple deliver it for ever.
+    @Test func textsThatNoRowCanHoldAreLeftOut() throws {
+        let event = #"{"type":"x\u0000","sub":"a\u0000b","email":"\u0000@x.de"}"#
+        let read = try #require(try notification(Claims.notification(events: event)).events.first)
+        #expect(read.sub == nil && read.email == nil)
     }
 
     @Test func oneBadEntryTakesNoOtherAlong() throws {

@@ -70,9 +70,9 @@ package struct NotificationIntake: Sendable {
         on connection: isolated Connection
     ) throws -> Bool {
         let kind = CredentialEvent.Kind(event.type)
-        // Issuer, audience and jti name a delivery; the issuer is always the same.
+        // Issuer, audience and id name a delivery; the issuer is always the same.
         let place = index == 0 ? "" : "#\(index)"
-        let notificationID = "\(notification.audience)/\(notification.jti)\(place)"
+        let notificationID = "\(notification.audience)/\(notification.id)\(place)"
         // A sub is of one team: one that no account of ours has is nobody's here, and is not kept.
         let owner: (user: UUID, identity: UUID)? = try event.sub.flatMap { sub in
             try connection.first(

@@ -44,6 +44,8 @@ package struct AppleNotification: Sendable {
     package var email: String?
     package var isPrivateEmail: Bool?
     package var identifier = RandomText.token(length: 22)
+    /// Whether the token carries `jti`.
+    package var isNamed = true
     package var issuedAt: Date
     package var eventsForm: EventsForm = .text
     package var timeUnit: TimeUnit = .milliseconds

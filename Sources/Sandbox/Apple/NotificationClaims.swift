@@ -25,7 +25,7 @@ struct NotificationClaims: Encodable {
     let aud: String
     var iat: Int
     var exp: Int?
-    let jti: String
+    let jti: String?
     let event: Event
     let form: AppleNotification.EventsForm
 
@@ -39,7 +39,7 @@ struct NotificationClaims: Encodable {
         aud = notification.audience
         iat = Int(notification.issuedAt.timeIntervalSince1970)
         exp = notification.expires ? iat + Int(AppleConstants.identityTokenLife) : nil
-        jti = notification.identifier
+        jti = notification.isNamed ? notification.identifier : nil
         event = Event(
             type: notification.event.rawValue,
             sub: notification.sub,
@@ -56,7 +56,7 @@ struct NotificationClaims: Encodable {
         try container.encode(aud, forKey: .aud)
         try container.encode(iat, forKey: .iat)
         try container.encodeIfPresent(exp, forKey: .exp)
-        try container.encode(jti, forKey: .jti)
+        try container.encodeIfPresent(jti, forKey: .jti)
         switch form {
         case .object: try container.encode(event, forKey: .events)
         case .array: try container.encode([event], forKey: .events)

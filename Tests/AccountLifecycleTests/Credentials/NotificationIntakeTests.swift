@@ -8,6 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+import struct Sandbox.AppleNotification
+
 @testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(3))) struct NotificationIntakeTests {
@@ -281,6 +283,27 @@ import Testing
                 as: Int.self
             )
             #expect(rows == 0)
+        }
+    }
+
+    @Test func aNotificationWithoutItsNameIsTakenInOnce() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            var notification = AppleNotification(
+                .consentRevoked,
+                sub: anna.sub,
+                audience: CredentialStage.clientID,
+                eventTime: Date(),
+                issuedAt: Date()
+            )
+            notification.isNamed = false
+            let token = try stage.sandbox.apple.sign(notification)
+            #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            #expect(try await NotificationIntake(services).take(body(token)) == .duplicate)
+            try await work(stage, services)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+            #expect(try await stage.traces(of: anna).credentials == 0)
         }
     }
 
