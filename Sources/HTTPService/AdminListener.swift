@@ -61,7 +61,12 @@ package struct AdminListener: Service {
             await wake()
             return Self.response(.accepted, "{\"woken\":true}\n", .json)
         }
-        try await HTTPListener(name: "admin", address: address, logger: logger, started: started).run(router)
+        try await HTTPListener(
+            address: address,
+            limits: ListenerLimits(),
+            logger: logger,
+            started: started
+        ).run(router)
     }
 
     private enum Form: String {

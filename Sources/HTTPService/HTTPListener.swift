@@ -2,24 +2,30 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What both listeners have in common: bounds on what a client may send and how long it may take.
+/// What both listeners have in common: bounds on how many clients there are and how long they may take.
 struct HTTPListener {
-    let name: String
     let address: ListenerAddress
+    let limits: ListenerLimits
     let logger: Logger
     let started: @Sendable (Int) -> Void
 
     /// Serves until the service is shut down or cancelled.
     func run<Context: RequestContext>(_ router: Router<Context>) async throws
     where Context.Source == ApplicationRequestContextSource {
-        let started = started
+        let (started, limits) = (started, limits)
         let application = Application(
             router: router,
-            server: .http1(configuration: .init(idleTimeout: .seconds(30))),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [RequestDeadline(limits)],
+                    idleTimeout: TimeAmount(limits.idle)
+                )
+            ),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 serverName: "accountctl",
-                backlog: 256
+                backlog: 256,
+                availableConnectionsDelegate: .maximum(limits.connections, logger: logger)
             ),
             onServerRunning: { channel in started(channel.localAddress?.port ?? 0) },
             logger: logger

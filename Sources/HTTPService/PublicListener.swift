@@ -32,6 +32,7 @@ package struct PublicListener: Service {
     package static let maximumBody = 64 << 10
 
     private let address: ListenerAddress
+    private let limits: ListenerLimits
     private let notification: @Sendable ([UInt8]) async throws -> Outcome
     private let started: @Sendable (Int) -> Void
     private let logger: Logger
@@ -40,16 +41,19 @@ package struct PublicListener: Service {
     ///
     /// - Parameters:
     ///   - address: where to listen; port 0 takes a free one.
+    ///   - limits: what a client may take.
     ///   - logger: where requests that fail are told, without their bodies.
     ///   - notification: takes the body of a notification.
     ///   - started: is told the port once it listens.
     package init(
         address: ListenerAddress,
+        limits: ListenerLimits = ListenerLimits(),
         logger: Logger,
         notification: @escaping @Sendable ([UInt8]) async throws -> Outcome,
         started: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.address = address
+        self.limits = limits
         self.logger = logger
         self.notification = notification
         self.started = started
@@ -76,6 +80,11 @@ package struct PublicListener: Service {
                 return Response(status: .serviceUnavailable)
             }
         }
-        try await HTTPListener(name: "public", address: address, logger: logger, started: started).run(router)
+        try await HTTPListener(
+            address: address,
+            limits: limits,
+            logger: logger,
+            started: started
+        ).run(router)
     }
 }

@@ -32,6 +32,16 @@ struct WorkerProcess {
     let context: CommandContext
     let settings: Settings
 
+    /// The connections of the process, apart by what may not wait for what.
+    private struct Pools {
+        /// Of the work: a handler may hold one for long.
+        let work: Pool
+        /// Of heartbeats, claims and outcomes, which must not wait behind handlers that hold every other connection.
+        let control: Pool
+        /// Of Apple's notifications, which must be neither behind the work nor before the heartbeats.
+        let intake: Pool
+    }
+
     func run(role: Role) async throws -> ExitStatus {
         let logger = context.logger(settings)
         let metrics = MetricsRegistry()
@@ -40,15 +50,27 @@ struct WorkerProcess {
         var pooling = PoolConfiguration(connection: connection)
         pooling.maximumConnections = settings.database.connections
         pooling.connection.sessionSettings = JobQueue.sessionSettings
-        // Heartbeats, claims and outcomes must not wait behind handlers that hold every other connection.
-        var controlling = pooling
-        controlling.maximumConnections = 2
-        let (worked, controlled) = (pooling, controlling)
         return try await HTTPCaller.withCaller(logger: logger) { caller in
-            try await Pool.withPool(worked, logger: logger) { pool in
-                try await Pool.withPool(controlled, logger: logger) { control in
-                    try await check(pool)
-                    return try await run(role, pool, control, caller, metrics, logger)
+            try await withPools(pooling, logger) { pools in
+                try await check(pools.work)
+                return try await run(role, pools, caller, metrics, logger)
+            }
+        }
+    }
+
+    private func withPools<Result: Sendable>(
+        _ work: PoolConfiguration,
+        _ logger: Logger,
+        _ body: @Sendable (Pools) async throws -> Result
+    ) async throws -> Result {
+        var (control, intake) = (work, work)
+        control.maximumConnections = 2
+        intake.maximumConnections = 3
+        let (controlled, taken) = (control, intake)
+        return try await Pool.withPool(work, logger: logger) { work in
+            try await Pool.withPool(controlled, logger: logger) { control in
+                try await Pool.withPool(taken, logger: logger) { intake in
+                    try await body(Pools(work: work, control: control, intake: intake))
                 }
             }
         }
@@ -56,8 +78,7 @@ struct WorkerProcess {
 
     private func run(
         _ role: Role,
-        _ pool: Pool,
-        _ control: Pool,
+        _ pools: Pools,
         _ caller: HTTPCaller,
         _ metrics: MetricsRegistry,
         _ logger: Logger
@@ -65,20 +86,20 @@ struct WorkerProcess {
         let queue = JobQueue()
         let health = Health()
         // Not from the pool of the work: that may be in use for longer than a probe waits.
-        health.add("database") { await Self.databaseVerdict(control) }
+        health.add("database") { await Self.databaseVerdict(pools.control) }
         // One for all parts: what one finds out about Apple holds for the others.
         let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
         let apple = try parts.appleClients()
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
         if let apple {
-            let board = RejectionBoard(pool: pool, apple: apple, logger: logger)
+            let board = RejectionBoard(pool: pools.work, apple: apple, logger: logger)
             services.append(.init(service: RejectionWatch(board: board, logger: logger)))
         }
         if role != .untilIdle, settings.listeners.admin != nil {
-            services.append(.init(service: DeletionGaugeWatch(pool: pool, logger: logger)))
+            services.append(.init(service: DeletionGaugeWatch(pool: pools.work, logger: logger)))
         }
         if role != .listeners {
-            let worker = try await makeWorker(pool, control, parts, apple, queue, logger)
+            let worker = try await makeWorker(pools.work, pools.control, parts, apple, queue, logger)
             services.append(
                 .init(
                     service: WorkService(worker: worker, endsWhenIdle: role == .untilIdle),
@@ -94,7 +115,7 @@ struct WorkerProcess {
                         address: ListenerAddress(host: address.host, port: address.port),
                         health: health,
                         metrics: { metrics.text() },
-                        wake: { await Self.wake(queue, pool, logger) },
+                        wake: { await Self.wake(queue, pools.control, logger) },
                         logger: logger,
                         started: { port in
                             logger.notice("admin listener started", metadata: ["port": "\(port)"])
@@ -104,7 +125,7 @@ struct WorkerProcess {
             )
         }
         publishWebSecretEnd()
-        if role != .untilIdle, let listener = try publicListener(pool, parts, apple, logger) {
+        if role != .untilIdle, let listener = try publicListener(pools.intake, parts, apple, logger) {
             services.append(.init(service: listener))
         }
         let signals = await Supervision.trapSignals()

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPService
-import Logging
 import Synchronization
 import Telemetry
 import TestSupport
@@ -8,8 +7,6 @@ import Testing
 
 @Suite("The listeners")
 struct HTTPServiceTests {
-    private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-
     /// One request by curl, which is none of our own code; the answer's status and body.
     private func request(_ port: Int, _ path: String, _ options: [String] = []) async throws -> (
         status: Int, body: String
@@ -21,32 +18,17 @@ struct HTTPServiceTests {
         return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
     }
 
-    private func withPort(
-        _ service: @escaping @Sendable (@escaping @Sendable (Int) -> Void) async throws -> Void,
-        _ body: (Int) async throws -> Void
-    ) async throws {
-        let (ports, started) = AsyncStream<Int>.makeStream()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await service { started.yield($0) } }
-            for await port in ports {
-                try await body(port)
-                break
-            }
-            group.cancelAll()
-        }
-    }
-
     @Test("Health, metrics and wake-up, on the admin listener")
     func admin() async throws {
         let health = Health()
         let wakes = Wakes()
-        try await withPort({ started in
+        try await ListenerStage.withPort({ started in
             try await AdminListener(
                 address: ListenerAddress(host: "127.0.0.1", port: 0),
                 health: health,
                 metrics: { "m 1\n" },
                 wake: { wakes.add() },
-                logger: Self.logger,
+                logger: ListenerStage.logger,
                 started: started
             ).run()
         }) { (port: Int) async throws -> Void in
@@ -77,10 +59,10 @@ struct HTTPServiceTests {
 
     @Test("A notification is answered with 200 only when it was taken; nothing else is served")
     func notifications() async throws {
-        try await withPort({ started in
+        try await ListenerStage.withPort({ started in
             try await PublicListener(
                 address: ListenerAddress(host: "127.0.0.1", port: 0),
-                logger: Self.logger,
+                logger: ListenerStage.logger,
                 notification: Self.answer,
                 started: started
             ).run()
@@ -102,10 +84,10 @@ struct HTTPServiceTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("body-\(UUID().uuidString)")
         try Data(repeating: 0x61, count: PublicListener.maximumBody + 1).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        try await withPort({ started in
+        try await ListenerStage.withPort({ started in
             try await PublicListener(
                 address: ListenerAddress(host: "127.0.0.1", port: 0),
-                logger: Self.logger,
+                logger: ListenerStage.logger,
                 notification: { _ in .accepted },
                 started: started
             ).run()

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Sandbox
 import TestSupport
 import Testing
@@ -119,6 +120,27 @@ struct NotificationProcessTests {
                 process.signal(SIGTERM)
                 #expect(try await process.result().status == 0)
             }
+        }
+    }
+
+    @Test("One is answered while the work holds every connection it has")
+    func busy() async throws {
+        try await AppleProgram.with { program in
+            let (anna, ben) = (try await program.signUp(credential: false), try await program.signUp(credential: false))
+            let sender = program.sandbox.notifications
+            try await program.withListener("worker", environment: ["ACCOUNTCTL_DATABASE_CONNECTIONS": "1"]) { _, url in
+                try await program.database.withConnection(asAdministrator: true) { connection in
+                    try await connection.transaction { connection in
+                        try connection.execute("select from auth.sessions for update")
+                        #expect(try await sender.post(self.notification(.consentRevoked, anna), to: url) == [200])
+                        // The handler of the first waits for a lock, with the only connection of the work.
+                        try await program.database.waitUntilRunning("delete from auth.sessions")
+                        #expect(try await sender.post(self.notification(.consentRevoked, ben), to: url) == [200])
+                    }
+                }
+                try await waitUntilHandled(program)
+            }
+            #expect(try await program.database.psql(Self.outcomes) == "consent-revoked done, consent-revoked done")
         }
     }
 

@@ -1,0 +1,131 @@
+import HTTPService
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a slow or greedy client can take from the listener that everybody can reach.
+@Suite(.timeLimit(.minutes(1))) struct ListenerLimitsTests {
+    /// Runs a listener whose handler keeps what it was told.
+    private func withListener(
+        _ limits: ListenerLimits,
+        handler: @escaping @Sendable () async throws -> Void = {},
+        _ body: (_ port: Int, _ told: Told) async throws -> Void
+    ) async throws {
+        let told = Told()
+        try await ListenerStage.withPort({ started in
+            try await PublicListener(
+                address: ListenerAddress(host: "127.0.0.1", port: 0),
+                limits: limits,
+                logger: ListenerStage.logger,
+                notification: { bytes in
+                    told.add(String(decoding: bytes, as: UTF8.self))
+                    try await handler()
+                    return .accepted
+                },
+                started: started
+            ).run()
+        }) { port in try await body(port, told) }
+    }
+
+    private static func request(_ body: String, length: Int? = nil) -> String {
+        let length = length ?? body.utf8.count
+        return "POST /apple/notifications HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n\(body)"
+    }
+
+    private static func limits(_ change: (inout ListenerLimits) -> Void) -> ListenerLimits {
+        var limits = ListenerLimits()
+        change(&limits)
+        return limits
+    }
+
+    @Test(
+        "A head or a body that trickles in is cut off, on a new connection and on one that has served",
+        arguments: [
+            ["POST /apple/not"], [request("x", length: 9000)], [request("first"), request("x", length: 9000)],
+        ]
+    )
+    func slow(beginnings: [String]) async throws {
+        try await withListener(Self.limits { $0.request = .milliseconds(300) }) { port, told in
+            try await TCPClient.with(port: port) { client in
+                for beginning in beginnings.dropLast() {
+                    client.send(beginning)
+                    #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
+                }
+                client.send(beginnings.last ?? "")
+                // Never silent for long; stopped by the closed connection alone, or by the time limit of the suite.
+                while client.send("x") { try await Task.sleep(for: .milliseconds(20)) }
+            }
+            #expect(told.all == Array(repeating: "first", count: max(0, beginnings.count - 1)))
+        }
+    }
+
+    @Test("A connection that says nothing is closed")
+    func silent() async throws {
+        try await withListener(Self.limits { $0.request = .milliseconds(300) }) { port, _ in
+            try await TCPClient.with(port: port) { #expect(await $0.receive() == nil) }
+        }
+    }
+
+    @Test("A connection that waits for its next request longer than one may take is kept")
+    func idle() async throws {
+        try await withListener(Self.limits { $0.request = .milliseconds(100) }) { port, told in
+            try await TCPClient.with(port: port) { client in
+                for text in ["first", "second"] {
+                    client.send(Self.request(text))
+                    #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
+                    try await Task.sleep(for: .milliseconds(400))
+                }
+            }
+            #expect(told.all == ["first", "second"])
+        }
+    }
+
+    @Test("An answer that does not come ends the connection")
+    func unanswered() async throws {
+        try await withListener(
+            Self.limits { $0.answer = .milliseconds(300) },
+            handler: { try await Task.sleep(for: .seconds(600)) }
+        ) { port, _ in
+            try await TCPClient.with(port: port) { client in
+                client.send(Self.request("a"))
+                #expect(await client.receive() == nil)
+            }
+        }
+    }
+
+    @Test("Who comes when all connections are taken waits until one is free")
+    func crowd() async throws {
+        try await withListener(Self.limits { $0.connections = 2 }) { port, told in
+            try await TCPClient.with(port: port) { first in
+                try await TCPClient.with(port: port) { second in
+                    for client in [first, second] {
+                        client.send(Self.request("served"))
+                        #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
+                    }
+                    try await TCPClient.with(port: port) { third in
+                        third.send(Self.request("third"))
+                        for _ in 0..<20 {
+                            first.send(Self.request("served"))
+                            #expect(await first.receive()?.hasPrefix("HTTP/1.1 200") == true)
+                        }
+                        #expect(!told.all.contains("third"))
+                        second.close()
+                        #expect(await third.receive()?.hasPrefix("HTTP/1.1 200") == true)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a listener's handler was given.
+private final class Told: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    var all: [String] { texts.withLock(\.self) }
+
+    func add(_ text: String) {
+        texts.withLock { $0.append(text) }
+    }
+}

@@ -1,0 +1,22 @@
+import Logging
+
+/// Runs listeners for tests.
+enum ListenerStage {
+    static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    /// Gives `body` the port that a listener told when it started, and ends the listener.
+    static func withPort(
+        _ service: @escaping @Sendable (@escaping @Sendable (Int) -> Void) async throws -> Void,
+        _ body: (Int) async throws -> Void
+    ) async throws {
+        let (ports, started) = AsyncStream<Int>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service { started.yield($0) } }
+            for await port in ports {
+                try await body(port)
+                break
+            }
+            group.cancelAll()
+        }
+    }
+}

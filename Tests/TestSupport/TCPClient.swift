@@ -1,0 +1,57 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A connection to a port of 127.0.0.1 on which a test says whatever it likes.
+package final class TCPClient: Sendable {
+    private let descriptor: Int32
+
+    private init(port: Int) throws {
+        descriptor = try Socket.connect(port: port)
+    }
+
+    /// Connects for the duration of a closure.
+    package static func with<Result: Sendable>(
+        port: Int,
+        _ body: (TCPClient) async throws -> Result
+    ) async throws -> Result {
+        let client = try TCPClient(port: port)
+        defer { client.close() }
+        return try await body(client)
+    }
+
+    /// Sends a text; false when the other side has closed.
+    @discardableResult
+    package func send(_ text: String) -> Bool {
+        Socket.sendAll(Array(text.utf8)[...], to: descriptor)
+    }
+
+    /// Waits for what the other side says next; nil when it closes without a word.
+    package func receive() async -> String? {
+        // On a thread of its own, since those of the tasks may be what the other side needs to answer.
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [descriptor] in
+                let bytes = Socket.receive(from: descriptor)
+                continuation.resume(returning: bytes.map { String(decoding: $0, as: UTF8.self) })
+            }
+        }
+    }
+
+    /// Says that nothing more will come, and takes nothing more.
+    package func close() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    deinit {
+        systemClose(descriptor)
+    }
+}
+
+// The member above hides the C function of the same name.
+private func systemClose(_ descriptor: Int32) {
+    close(descriptor)
+}
