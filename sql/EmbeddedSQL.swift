@@ -36,5 +36,6 @@ package enum EmbeddedSQL {
         File(name: "0025_hash_key_canaries.sql") { PackageResources._025_hash_key_canaries_sql },
         File(name: "0028_job_inputs.sql") { PackageResources._028_job_inputs_sql },
         File(name: "0029_job_waiting.sql") { PackageResources._029_job_waiting_sql },
+        File(name: "0030_status_token_pruning.sql") { PackageResources._030_status_token_pruning_sql },
     ]
 }

@@ -62,5 +62,19 @@ enum DeletionPruning {
             )
             """
         )
+        // Nobody polls for so long: the app shows how a deletion ended once. No token is younger than its request's end.
+        try connection.execute(
+            """
+            delete from accountctl.deletion_status_tokens
+            where token_hash in (
+                select t.token_hash
+                from accountctl.deletion_status_tokens as t
+                join accountctl.deletion_requests as r on r.id = t.request_id
+                where t.created_at < now() - interval '90 days'
+                  and r.finished_at < now() - interval '90 days'
+                limit \(batch)
+            )
+            """
+        )
     }
 }
