@@ -13,14 +13,16 @@ private struct LookupFind {
     private let database = "directory"
     private static let users = 1_000_000
 
-    /// Each kind of term, of the account with a given number.
-    private static let keys: [(name: String, term: @Sendable (Int) -> String)] = [
-        ("id", { id($0) }),
-        ("email", { "Person-\($0)@Example.com" }),
-        ("phone", { "+\(phone($0))" }),
-        ("apple-sub", { sub($0) }),
-        ("username", { "person_\($0)" }),
-        ("relay", { "relay-\($0)@privaterelay.appleid.com" }),
+    /// Each kind of term, of the account with a given number, and the start of one.
+    private static let keys: [(name: String, words: @Sendable (Int) -> [String])] = [
+        ("id", { [id($0)] }),
+        ("email", { ["Person-\($0)@Example.com"] }),
+        ("phone", { ["+\(phone($0))"] }),
+        ("apple-sub", { [sub($0)] }),
+        ("username", { ["person_\($0)"] }),
+        ("relay", { ["relay-\($0)@privaterelay.appleid.com"] }),
+        ("prefix", { ["--prefix", "person-\($0)@"] }),
+        ("prefix-phone", { ["--prefix", "+\(phone($0).dropLast())"] }),
     ]
 
     func measure() async throws -> [Figure] {
@@ -42,7 +44,9 @@ private struct LookupFind {
                 if round >= 0 { floors.append(floor * 1000) }
                 for key in Self.keys {
                     // Ends with 3 where nobody is found, which would be thrown.
-                    let time = try await program.time(["user", "find", key.term(number), "--database-url", conninfo])
+                    let time = try await program.time(
+                        ["user", "find"] + key.words(number) + ["--database-url", conninfo]
+                    )
                     if round >= 0 { times[key.name, default: []].append(time * 1000) }
                 }
             }

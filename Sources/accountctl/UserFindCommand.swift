@@ -20,6 +20,9 @@ struct UserFindCommand: AccountctlCommand {
             several things is looked up as all of them; the column MATCHED says which. Terms may also come on standard input,
             one a line, with - for the term; programs get at least one row for each.
 
+            --prefix takes the start of any of these, and of them only what an index leads to: usernames as they are written, ids and
+            phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it did not compare.
+
             The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or unknown: without
             the setting keys.hash_file nothing tells whether a user id is that of an erased account. Such an account is found by its
             user id, its request's id or its receipt's number, never by e-mail.
@@ -84,7 +87,7 @@ struct UserFindCommand: AccountctlCommand {
     @OptionGroup
     var acting: ActingOptions
 
-    @Flag(name: .long, help: "Compare the start of e-mail addresses and usernames.")
+    @Flag(name: .long, help: "Compare the start, by index.")
     var prefix = false
 
     @Flag(name: .long, help: "Compare any part of e-mail addresses and usernames; reads whole tables.")
@@ -99,12 +102,16 @@ struct UserFindCommand: AccountctlCommand {
     mutating func validate() throws {
         if prefix, contains { throw ValidationError("--prefix and --contains exclude each other") }
         if terms.isEmpty { throw ValidationError("a term is needed") }
+        if contains, let kind = lookup.by, kind != .email, kind != .username {
+            throw ValidationError("--contains compares e-mail addresses and usernames only, not --by \(kind.rawValue)")
+        }
         if !(1...1000).contains(limit) { throw ValidationError("--limit must be from 1 to 1000") }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let terms = try self.terms.flatMap { try $0 == "-" ? listed() : [lookup.term($0)] }
-        let comparison: AccountDirectory.Comparison = contains ? .contains : prefix ? .prefix : .exact
+        let terms = try self.terms.flatMap {
+            try $0 == "-" ? listed() : [lookup.term($0, compared: comparison)]
+        }
         if contains {
             context.messages.warning("--contains reads the whole table of users: expect seconds on a large one")
         }
@@ -113,7 +120,7 @@ struct UserFindCommand: AccountctlCommand {
         directory.limit = limit
         let reason = acting.reason
         let answers = try await context.withConnection { [directory] connection in
-            let answers = try terms.map { try directory.find($0, comparison, on: connection) }
+            let answers = try terms.map { try directory.find($0, on: connection) }
             // Before anything is shown: what cannot be recorded is not shown.
             if let actor {
                 for match in answers.flatMap(\.matches) {
@@ -124,10 +131,16 @@ struct UserFindCommand: AccountctlCommand {
         }
         var rows = try reveal.output(in: context).startList(Self.fields)
         var isAnyMissing = false
+        var told: Set<String> = []
         for answer in answers {
             for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match, gone: nil)) }
             if answer.isCut { context.messages.warning("there are more than \(limit) accounts: raise --limit") }
             for note in answer.notes { context.messages.note(note) }
+            let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why))" }.joined(separator: ", ")
+            // Of many terms once what is the same for several.
+            if !left.isEmpty, told.insert(left).inserted {
+                context.messages.note("\"\(answer.term.text)\" is a start; not compared with it: \(left)")
+            }
             isAnyMissing = isAnyMissing || answer.matches.isEmpty
             // People read the sentences; programs get a row for each term that leads to no account.
             guard context.output.format.isForPrograms else { continue }
@@ -142,6 +155,8 @@ struct UserFindCommand: AccountctlCommand {
         return isAnyMissing ? .notFound : .ok
     }
 
+    private var comparison: LookupComparison { contains ? .contains : prefix ? .prefix : .exact }
+
     /// The terms on standard input, one a line.
     ///
     /// - Throws: ``CommandError`` that names the first line which is no term.
@@ -150,7 +165,7 @@ struct UserFindCommand: AccountctlCommand {
         try InputLines.forEach(in: "-") { number, line in
             if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
             do {
-                terms.append(try lookup.term(line))
+                terms.append(try lookup.term(line, compared: comparison))
             } catch let error as CommandError {
                 throw CommandError(error.status, "line \(number): \(error.message)", hint: "Nothing was looked up.")
             }

@@ -22,11 +22,12 @@ struct LookupOptions: ParsableArguments {
     )
     var by: LookupKind?
 
-    func term(_ text: String) throws -> LookupTerm {
-        guard let term = LookupTerm(text, as: by) else {
+    func term(_ text: String, compared comparison: LookupComparison = .exact) throws -> LookupTerm {
+        guard let term = LookupTerm(text, as: by, compared: comparison) else {
+            let mismatch = comparison == .prefix ? "cannot be the start of one of the kind" : "cannot be of the kind"
             throw CommandError(
                 .usage,
-                by.map { "\"\(text)\" cannot be of the kind \($0.rawValue)" } ?? "\"\(text)\" is nothing to look for"
+                by.map { "\"\(text)\" \(mismatch) \($0.rawValue)" } ?? "\"\(text)\" is nothing to look for"
             )
         }
         return term

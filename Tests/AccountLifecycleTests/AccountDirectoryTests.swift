@@ -30,15 +30,15 @@ struct AccountDirectoryTests {
 
     private func find(
         _ text: String,
-        _ comparison: AccountDirectory.Comparison = .exact,
+        _ comparison: LookupComparison = .exact,
         by kind: LookupKind? = nil,
         in database: TestDatabase,
         hashKey: HashKey? = nil
     ) async throws -> LookupAnswer {
-        let term = try #require(LookupTerm(text, as: kind))
+        let term = try #require(LookupTerm(text, as: kind, compared: comparison))
         let directory = AccountDirectory(hashKey: hashKey)
         return try await database.withConnection { connection in
-            try directory.find(term, comparison, on: connection)
+            try directory.find(term, on: connection)
         }
     }
 
@@ -73,6 +73,47 @@ struct AccountDirectoryTests {
             #expect(try await find("anna%", .prefix, in: database).matches.map(\.id) == [Self.anna])
             #expect(try await find("NNA@EX", .contains, in: database).matches.count == 3)
             #expect(try await find("_nna", .contains, in: database).matches.isEmpty)
+        }
+    }
+
+    @Test("The start of anything is looked for in an index, however many accounts there are", .timeLimit(.minutes(2)))
+    func startsByIndex() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                set session_replication_role = replica;
+                insert into auth.users (instance_id, id, email, phone, created_at)
+                select '00000000-0000-0000-0000-000000000000', md5('u' || n)::uuid, 'person-' || n || '@example.com',
+                    '49151' || lpad(n::text, 8, '0'), now()
+                from generate_series(1, 60000) as n;
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                select '001234.' || md5(n::text) || '.0001', md5('u' || n)::uuid,
+                    jsonb_build_object('email', 'relay-' || n || '@privaterelay.appleid.com'), 'apple', now()
+                from generate_series(1, 60000) as n;
+                insert into public.profiles (id, username) select md5('u' || n)::uuid, 'person_' || n
+                from generate_series(1, 60000) as n;
+                """
+            )
+            try await database.psql("vacuum analyze auth.users, auth.identities, public.profiles")
+            let terms: [(text: String, branches: Int)] = [
+                ("person-4711", 5), ("Relay-4711", 5), ("+49 151 00004", 1), ("49151000047", 7), ("001234.abc", 5),
+                ("abcdef01-2", 6),
+            ]
+            for (text, branches) in terms {
+                let term = try #require(LookupTerm(text, compared: .prefix))
+                let directory = AccountDirectory(hashKey: nil)
+                let statement = try #require(directory.candidates(term, isInstalled: true, .indexed))
+                let plan = try await database.withConnection { connection in
+                    try connection.query("explain (costs off) " + statement, as: String.self)
+                }
+                // There are no requests; a table of none is read as it likes.
+                let scans = plan.filter { line in
+                    line.contains(" Scan")
+                        && !["Bitmap Heap", "Subquery", "deletion_requests"].contains { line.contains($0) }
+                }
+                #expect(scans.count == branches, "\(text): \(plan.joined(separator: "\n"))")
+                #expect(scans.allSatisfy { $0.contains("Index") }, "\(text): \(plan.joined(separator: "\n"))")
+            }
         }
     }
 

@@ -234,6 +234,49 @@ struct UserFindTests {
         }
     }
 
+    @Test("The start of anything that has an index is found, and what was not compared is told")
+    func starts() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            // An address that no identity knows: of somebody whom an operator entered by hand.
+            try await stage.database.psql(
+                """
+                insert into auth.users (id, email, created_at) values ('\(OperatorStage.id(9))', 'zoe@example.com', now())
+                """
+            )
+            let terms: [(words: [String], ids: [String], matched: String)] = [
+                (["ABC1"], [Self.hidden], "email"), (["ZOE@"], [OperatorStage.id(9)], "email"),
+                (["+49 (151) 1"], [Self.anna], "phone"), (["0049151"], [Self.anna], "phone"),
+                (["001234.0123"], [Self.hidden], "apple-sub"), (["g-7"], [Self.digits], "provider-id"),
+                (["anna_"], [Self.anna], "username"), (["8D3C2A1E-5b"], [Self.anna], "id"),
+                (["8d", "--by", "id"], [Self.anna], "id"), ([Self.anna.uppercased()], [Self.anna], "id"),
+                ([String(Self.request.dropLast(2)), "--by", "request"], [Self.anna], "request"),
+                (["42", "--by", "phone"], [Self.digits], "phone"),
+                (["4242", "--by", "username"], [Self.enterprise], "username"),
+                (["g", "--by", "provider-id"], [Self.digits], "provider-id"),
+            ]
+            for (words, ids, matched) in terms {
+                let (rows, result) = try await find(["--prefix"] + words, stage)
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                #expect(rows.compactMap(\.id) == ids && rows.first?.matched == [matched], "\(words): \(result.output)")
+            }
+            for words in [["g-7", "--by", "apple-sub"], ["4242", "--by", "receipt"], ["zoe", "--by", "username"]] {
+                #expect(try await find(["--prefix"] + words, stage).result.status == 3, "\(words)")
+            }
+            let short = try await find(["--prefix", "ab"], stage).result
+            #expect(short.errors.contains("not compared with it: id (from 6 hexadecimal digits on"), "\(short.errors)")
+            let other = try await find(["--prefix", "ab", "--by", "phone"], stage).result
+            #expect(other.status == 2 && other.errors.contains("cannot be the start of"), "\(other.errors)")
+            let part = try await find(["--contains", "ab", "--by", "phone"], stage).result
+            #expect(part.status == 2 && part.errors.contains("--contains"), "\(part.errors)")
+            // Without an index on the usernames the table is not read for them.
+            try await stage.database.psql("alter table public.profiles drop constraint profiles_username_key")
+            let unindexed = try await find(["--prefix", "anna_"], stage)
+            #expect(unindexed.rows.map(\.state) == ["not_found"])
+            #expect(unindexed.result.errors.contains("username (no index"), "\(unindexed.result.errors)")
+        }
+    }
+
     @Test(
         "A hostile term finds nobody, changes nothing and does not reach the terminal raw",
         arguments: [
@@ -245,7 +288,9 @@ struct UserFindTests {
     func hostile(_ term: String) async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
-            for words in [["find"], ["find", "--prefix"], ["find", "--contains"], ["show"]] {
+            // An at sign is a part of every address.
+            let parts = term == "@" ? [] : [["find", "--contains"]]
+            for words in [["find"], ["find", "--prefix"], ["show"]] + parts {
                 let result = try await stage.run(["user"] + words + ["--", term])
                 #expect([2, 3].contains(result.status), "\(words) \(term.prefix(20)): \(result.errors)")
                 let harmful = (result.output + result.errors).unicodeScalars.filter { scalar in

@@ -70,4 +70,29 @@ package struct LookupAnswer: Sendable, Equatable {
     package let erased: [ErasedAccount]
     /// Whether an id was given and nothing could tell if it is that of an erased account, for want of the hash key.
     package let isErasureUnknown: Bool
+    /// Whether usernames could be compared.
+    package let usernames: Usernames
+
+    /// The kinds that the start of a term was not compared with, and why; empty for other comparisons.
+    package var notCompared: [(kind: LookupKind, why: String)] {
+        guard term.comparison == .prefix else { return [] }
+        return LookupKind.allCases.filter { term.kind == nil || term.kind == $0 }.compactMap { kind in
+            let why: String? =
+                switch kind {
+                case .userID, .request:
+                    term.ids == nil ? "from \(LookupTerm.fewestDigits.ofID) hexadecimal digits on" : nil
+                case .email: term.email == nil ? "has no blanks" : nil
+                case .phone: term.phone == nil ? "from \(LookupTerm.fewestDigits.ofPhone) digits on" : nil
+                case .appleSub, .providerID: term.providerID == nil ? "only with --by" : nil
+                case .username:
+                    switch usernames {
+                    case .none: "no public.profiles with usernames"
+                    case .unindexed: "no index on them"
+                    case .indexed: term.username == nil ? "only with --by" : nil
+                    }
+                case .receipt: term.receipt == nil ? "whole numbers only" : nil
+                }
+            return why.map { (kind, $0) }
+        }
+    }
 }

@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// A term that somebody looks an account up by, in the forms that the database stores.
+/// A term that somebody looks an account up by, in the forms that the database stores; or the start, or a part, of one.
 ///
 /// A term may be several things at once: digits are a phone number as well as a receipt's. All that fit are looked up, and the answer
 /// says which of them matched.
@@ -19,32 +19,60 @@ package struct LookupTerm: Sendable, Hashable {
     /// An id at Apple or at any other provider, as it is.
     package let providerID: String?
     package let username: String?
+    /// A number is compared as a whole, whatever the comparison.
     package let receipt: Int64?
+    /// The ids of accounts and requests that start so; of one that was typed whole that one.
+    package let ids: ClosedRange<UUID>?
     /// What it is, when somebody said so.
     package let kind: LookupKind?
+    /// How it is compared.
+    package let comparison: LookupComparison
+
+    /// The fewest digits that the start of an id or of a phone number has, unless somebody said that it is one: fewer fit by chance.
+    package static let fewestDigits = (ofID: 6, ofPhone: 3)
 
     /// Recognises a term; nil when it is empty or cannot be of that kind.
     ///
     /// - Parameters:
     ///   - text: what was typed.
     ///   - kind: what it is, when somebody said so; nil for all that it may be.
-    package init?(_ text: String, as kind: LookupKind? = nil) {
+    ///   - comparison: how it is compared, which decides what is a part of a value already.
+    package init?(_ text: String, as kind: LookupKind? = nil, compared comparison: LookupComparison = .exact) {
         let trimmed = Self.trimmed(text)
         guard !trimmed.isEmpty, !trimmed.unicodeScalars.contains("\u{0}") else { return nil }
         self.text = trimmed
         self.kind = kind
+        self.comparison = comparison
         func fits(_ kinds: LookupKind...) -> Bool { kind.map { kinds.contains($0) } ?? true }
-        userID = fits(.userID, .request) ? Self.uuid(trimmed) : nil
         let isAddress = trimmed.contains("@")
-        email = fits(.email) && isAddress ? Self.address(trimmed) : nil
-        phone = fits(.phone) ? Self.digits(trimmed) : nil
+        if comparison == .contains {
+            (userID, ids, phone, providerID, receipt) = (nil, nil, nil, nil, nil)
+            email = fits(.email) ? trimmed : nil
+            username = fits(.username) ? trimmed : nil
+            if email == nil, username == nil { return nil }
+            return
+        }
+        let isWhole = comparison == .exact
+        userID = fits(.userID, .request) ? Self.uuid(trimmed) : nil
+        if let userID {
+            ids = userID...userID
+        } else {
+            ids = fits(.userID, .request) && !isWhole ? Self.ids(startingWith: trimmed, isSaid: kind != nil) : nil
+        }
+        if isWhole {
+            email = fits(.email) && isAddress ? Self.address(trimmed) : nil
+        } else {
+            email = fits(.email) && !trimmed.contains(where: \.isWhitespace) ? trimmed.lowercased() : nil
+        }
+        let fewest = isWhole ? 6 : kind == .phone ? 1 : Self.fewestDigits.ofPhone
+        phone = fits(.phone) ? Self.digits(trimmed, atLeast: fewest) : nil
         receipt = fits(.receipt) ? Self.number(trimmed) : nil
         let isWord = !isAddress && userID == nil
         let hasPlusOrBlank = trimmed.hasPrefix("+") || trimmed.contains(" ")
         // An id in any spelling of a UUID may also be a provider's own, such as one of an enterprise directory.
         providerID = fits(.appleSub, .providerID) && !(kind == nil && (isAddress || hasPlusOrBlank)) ? trimmed : nil
         username = (kind == .username || (kind == nil && isWord && !hasPlusOrBlank)) ? trimmed : nil
-        if userID == nil, email == nil, phone == nil, receipt == nil, providerID == nil, username == nil { return nil }
+        if ids == nil, email == nil, phone == nil, receipt == nil, providerID == nil, username == nil { return nil }
     }
 
     /// Whether it has the form of Apple's ids: `001234.0123456789abcdef0123456789abcdef.0123`.
@@ -61,7 +89,22 @@ package struct LookupTerm: Sendable, Hashable {
         if rest.hasPrefix("urn:uuid:") { rest = rest.dropFirst("urn:uuid:".count) }
         if rest.hasPrefix("{"), rest.hasSuffix("}") { rest = rest.dropFirst().dropLast() }
         let digits = rest.filter { $0 != "-" }
-        guard digits.count == 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+        return digits.count == 32 ? uuid(digits: digits) : nil
+    }
+
+    /// All ids that start with these digits.
+    private static func ids(startingWith text: String, isSaid: Bool) -> ClosedRange<UUID>? {
+        let digits = text.lowercased().filter { $0 != "-" }
+        guard ((isSaid ? 1 : fewestDigits.ofID)...32).contains(digits.count) else { return nil }
+        func padded(with digit: String) -> String { digits + String(repeating: digit, count: 32 - digits.count) }
+        guard let lowest = uuid(digits: padded(with: "0")), let highest = uuid(digits: padded(with: "f")) else {
+            return nil
+        }
+        return lowest...highest
+    }
+
+    private static func uuid(digits: some StringProtocol) -> UUID? {
+        guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
         var dashed = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { dashed += "-" }
@@ -86,7 +129,7 @@ package struct LookupTerm: Sendable, Hashable {
     }
 
     /// `+49 (151) 123-456`, `0049151123456` and `49151123456` are one number.
-    private static func digits(_ text: String) -> String? {
+    private static func digits(_ text: String, atLeast fewest: Int) -> String? {
         var digits = ""
         for character in text {
             if character.isASCII, character.isNumber {
@@ -96,7 +139,7 @@ package struct LookupTerm: Sendable, Hashable {
             }
         }
         if digits.hasPrefix("00"), !text.hasPrefix("+") { digits.removeFirst(2) }
-        return (6...15).contains(digits.count) ? digits : nil
+        return (fewest...15).contains(digits.count) ? digits : nil
     }
 
     private static func number(_ text: String) -> Int64? {

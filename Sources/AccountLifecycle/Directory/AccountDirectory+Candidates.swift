@@ -1,0 +1,130 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension AccountDirectory {
+    /// What GoTrue writes for each account; the index on addresses in any case begins with it.
+    private static let instance: Statement = "instance_id = '00000000-0000-0000-0000-000000000000'"
+
+    /// The ids that a term may name, each with the kind that matched; nil when it can be none.
+    ///
+    /// One branch for each thing that the term may be; each costs one look into its index.
+    package func candidates(_ term: LookupTerm, isInstalled: Bool, _ usernames: Usernames) -> Statement? {
+        let branches =
+            switch term.comparison {
+            case .exact: Self.whole(term, isInstalled: isInstalled, usernames)
+            case .prefix: starts(term, isInstalled: isInstalled, usernames)
+            case .contains: parts(term, usernames)
+            }
+        guard var all = branches.first else { return nil }
+        for branch in branches.dropFirst() { all += " union all " + branch }
+        return all
+    }
+
+    private static func whole(_ term: LookupTerm, isInstalled: Bool, _ usernames: Usernames) -> [Statement] {
+        var branches: [Statement] = []
+        if let id = term.userID {
+            if term.kind != .request { branches.append("select id, 'id' from auth.users where id = \(id)") }
+            if isInstalled, term.kind != .userID {
+                branches.append(
+                    "select user_id, 'request' from accountctl.deletion_requests where id = \(id) and user_id is not null"
+                )
+            }
+        }
+        if let email = term.email {
+            // Two indexes, neither of which serves the other's form; identities know the address that a provider gave.
+            branches.append("select id, 'email' from auth.users where email = \(email) and is_sso_user = false")
+            branches.append("select id, 'email' from auth.users where \(instance) and lower(email) = \(email)")
+            branches.append("select user_id, 'email' from auth.identities where email = \(email)")
+        }
+        if let phone = term.phone {
+            branches.append("select id, 'phone' from auth.users where phone = \(phone)")
+        }
+        if let provider = term.providerID {
+            branches.append(
+                "select user_id, " + providerKind + " from auth.identities where provider_id = \(provider) and "
+                    + providers(of: term)
+            )
+        }
+        if let username = term.username, usernames != .none {
+            branches.append("select id, 'username' from public.profiles where username = \(username)")
+        }
+        return branches
+    }
+
+    private func starts(_ term: LookupTerm, isInstalled: Bool, _ usernames: Usernames) -> [Statement] {
+        var branches: [Statement] = []
+        if let ids = term.ids {
+            let range: Statement = "id between \(ids.lowerBound) and \(ids.upperBound)"
+            if term.kind != .request { branches.append("select id, 'id' from auth.users where " + range) }
+            if isInstalled, term.kind != .userID {
+                branches.append(
+                    "select user_id, 'request' from accountctl.deletion_requests where user_id is not null and " + range
+                )
+            }
+        }
+        if let email = term.email {
+            branches.append(
+                "select id, 'email' from auth.users where is_sso_user = false and " + Self.starts("email", email)
+            )
+            branches.append(
+                "select id, 'email' from auth.users where \(Self.instance) and " + Self.starts("lower(email)", email)
+            )
+            branches.append(
+                "select user_id, 'email' from auth.identities where email like \(Self.pattern(email) + "%")"
+            )
+        }
+        if let phone = term.phone {
+            branches.append("select id, 'phone' from auth.users where " + Self.starts("phone", phone))
+        }
+        if let provider = term.providerID {
+            branches.append(
+                "select user_id, " + Self.providerKind + " from auth.identities where "
+                    + Self.starts("provider_id", provider) + " and " + Self.providers(of: term)
+            )
+        }
+        if let username = term.username, usernames == .indexed {
+            branches.append("select id, 'username' from public.profiles where " + Self.starts("username", username))
+        }
+        return branches.map(limited)
+    }
+
+    private func parts(_ term: LookupTerm, _ usernames: Usernames) -> [Statement] {
+        let pattern = "%" + Self.pattern(term.text) + "%"
+        var branches: [Statement] = []
+        if term.email != nil { branches.append("select id, 'email' from auth.users where email ilike \(pattern)") }
+        if term.username != nil, usernames != .none {
+            branches.append("select id, 'username' from public.profiles where username ilike \(pattern)")
+        }
+        return branches.map(limited)
+    }
+
+    private func limited(_ branch: Statement) -> Statement {
+        "(" + branch + " limit \(limit + 1))"
+    }
+
+    private static let providerKind: Statement = "case when provider = 'apple' then 'apple-sub' else 'provider-id' end"
+
+    /// Of Apple only, of others only, or of all.
+    private static func providers(of term: LookupTerm) -> Statement {
+        let (takesApple, takesOthers) = (term.kind != .providerID, term.kind != .appleSub)
+        return "case when provider = 'apple' then \(takesApple) else \(takesOthers) end"
+    }
+
+    /// A range of the column's index, in whatever order its collation has; what that lets through besides is taken out again.
+    private static func starts(_ column: Statement, _ start: String) -> Statement {
+        column + " >= \(start) and " + column + " < \(start + "\u{10FFFF}") and starts_with(" + column + ", \(start))"
+    }
+
+    /// The text with the characters that `like` gives a meaning taken at their word.
+    private static func pattern(_ text: String) -> String {
+        text.reduce(into: "") { result, character in
+            if character == "\\" || character == "%" || character == "_" { result.append("\\") }
+            result.append(character)
+        }
+    }
+}
