@@ -36,6 +36,7 @@ struct AccountSheet {
                 )
             ),
             .init("apple", title: "Sign in with Apple", .facts(apple)),
+            .init("relay", title: "Apple's relay", .facts(relay)),
             .init(
                 "apple_events",
                 title: "Told by Apple or a device",
@@ -117,7 +118,7 @@ struct AccountSheet {
             return []
         }
         return [
-            .init("uses_relay", "Relay address", .bool(report.hasRelayAddress)),
+            .init("uses_relay", "Relay address", .bool(report.relay != nil)),
             .init("credential_held", "Credential held", .bool(!report.credentials.isEmpty)),
             .init(
                 "client_ids",
@@ -125,6 +126,16 @@ struct AccountSheet {
                 report.credentials.isEmpty ? .null : .list(report.credentials.map { .text($0.clientID) })
             ),
             moment("checked_at", "Last check", report.credentials.compactMap(\.checkedAt).max()),
+        ]
+    }
+
+    private var relay: [Sheet.Fact] {
+        guard let relay = report.relay else { return [] }
+        return [
+            .init("address", "Address", .personal(relay.address, .email)),
+            .init("known_by", "Known by", .text(relay.knownBy)),
+            .init("forwarding", "Forwarding", .text(relay.forwarding), relay.forwarding == "off" ? .caution : .none),
+            moment("forwarding_changed_at", "Since", relay.forwardingChangedAt),
         ]
     }
 

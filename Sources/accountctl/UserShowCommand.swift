@@ -16,6 +16,7 @@ struct UserShowCommand: AccountctlCommand {
         abstract: "Show the state of one account and the reasons for it.",
         discussion: """
             Takes any term that find takes; when it names several accounts they are listed and none is shown. Personal data is masked.
+            An address is one of Apple's relay by Apple's own claim first and by its domain second, as in user list and relay can-send.
 
             EXIT CODES
               0 shown; 2 the term names several accounts; 3 there is no such account, or it was erased
@@ -28,7 +29,8 @@ struct UserShowCommand: AccountctlCommand {
     )
 
     static let jsonFields = [
-        "id", "state", "auth", "identities", "apple", "apple_events", "profile", "files", "deletions", "jobs", "holds",
+        "id", "state", "auth", "identities", "apple", "relay", "apple_events", "profile", "files", "deletions", "jobs",
+        "holds",
         "app_tables", "operations", "warnings", "request", "step", "legal_deadline", "banned_until",
     ]
 

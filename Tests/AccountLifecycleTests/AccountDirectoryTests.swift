@@ -185,7 +185,8 @@ struct AccountDirectoryTests {
             let report = try await database.withConnection { connection in
                 try await AccountReport.read(match, hashKey: nil, on: connection)
             }
-            #expect(report?.hasRelayAddress == true)
+            #expect(report?.relay?.address == "abc123@privaterelay.appleid.com")
+            #expect(report?.relay?.knownBy == "claim")
             #expect(report?.profile == nil)
         }
     }

@@ -155,20 +155,10 @@ package struct AccountListing: Sendable {
         if let flag = filter.isAnonymous { parts.append("u.is_anonymous = \(flag)") }
         if let flag = filter.isSoftDeleted { parts.append("(u.deleted_at is not null) = \(flag)") }
         if let flag = filter.isRelay {
+            // A value, not `exists`: of that the server would look all accounts over, for each page.
             parts.append(
                 """
-                exists (
-                    select from auth.identities as i
-                    where i.user_id = u.id
-                      and i.provider = 'apple'
-                      and coalesce(
-                          lower(coalesce(
-                              i.identity_data -> 'custom_claims' ->> 'is_private_email',
-                              i.identity_data ->> 'is_private_email'
-                          )) = 'true',
-                          i.email like '%@privaterelay.appleid.com'
-                      )
-                ) = \(flag)
+                ((select r.known_by from accountctl.relay_accounts as r where r.user_id = u.id) is not null) = \(flag)
                 """
             )
         }

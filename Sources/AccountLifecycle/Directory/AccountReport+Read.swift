@@ -1,3 +1,4 @@
+import MailRelay
 package import Postgres
 package import Sealing
 
@@ -32,6 +33,11 @@ extension AccountReport {
                 """,
                 as: (Bool, Bool, Bool).self
             )
+            let identities = try identities(match.id, on: connection)
+            let relay =
+                isInstalled
+                ? try RelayDirectory.entry(of: match.id, on: connection)
+                : RelayDirectory.Entry(of: match.id, sign: sign, identities)
             let hash = try hashKey.map { try SubjectHash.checked(match.id, key: $0, on: connection).bytes }
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
             let profile = hasProfiles ? try profile(match.id, on: connection) : nil
@@ -40,7 +46,8 @@ extension AccountReport {
                 id: match.id,
                 standing: match.standing,
                 sign: sign,
-                identities: try identities(match.id, on: connection),
+                identities: identities,
+                relay: relay,
                 credentials: isInstalled ? try credentials(match.id, on: connection) : [],
                 events: isInstalled ? try events(match.id, on: connection) : [],
                 profile: profile,
@@ -353,5 +360,22 @@ extension AccountReport {
             as: (Date, String, String, String?).self
         )
         .map { Operation(at: $0.0, who: $0.1, action: $0.2, reason: $0.3) }
+    }
+}
+
+extension RelayDirectory.Entry {
+    /// By the same rule as `accountctl.relay_accounts`, for a database without our schema; nil when it is no relay address.
+    fileprivate init?(of user: UUID, sign: AccountReport.Sign, _ identities: [AccountReport.Identity]) {
+        let apple = identities.last { $0.provider == "apple" }
+        guard let address = (apple?.email ?? sign.email)?.lowercased(), let domains = try? RelayDomains(),
+            domains.isRelay(address, appleClaim: apple?.isPrivateEmail)
+        else { return nil }
+        self.init(
+            userID: user,
+            address: address,
+            knownBy: apple?.isPrivateEmail == nil ? "domain" : "claim",
+            forwarding: "unknown",
+            forwardingChangedAt: nil
+        )
     }
 }

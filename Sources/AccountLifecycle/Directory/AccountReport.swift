@@ -109,6 +109,8 @@ package struct AccountReport: Sendable {
     package let standing: AccountStanding
     package let sign: Sign
     package let identities: [Identity]
+    /// Where mail to this account goes through Apple's relay.
+    package let relay: RelayDirectory.Entry?
     package let credentials: [Credential]
     package let events: [Event]
     /// The row of `public.profiles` as JSON text, where there is one.
@@ -122,12 +124,6 @@ package struct AccountReport: Sendable {
     package let dependents: [Dependent]
     package let operations: [Operation]
 
-    /// Whether mail to this account goes through Apple's relay.
-    package var hasRelayAddress: Bool {
-        if let said = identities.first(where: { $0.provider == "apple" })?.isPrivateEmail { return said }
-        return sign.email?.hasSuffix("@privaterelay.appleid.com") == true
-    }
-
     /// What somebody should look at, in sentences.
     package var warnings: [String] {
         var warnings: [String] = []
@@ -138,6 +134,9 @@ package struct AccountReport: Sendable {
         for dependent in dependents where ["no action", "restrict"].contains(dependent.onDelete) && dependent.rows != 0
         {
             warnings.append("Rows of \(dependent.table) (\(dependent.column)) forbid deleting the account.")
+        }
+        if relay?.forwarding == "off" {
+            warnings.append("The person has switched forwarding off: mail to the relay address does not arrive.")
         }
         if !holds.isEmpty { warnings.append("A legal hold forbids erasing it.") }
         if let ban = sign.ban, ban.until == nil {

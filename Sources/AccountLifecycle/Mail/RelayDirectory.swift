@@ -69,6 +69,19 @@ package enum RelayDirectory {
         .map { Entry(userID: $0.0, address: $0.1, knownBy: $0.2, forwarding: $0.3, forwardingChangedAt: $0.4) }
     }
 
+    /// An account's relay address; nil when it has none.
+    package static func entry(of user: UUID, on connection: isolated Connection) throws -> Entry? {
+        try connection.first(
+            """
+            select address, known_by, forwarding, forwarding_changed_at
+            from accountctl.relay_accounts
+            where user_id = \(user)
+            """,
+            as: (String, String, String, Date?).self
+        )
+        .map { Entry(userID: user, address: $0.0, knownBy: $0.1, forwarding: $0.2, forwardingChangedAt: $0.3) }
+    }
+
     /// Whether mail of a stream may be sent to an account.
     package struct CanSend: Sendable, Hashable {
         /// The answer.

@@ -1,0 +1,132 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("One rule says what a relay address is")
+struct RelayRuleTests {
+    /// Accounts in the order of their ids: what is said of each, and whether its address is one of the relay.
+    private static let accounts: [(what: String, address: String, provider: String?, data: String, isRelay: Bool)] = [
+        ("claimed, though not by its domain", "a@icloud.com", "apple", #"{"is_private_email": "true"}"#, true),
+        ("claimed in the newer place", "b@x.test", "apple", #"{"custom_claims": {"is_private_email": true}}"#, true),
+        (
+            "denied, though of the domain", "c@privaterelay.appleid.com", "apple",
+            #"{"custom_claims": {"is_private_email": false}}"#, false
+        ),
+        ("by its domain", "d@privaterelay.appleid.com", "apple", "{}", true),
+        ("by the other domain", "e@private.icloud.com", "apple", "{}", true),
+        ("ordinary mail at Apple", "f@icloud.com", "apple", "{}", false),
+        ("by a domain of the list", "g@relay.test", "apple", "{}", true),
+        ("without an identity", "h@privaterelay.appleid.com", nil, "{}", true),
+        ("of another provider", "i@privaterelay.appleid.com", "google", "{}", true),
+        ("a domain like it", "j@privaterelay.appleid.com.evil.test", "apple", "{}", false),
+    ]
+
+    private func fill(_ stage: OperatorStage) async throws {
+        for (index, account) in Self.accounts.enumerated() {
+            let id = OperatorStage.id(index + 1)
+            try await stage.database.psql(
+                """
+                insert into auth.users (instance_id, id, email, created_at)
+                values ('00000000-0000-0000-0000-000000000000', '\(id)', '\(account.address)', now());
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                select 'p\(index)', '\(id)', '\(account.data)'::jsonb || '{"email": "\(account.address)"}', p, now()
+                from (select nullif('\(account.provider ?? "")', '')) as provider (p)
+                where p is not null
+                """
+            )
+        }
+        try await stage.database.psql(
+            """
+            insert into accountctl.settings (name, value)
+            values ('mail.relay_domains', '["privaterelay.appleid.com", "private.icloud.com", "relay.test"]');
+            insert into accountctl.mail_streams (
+                name, from_domain, envelope_domain, signing_domain, spf, dkim, reachable, confirmed_at
+            )
+            values ('news', 'x.test', 'x.test', 'x.test', 'ok', 'ok', 'yes', now());
+            """
+        )
+    }
+
+    private struct Row: Decodable {
+        let id: String?
+        let userID: String?
+
+        enum CodingKeys: String, CodingKey {
+            case id
+            case userID = "user_id"
+        }
+    }
+
+    private func ids(_ words: [String], _ stage: OperatorStage) async throws -> Set<String> {
+        let result = try await stage.run(words + ["--format", "ndjson"])
+        #expect(result.status == 0, "\(words): \(result.errors)")
+        let rows = try result.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Row.self, from: Data($0.utf8))
+        }
+        return Set(rows.compactMap { $0.id ?? $0.userID })
+    }
+
+    private struct Shown: Decodable {
+        struct Apple: Decodable {
+            let usesRelay: Bool?
+        }
+        struct Relay: Decodable {
+            let knownBy: String?
+            let forwarding: String?
+            let forwardingChangedAt: String?
+        }
+        let apple: Apple
+        let relay: Relay
+    }
+
+    private func show(_ id: String, _ stage: OperatorStage) async throws -> Shown {
+        let result = try await stage.run(["user", "show", id, "--json", "apple,relay"])
+        #expect(result.status == 0, "\(result.errors)")
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(Shown.self, from: Data(result.output.utf8))
+    }
+
+    @Test("Listing, showing and asking whether mail may go agree on every account", .timeLimit(.minutes(2)))
+    func agreement() async throws {
+        try await OperatorStage.with { stage in
+            try await fill(stage)
+            let relay = Set(
+                Self.accounts.enumerated().filter(\.element.isRelay).map { OperatorStage.id($0.offset + 1) }
+            )
+            #expect(try await ids(["user", "list", "--relay"], stage) == relay)
+            #expect(try await ids(["user", "list", "--no-relay"], stage).isDisjoint(with: relay))
+            #expect(try await ids(["relay", "addresses", "--list"], stage) == relay)
+            for (index, account) in Self.accounts.enumerated() {
+                let id = OperatorStage.id(index + 1)
+                #expect(try await (show(id, stage).relay.knownBy != nil) == account.isRelay, "\(account.what)")
+                let send = try await stage.run(["relay", "can-send", "--stream", "news", "--user", id, "--json"])
+                #expect(
+                    send.output.contains("not a relay address") != account.isRelay,
+                    "\(account.what): \(send.output)"
+                )
+            }
+        }
+    }
+
+    @Test("What Apple told of forwarding is on the account's screen")
+    func forwarding() async throws {
+        try await OperatorStage.with { stage in
+            try await fill(stage)
+            let id = OperatorStage.id(1)
+            #expect(try await show(id, stage).relay.forwarding == "unknown")
+            #expect(try await show(id, stage).relay.knownBy == "claim")
+            try await stage.database.psql(
+                "select accountctl.note_relay_address('\(id)', 'a@icloud.com', false, '2026-01-02T03:04:05Z')"
+            )
+            let off = try await show(id, stage)
+            #expect(
+                off.relay.forwarding == "off" && off.relay.forwardingChangedAt?.hasPrefix("2026-01-02T03:04:05") == true
+            )
+            let screen = try await stage.run(["user", "show", id])
+            #expect(screen.output.contains("Forwarding") && screen.output.contains("off"), "\(screen.output)")
+            #expect(screen.output.contains("switched forwarding off"), "it is a warning: \(screen.output)")
+            #expect(try await show(OperatorStage.id(4), stage).relay.knownBy == "domain")
+        }
+    }
+}
