@@ -185,6 +185,15 @@ package final class HTTPCaller: Sendable {
             String(value.prefix { $0 != ";" }).lowercased().filter { !$0.isWhitespace }
         }
         let retryAfter = response.headers.first(name: "Retry-After").flatMap { RetryAfter.parse($0, now: Date()) }
-        return .reply(HTTPReply(status: status, contentType: contentType, retryAfter: retryAfter, body: body))
+        return .reply(
+            HTTPReply(
+                status: status,
+                contentType: contentType,
+                retryAfter: retryAfter,
+                contentRange: response.headers.first(name: "Content-Range"),
+                entityTag: response.headers.first(name: "ETag"),
+                body: body
+            )
+        )
     }
 }

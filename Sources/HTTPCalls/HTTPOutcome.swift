@@ -50,14 +50,27 @@ package struct HTTPReply: Sendable, Equatable {
     package let contentType: String?
     /// What `Retry-After` asks for, bounded by ``RetryAfter/longest``.
     package let retryAfter: Duration?
+    /// `Content-Range`: which part of the whole the body is.
+    package let contentRange: String?
+    /// `ETag`: which version of the whole it is.
+    package let entityTag: String?
     /// The body, no longer than the call allowed.
     package let body: [UInt8]
 
     /// A reply, for tests and stand-ins.
-    package init(status: Int, contentType: String? = nil, retryAfter: Duration? = nil, body: [UInt8] = []) {
+    package init(
+        status: Int,
+        contentType: String? = nil,
+        retryAfter: Duration? = nil,
+        contentRange: String? = nil,
+        entityTag: String? = nil,
+        body: [UInt8] = []
+    ) {
         self.status = status
         self.contentType = contentType
         self.retryAfter = retryAfter
+        self.contentRange = contentRange
+        self.entityTag = entityTag
         self.body = body
     }
 }

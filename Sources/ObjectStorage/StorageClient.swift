@@ -113,42 +113,6 @@ package struct StorageClient: Sendable {
         try await send("storage.delete", .delete, Self.objectPath(key, bucket)).outcome { _ in () }
     }
 
-    /// Whether an object can be read, by asking for its first byte.
-    ///
-    /// - Parameters:
-    ///   - key: Its exact key.
-    ///   - bucket: The bucket's id.
-    /// - Returns: Done when it is there, gone when it is not.
-    /// - Throws: `CancellationError`.
-    package func exists(key: String, in bucket: String) async throws(CancellationError) -> StorageOutcome<Void> {
-        // Not HEAD: its errors have no body, and without the body a missing object cannot be told from a refusal.
-        let answer = try await send(
-            "storage.exists",
-            .get,
-            Self.objectPath(key, bucket),
-            extraHeaders: [.init("Range", "bytes=0-0")],
-            limit: 4096
-        )
-        if case .longSuccess = answer { return .done(()) }
-        return answer.outcome { _ in () }
-    }
-
-    /// Downloads an object.
-    ///
-    /// - Parameters:
-    ///   - key: Its exact key.
-    ///   - bucket: The bucket's id.
-    ///   - limit: The most bytes that are taken.
-    /// - Returns: Its bytes.
-    /// - Throws: `CancellationError`.
-    package func download(
-        key: String,
-        in bucket: String,
-        limit: Int = 1 << 20
-    ) async throws(CancellationError) -> StorageOutcome<[UInt8]> {
-        try await send("storage.download", .get, Self.objectPath(key, bucket), limit: limit).outcome { $0 }
-    }
-
     /// Lists the buckets; also the cheapest way to learn whether address and key are good.
     ///
     /// - Returns: The buckets.
@@ -248,14 +212,24 @@ extension StorageClient {
 // MARK: - Sending
 
 extension StorageClient {
-    private func send(
+    func send(
+        _ label: String,
+        _ method: HTTPCall.Method,
+        _ path: String,
+        json: (any Encodable & Sendable)? = nil,
+        limit: Int = 1 << 20
+    ) async throws(CancellationError) -> StorageAnswer {
+        StorageAnswer(try await perform(label, method, path, json: json, limit: limit))
+    }
+
+    func perform(
         _ label: String,
         _ method: HTTPCall.Method,
         _ path: String,
         json: (any Encodable & Sendable)? = nil,
         extraHeaders: [HTTPCall.Header] = [],
-        limit: Int = 1 << 20
-    ) async throws(CancellationError) -> StorageAnswer {
+        limit: Int
+    ) async throws(CancellationError) -> HTTPOutcome {
         var headers = key.headers + [.init("Accept", "application/json")] + extraHeaders
         var body: Secret<[UInt8]>?
         if let json {
@@ -266,7 +240,7 @@ extension StorageClient {
             // Keys of objects often hold a user's id.
             body = Secret(Array(data))
         }
-        let outcome = try await caller.perform(
+        return try await caller.perform(
             HTTPCall(
                 label: label,
                 method: method,
@@ -280,10 +254,9 @@ extension StorageClient {
                 maximumReplyBytes: limit
             )
         )
-        return StorageAnswer(outcome)
     }
 
-    private static func objectPath(_ key: String, _ bucket: String) -> String {
+    static func objectPath(_ key: String, _ bucket: String) -> String {
         "/object/\(PercentEncoding.component(bucket))/\(PercentEncoding.path(key))"
     }
 

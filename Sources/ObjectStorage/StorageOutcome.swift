@@ -36,6 +36,8 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         case interrupted
         /// The service says "not now".
         case refused(StorageRefusal)
+        /// Another version took the object's place while it was read.
+        case replaced
         /// An answer that is not the service's API: a gateway's page, a body too long, JSON of another shape.
         case notUnderstood(status: Int)
     }
@@ -58,6 +60,7 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         case .timedOut: "storage did not answer in time"
         case .interrupted: "the connection to storage was lost"
         case .refused(let refusal): "storage says not now: \(refusal)"
+        case .replaced: "the object was replaced while it was read"
         case .notUnderstood(let status): "storage's answer is not understood (HTTP \(status))"
         }
     }

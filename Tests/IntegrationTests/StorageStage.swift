@@ -58,6 +58,21 @@ struct StorageStage: Sendable {
         }
     }
 
+    /// Gives the bytes of the object whose key ends with a name another length, zeros behind the present ones.
+    func setLength(of name: String, _ length: Int) throws {
+        let root = stage.path("storage")
+        let path = try FileManager.default.subpathsOfDirectory(atPath: root).first { path in
+            var isFolder: ObjCBool = false
+            let isThere = FileManager.default.fileExists(atPath: root + "/" + path, isDirectory: &isFolder)
+            return isThere && !isFolder.boolValue && path.split(separator: "/").dropLast().last.map(String.init) == name
+        }
+        guard let path, let file = FileHandle(forUpdatingAtPath: root + "/" + path) else {
+            throw TestSupportError("no bytes of \(name)")
+        }
+        try file.truncate(atOffset: UInt64(length))
+        try file.close()
+    }
+
     /// The keys that have a row still.
     func keys() async throws -> [String] {
         try await stage.database.psql("select name from storage.objects order by name collate \"C\"")

@@ -86,33 +86,44 @@ struct UserExportTests {
         }
     }
 
-    private func checkManifest(_ folder: URL) throws {
-        struct Manifest: Decodable {
-            struct Entry: Decodable {
-                let table: String?
-                let key: String?
-                let file: String?
-                let bytes: Int?
-                let sha256: String?
-                let leftOut: [String]?
-            }
-            let account: UUID
-            let tables: [Entry]
-            let files: [Entry]
+    private struct Manifest: Decodable {
+        struct Entry: Decodable {
+            let table: String?
+            let key: String?
+            let file: String?
+            let bytes: Int?
+            let sha256: String?
+            let leftOut: [String]?
         }
+        let account: UUID
+        let tables: [Entry]
+        let files: [Entry]
+    }
+
+    private func manifest(_ folder: URL) throws -> Manifest {
         let data = try Data(contentsOf: folder.appendingPathComponent("manifest.json"))
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let manifest = try decoder.decode(Manifest.self, from: data)
-        #expect(manifest.account.uuidString.lowercased() == Self.anna)
-        #expect(manifest.files.map(\.key) == ["\(Self.anna)/me too.jpeg"])
+        return try decoder.decode(Manifest.self, from: data)
+    }
+
+    /// Holds the entries against the bytes of the archive.
+    private func checkSums(_ folder: URL) throws -> [Manifest.Entry] {
+        let manifest = try manifest(folder)
         let entries = (manifest.tables + manifest.files).filter { $0.file != nil }
-        #expect(entries.count >= 6)
         for entry in entries {
             let bytes = try Data(contentsOf: folder.appendingPathComponent(try #require(entry.file)))
             #expect(entry.bytes == bytes.count)
             #expect(entry.sha256 == SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined())
         }
+        return entries
+    }
+
+    private func checkManifest(_ folder: URL) throws {
+        let manifest = try manifest(folder)
+        #expect(manifest.account.uuidString.lowercased() == Self.anna)
+        #expect(manifest.files.map(\.key) == ["\(Self.anna)/me too.jpeg"])
+        #expect(try checkSums(folder).count >= 6)
         let leftOut = Dictionary(manifest.tables.map { ($0.table ?? "", $0.leftOut ?? []) }) { first, _ in first }
         #expect(leftOut["auth.users"]?.contains("encrypted_password") == true)
         #expect(leftOut["auth.refresh_tokens"] == ["token", "parent"])
@@ -155,6 +166,41 @@ struct UserExportTests {
             #expect(dry.output.contains(#""files": 1"#))
             #expect(try await stage.run(["user", "export", OperatorStage.id(7), "--dry-run"]).status == 3)
         }
+    }
+
+    @Test("A file larger than the memory that the program takes is exported whole", .timeLimit(.minutes(3)))
+    func large() async throws {
+        try await StorageStage.with { storage in
+            let stage = storage.stage
+            try await stage.addAccounts(1)
+            let size = 300 << 20
+            try await storage.upload("\(Self.anna)/film.mov", by: Self.anna)
+            try await storage.upload("\(Self.anna)/nothing.txt", by: Self.anna)
+            try storage.setLength(of: "film.mov", size)
+            try storage.setLength(of: "nothing.txt", 0)
+            let export = try AccountctlProcess(
+                ["user", "export", Self.anna, "--output", stage.path("anna.tar")],
+                environment: stage.variables
+            )
+            var peak = 0
+            while export.isRunning {
+                peak = max(peak, Self.peakMemory(of: export.id) ?? 0)
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            let result = try await export.result()
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(peak > 0 && peak < 200 << 10, "\(peak) kB")
+            let folder = try unpack(stage.path("anna.tar"), stage)
+            let sums = try checkSums(folder)
+            #expect(Set(sums.compactMap(\.bytes)).isSuperset(of: [0, size]))
+        }
+    }
+
+    /// The most memory that a process had so far, in kB.
+    private static func peakMemory(of process: Int32) -> Int? {
+        let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
     }
 
     @Test("A run that is ended in the middle leaves nothing of the archive behind", .timeLimit(.minutes(1)))

@@ -7,28 +7,6 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct StorageClientTests {
-    private func withClient<Result: Sendable>(
-        _ script: @escaping @Sendable (Int, LyingServer.Request) -> LyingServer.Act,
-        _ body: (StorageClient, LyingServer) async throws -> Result
-    ) async throws -> Result {
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        return try await LyingServer.with(script) { server in
-            try await HTTPCaller.withCaller(
-                configuration: .init(retries: .init(attempts: 2, firstPause: .milliseconds(1))),
-                logger: logger
-            ) { caller in
-                let client = StorageClient(
-                    address: try ServiceAddress("http://127.0.0.1:\(server.port)/storage/v1"),
-                    key: try StorageKey(Secret("sb_secret_test")),
-                    caller: caller,
-                    deadline: .seconds(10)
-                )
-                return try await body(client, server)
-            }
-        }
-    }
-
     private static func json(_ text: String) -> LyingServer.Act { LyingServer.reply("200 OK", text) }
 
     private static let noRoute = LyingServer.reply(
@@ -61,7 +39,7 @@ import Testing
     }
 
     @Test func theNewerListingIsReadPageByPage() async throws {
-        try await withClient({ number, _ in
+        try await StorageClient.with({ number, _ in
             number == 1
                 ? Self.json(
                     #"{"hasNext":true,"nextCursor":"m","folders":[],"objects":[{"name":"u/a","id":"1"},{"name":"u/b/c","id":"2"}]}"#
@@ -82,7 +60,9 @@ import Testing
     }
 
     @Test func aPageThatPromisesMoreAndDoesNotSayWhereIsNotBelieved() async throws {
-        try await withClient({ _, _ in Self.json(#"{"hasNext":true,"folders":[],"objects":[]}"#) }) { client, _ in
+        try await StorageClient.with({ _, _ in Self.json(#"{"hasNext":true,"folders":[],"objects":[]}"#) }) {
+            client,
+            _ in
             let outcome = try await client.list(bucket: "avatars", folder: "")
             #expect(outcome == .later(StorageDelay(.notUnderstood(status: 200))))
         }
@@ -101,7 +81,7 @@ import Testing
             let limit: Int
             let offset: Int
         }
-        try await withClient({ _, request in
+        try await StorageClient.with({ _, request in
             guard request.path.hasSuffix("/object/list/avatars") else { return Self.noRoute }
             guard let asked = try? JSONDecoder().decode(Request.self, from: Data(request.body.utf8)) else {
                 return LyingServer.reply("500 Oops")
@@ -119,7 +99,7 @@ import Testing
 
     @Test func aMissingBucketIsNotAnOlderServer() async throws {
         let body = #"{"statusCode":"404","error":"Bucket not found","message":"x","code":"NoSuchBucket"}"#
-        try await withClient({ _, _ in LyingServer.reply("400 Bad Request", body) }) { client, server in
+        try await StorageClient.with({ _, _ in LyingServer.reply("400 Bad Request", body) }) { client, server in
             guard case .gone(let refusal) = try await client.list(bucket: "nope", folder: "") else {
                 Issue.record("not gone")
                 return
@@ -130,7 +110,9 @@ import Testing
     }
 
     @Test func deletingManySendsExactKeysAndComparesTheAnswer() async throws {
-        try await withClient({ _, _ in Self.json(#"[{"name":"U/ä b.png","id":"1"},{"name":"stranger","id":"2"}]"#) }) {
+        try await StorageClient.with({ _, _ in
+            Self.json(#"[{"name":"U/ä b.png","id":"1"},{"name":"stranger","id":"2"}]"#)
+        }) {
             client,
             server in
             let outcome = try await client.delete(["U/ä b.png", "u/missing"], in: "avatars")
@@ -151,14 +133,14 @@ import Testing
     }
 
     @Test func anEmptyAnswerIsNoProof() async throws {
-        try await withClient({ _, _ in Self.json("[]") }) { client, _ in
+        try await StorageClient.with({ _, _ in Self.json("[]") }) { client, _ in
             let outcome = try await client.delete(["a"], in: "no-such-bucket")
             #expect(outcome.map(\.notNamed) == .done(["a"]))
         }
     }
 
     @Test func keysAreEscaped() async throws {
-        try await withClient({ _, _ in Self.json(#"{"message":"Successfully deleted"}"#) }) { client, server in
+        try await StorageClient.with({ _, _ in Self.json(#"{"message":"Successfully deleted"}"#) }) { client, server in
             _ = try await client.delete(key: "u/ä b?#%+/../x.png", in: "my bucket")
             #expect(
                 server.received.first?.path
@@ -169,7 +151,7 @@ import Testing
 
     @Test func existenceIsReadFromTheBody() async throws {
         let gone = #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#
-        try await withClient({ number, _ in
+        try await StorageClient.with({ number, _ in
             switch number {
             case 1: LyingServer.reply("206 Partial Content", "x")
             case 2: LyingServer.reply("200 OK", String(repeating: "x", count: 100_000))
@@ -186,16 +168,8 @@ import Testing
         }
     }
 
-    @Test func downloadsAreBounded() async throws {
-        try await withClient({ _, _ in Self.json("12345678") }) { client, _ in
-            #expect(try await client.download(key: "a", in: "b") == .done(Array("12345678".utf8)))
-            let small = try await client.download(key: "a", in: "b", limit: 4)
-            #expect(small == .later(StorageDelay(.notUnderstood(status: 200))))
-        }
-    }
-
     @Test func everyCallMayBeRepeated() async throws {
-        try await withClient({ number, _ in
+        try await StorageClient.with({ number, _ in
             number == 1
                 ? .sendAndClose("")
                 : Self.json(#"[{"id":"avatars","name":"avatars","public":true,"owner":""}]"#)
@@ -211,7 +185,7 @@ import Testing
     }
 
     @Test func anotherSitesPageIsNoVerdict() async throws {
-        try await withClient({ _, _ in LyingServer.reply("200 OK", "<html>hello</html>") }) { client, _ in
+        try await StorageClient.with({ _, _ in LyingServer.reply("200 OK", "<html>hello</html>") }) { client, _ in
             let outcome = try await client.delete(["a"], in: "b")
             #expect(outcome == .later(StorageDelay(.notUnderstood(status: 200))))
         }

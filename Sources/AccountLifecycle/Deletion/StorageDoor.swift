@@ -9,9 +9,9 @@ package struct StorageDoor: Sendable {
         case trouble(Situation)
     }
 
-    /// What became of a download.
-    enum Download: Sendable {
-        case bytes([UInt8])
+    /// What became of reading a part of an object.
+    enum Reading: Sendable {
+        case part(StoragePart)
         /// The row is there and the bytes are not, or both have just gone.
         case gone
         case trouble(Situation)
@@ -62,12 +62,13 @@ package struct StorageDoor: Sendable {
         }
     }
 
-    /// The bytes of an object.
-    func fetch(_ key: String, in bucket: String, limit: Int) async throws -> Download {
+    /// The next bytes of an object.
+    func read(_ key: String, in bucket: String, from cursor: StoragePart.Cursor?) async throws -> Reading {
         guard let client else { return .trouble(Self.unconfigured) }
-        return switch try await client.download(key: key, in: bucket, limit: limit) {
-        case .done(let bytes): .bytes(bytes)
-        case .gone: .gone
+        return switch try await client.read(key: key, in: bucket, from: cursor) {
+        case .done(let part): .part(part)
+        case .gone where cursor == nil: .gone
+        case .gone(let refusal): .trouble(Self.situation("it went while it was read: \(refusal)", bucket))
         case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", bucket))
         case .later(let delay): .trouble(Self.situation("\(delay)", bucket))
         }

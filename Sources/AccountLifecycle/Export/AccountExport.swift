@@ -1,3 +1,4 @@
+import ObjectStorage
 package import Postgres
 
 #if canImport(FoundationEssentials)
@@ -19,9 +20,6 @@ package struct AccountExport: Sendable {
         /// Storage cannot be used now.
         case storage(String)
     }
-
-    /// The largest object taken.
-    private static let largestObject = 256 << 20
 
     private let pool: Pool
     private let storage: StorageDoor?
@@ -117,6 +115,8 @@ package struct AccountExport: Sendable {
         return entry
     }
 
+    /// Adds a file, a part at a time.
+    ///
     /// Keys are names that strangers gave: an entry is named by a number, and by as much of the key as is harmless.
     private static func add(
         _ file: inout ExportManifest.StoredFile,
@@ -124,18 +124,24 @@ package struct AccountExport: Sendable {
         from storage: StorageDoor,
         to archive: inout TarWriter
     ) async throws {
-        switch try await storage.fetch(file.key, in: file.bucket, limit: largestObject) {
-        case .bytes(let bytes):
-            let last = file.key.split(separator: "/").last.map(String.init) ?? ""
-            try archive.begin("files/\(number)-" + Source.harmless(last))
-            try archive.write(bytes)
-            let written = try archive.end()
-            file.file = written.name
-            file.bytes = written.bytes
-            file.sha256 = written.sha256
-        case .gone: return
-        case .trouble(let situation): throw Failure.storage(situation.detail ?? situation.code.rawValue)
-        }
+        var cursor: StoragePart.Cursor?
+        repeat {
+            switch try await storage.read(file.key, in: file.bucket, from: cursor) {
+            case .part(let part):
+                if cursor == nil {
+                    let last = file.key.split(separator: "/").last.map(String.init) ?? ""
+                    try archive.begin("files/\(number)-" + Source.harmless(last))
+                }
+                try archive.write(part.bytes)
+                cursor = part.next
+            case .gone: return
+            case .trouble(let situation): throw Failure.storage(situation.detail ?? situation.code.rawValue)
+            }
+        } while cursor != nil
+        let written = try archive.end()
+        file.file = written.name
+        file.bytes = written.bytes
+        file.sha256 = written.sha256
     }
 
     /// For tables that no index leads into.

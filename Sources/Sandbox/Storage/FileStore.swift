@@ -40,9 +40,20 @@ struct FileStore: Sendable {
         }
     }
 
-    func read(bucket: String, key: String, version: String) throws -> [UInt8] {
+    /// The length of a version, and its bytes; of a range only those in it.
+    func read(
+        bucket: String,
+        key: String,
+        version: String,
+        _ range: ClosedRange<Int>? = nil
+    ) throws -> (bytes: [UInt8], size: Int) {
         try checkOrder()
-        return Array(try Data(contentsOf: URL(filePath: place(bucket: bucket, key: key) + "/" + version)))
+        // Mapped: of a large file only the range is read.
+        let file = URL(filePath: place(bucket: bucket, key: key) + "/" + version)
+        let data = try Data(contentsOf: file, options: .alwaysMapped)
+        let start = min(range?.lowerBound ?? 0, data.count)
+        let end = min(range?.upperBound ?? data.count, data.count - 1) + 1
+        return (start < end ? Array(data[start..<end]) : [], data.count)
     }
 
     /// Removes the bytes of one version, and the folders that this leaves empty; missing bytes are no error.

@@ -57,7 +57,12 @@ struct StorageEndpoints: Sendable {
                     carryOut: carryOut
                 )
             case .download(let bucket, let key):
-                return try await operations.download(bucket: bucket, key: key, as: caller)
+                return try await operations.download(
+                    bucket: bucket,
+                    key: key,
+                    range: request.header("range"),
+                    as: caller
+                )
             case .downloadPublic, .unknown: throw StorageFailure.invalidRequest("Route not found")
             }
         } catch let pretended as Pretended {

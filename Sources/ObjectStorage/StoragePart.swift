@@ -1,0 +1,48 @@
+import HTTPCalls
+
+/// A part of an object's bytes.
+package struct StoragePart: Sendable, Hashable {
+    /// Where the next part begins.
+    package struct Cursor: Sendable, Hashable {
+        let offset: Int
+        /// The length of the whole.
+        let size: Int
+        /// The version that the first part was of.
+        let entityTag: String?
+    }
+
+    /// The bytes, in order.
+    package let bytes: [UInt8]
+    /// nil at the end.
+    package let next: Cursor?
+
+    /// Takes a part out of a reply, unless it is another one than was asked for.
+    static func read(_ reply: HTTPReply, from cursor: Cursor?, limit: Int) -> StorageOutcome<StoragePart> {
+        let start = cursor?.offset ?? 0
+        guard let range = reply.contentRange.flatMap(ContentRange.init), range.start == start,
+            range.end - range.start == reply.body.count, range.end == min(start + limit, range.size)
+        else { return .later(StorageDelay(.notUnderstood(status: reply.status))) }
+        if let cursor, cursor.size != range.size || cursor.entityTag != reply.entityTag {
+            return .later(StorageDelay(.replaced))
+        }
+        let next = Cursor(offset: range.end, size: range.size, entityTag: reply.entityTag)
+        return .done(StoragePart(bytes: reply.body, next: range.end < range.size ? next : nil))
+    }
+}
+
+/// `bytes 0-99/1234` (RFC 9110, section 14.4).
+private struct ContentRange {
+    let start: Int
+    /// Behind the last byte.
+    let end: Int
+    let size: Int
+
+    init?(_ text: String) {
+        guard text.lowercased().hasPrefix("bytes ") else { return nil }
+        let numbers = text.dropFirst("bytes ".count).split(whereSeparator: { $0 == "-" || $0 == "/" }).map { Int($0) }
+        guard numbers.count == 3, let start = numbers[0], let last = numbers[1], let size = numbers[2],
+            start >= 0, last >= start, last < size
+        else { return nil }
+        (self.start, self.end, self.size) = (start, last + 1, size)
+    }
+}

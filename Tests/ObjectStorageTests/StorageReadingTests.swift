@@ -1,0 +1,75 @@
+import HTTPCalls
+import ObjectStorage
+import TestSupport
+import Testing
+
+@Suite("Objects are read in parts", .timeLimit(.minutes(2)))
+struct StorageReadingTests {
+    private static func part(_ text: String, _ range: String, tag: String = "v1") -> LyingServer.Act {
+        LyingServer.reply("206 Partial Content", text, headers: "Content-Range: bytes \(range)\r\nETag: \"\(tag)\"\r\n")
+    }
+
+    /// What of an object is read until its end or the first trouble.
+    private func read(_ acts: [LyingServer.Act]) async throws -> (text: String, ranges: [String?], end: String) {
+        try await StorageClient.with({ number, _ in acts[min(number, acts.count) - 1] }) { client, server in
+            var text = ""
+            var cursor: StoragePart.Cursor?
+            var end = "whole"
+            loop: repeat {
+                switch try await client.read(key: "a", in: "b", from: cursor, limit: 4) {
+                case .done(let part):
+                    text += String(decoding: part.bytes, as: UTF8.self)
+                    cursor = part.next
+                case .gone: (end, cursor) = ("gone", nil)
+                case .misconfigured(let refusal): (end, cursor) = ("\(refusal)", nil)
+                case .later(let delay): (end, cursor) = ("\(delay)", nil)
+                }
+            } while cursor != nil
+            return (text, server.received.map { $0.header("Range") }, end)
+        }
+    }
+
+    @Test("Part by part to the end, and no further")
+    func parts() async throws {
+        let (text, ranges, end) = try await read([
+            Self.part("0123", "0-3/10"), Self.part("4567", "4-7/10"), Self.part("89", "8-9/10"),
+        ])
+        #expect(text == "0123456789" && end == "whole")
+        #expect(ranges == ["bytes=0-3", "bytes=4-7", "bytes=8-9"])
+        #expect(try await read([Self.part("0123", "0-3/4")]).end == "whole")
+    }
+
+    @Test("A server that knows no parts gives the whole, and nothing of what is too long")
+    func whole() async throws {
+        #expect(try await read([LyingServer.reply("200 OK", "abc")]).text == "abc")
+        let long = try await read([LyingServer.reply("200 OK", String(repeating: "a", count: 70_000))])
+        #expect(long.text.isEmpty && long.end.contains("not understood"))
+        let late = try await read([Self.part("0123", "0-3/6"), LyingServer.reply("200 OK", "0123")])
+        #expect(late.end.contains("not understood"))
+    }
+
+    @Test("Nothing has no parts and is nothing, whatever the service says of that")
+    func empty() async throws {
+        for code in ["S3Error", "InvalidRange"] {
+            let refusal = #"{"statusCode":"416","error":"InvalidRange","message":"not satisfiable","code":"\#(code)"}"#
+            let (text, ranges, end) = try await read([
+                LyingServer.reply("400 Bad Request", refusal), LyingServer.reply("200 OK", ""),
+            ])
+            #expect(text.isEmpty && end == "whole" && ranges == ["bytes=0-3", nil], "\(code): \(end)")
+        }
+    }
+
+    @Test("Parts of two versions are never put together, nor parts that nobody asked for")
+    func mixture() async throws {
+        let first = Self.part("0123", "0-3/8")
+        #expect(try await read([first, Self.part("4567", "4-7/8", tag: "v2")]).end.contains("was replaced"))
+        #expect(try await read([first, Self.part("4567", "4-7/9")]).end.contains("was replaced"))
+        for lie in [
+            Self.part("0123", "0-3/8"), Self.part("456", "4-7/8"), Self.part("456", "4-6/8"),
+            Self.part("4567", "4-7/*"),
+            Self.part("4567", "x"), LyingServer.reply("206 Partial Content", "4567"),
+        ] { #expect(try await read([first, lie]).end.contains("not understood")) }
+        let gone = #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#
+        #expect(try await read([first, LyingServer.reply("400 Bad Request", gone)]).end == "gone")
+    }
+}
