@@ -57,7 +57,10 @@ struct AvatarsSweepCommand: AccountctlCommand {
         return try await HTTPCaller.withCaller(logger: logger) { caller in
             try await context.withDatabase { pool in
                 do {
-                    let survey = try await pool.withConnection { try sweep.survey(examples: 20, on: $0) }
+                    let survey = try await pool.withConnection { connection in
+                        let names = try sweep.names(on: connection)
+                        return try sweep.survey(examples: 20, except: names, on: connection)
+                    }
                     guard confirmation.confirm != nil, !confirmation.dryRun, survey.objects > 0 else {
                         try context.output.show(sheet(survey))
                         return .ok
@@ -77,6 +80,9 @@ struct AvatarsSweepCommand: AccountctlCommand {
         }
     }
 
+    /// How old what profiles name may be when it decides about an object of somebody else.
+    private static let longestTrusted = Duration.seconds(600)
+
     private func delete(
         _ survey: AvatarSweep.Survey,
         by sweep: AvatarSweep,
@@ -88,20 +94,26 @@ struct AvatarsSweepCommand: AccountctlCommand {
         let progress = context.progress("Deleting", total: survey.objects)
         let reason = acting.reason
         var (done, stayed, last) = (0, 0, String?.none)
+        // Somebody may have thought about the question for long, and a large sweep takes its time.
+        var (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, ContinuousClock.now)
         while done < survey.objects {
+            if .now - readAt > Self.longestTrusted {
+                (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, .now)
+            }
             let limit = min(AvatarSweep.batch, survey.objects - done)
-            let batch = try await pool.withConnection { [last] connection in
-                let batch = try sweep.next(after: last, limit: limit, on: connection)
-                guard !batch.isEmpty else { return batch }
+            let batch = try await pool.withConnection { [last, names] connection in
+                let batch = try sweep.next(after: last, limit: limit, except: names, on: connection)
+                guard !batch.leftovers.isEmpty else { return batch }
                 // Before they go: what cannot be recorded is not done.
-                let facts = ["objects": Int64(batch.count), "bytes": batch.reduce(0) { $0 + $1.bytes }]
+                let bytes = batch.leftovers.reduce(0) { $0 + $1.bytes }
+                let facts = ["objects": Int64(batch.leftovers.count), "bytes": bytes]
                 try actor.log("avatars.sweep", on: nil, reason: reason, facts: facts, connection)
                 return batch
             }
-            if batch.isEmpty { break }
-            stayed += try await AvatarSweep.delete(batch, by: storage, pool: pool).count
-            done += batch.count
-            last = batch.last?.key
+            if batch.leftovers.isEmpty { break }
+            stayed += try await AvatarSweep.delete(batch.leftovers, by: storage, pool: pool).count
+            done += batch.leftovers.count
+            last = batch.cursor
             progress.update(done)
         }
         progress.finish(done)

@@ -11,6 +11,8 @@ package import Postgres
 /// An object is left behind when it is an account's by the ownership rule (its owner; without one, the folder named by a user id), is
 /// older than an age, and no profile names it, whoever's. Objects of nobody stay, and so do those of accounts under a legal hold and of
 /// accounts with an open deletion, which has steps of its own for them.
+///
+/// Profiles are read once for all objects, and objects a page at a time by key: twice the objects cost twice the reading.
 package struct AvatarSweep: Sendable {
     /// An object that was left behind.
     package struct Leftover: Sendable, Equatable {
@@ -30,6 +32,14 @@ package struct AvatarSweep: Sendable {
         package let examples: [Leftover]
     }
 
+    /// Some objects that were left behind.
+    package struct Batch: Sendable, Equatable {
+        /// None at the end.
+        package let leftovers: [Leftover]
+        /// Where to go on.
+        package let cursor: String?
+    }
+
     /// Why nothing can be told to be left behind.
     package enum Failure: Error, Sendable, Equatable {
         /// There is no `public.profiles` with `avatar_url`: nothing says which objects are in use.
@@ -42,8 +52,9 @@ package struct AvatarSweep: Sendable {
 
     /// The most objects of one call to Storage.
     package static let batch = 500
-    private static let bucket = "avatars"
-    private static let patience = Duration.seconds(1800)
+    /// Objects and profiles read with one statement.
+    private static let page = (objects: 500, profiles: 5000)
+    private static let anyUserID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
     private let before: Date
 
@@ -52,37 +63,93 @@ package struct AvatarSweep: Sendable {
         self.before = before
     }
 
-    /// Counts what was left behind; reads all objects of the bucket and all profiles.
+    /// Reads what all profiles name, a page at a time.
     ///
     /// - Throws: ``Failure``, `PostgresError`.
-    package func survey(examples: Int, on connection: isolated Connection) throws -> Survey {
-        let leftovers = try leftovers(on: connection)
-        let (objects, bytes, accounts) = try connection.one(
-            "select count(*), coalesce(sum(bytes), 0)::bigint, count(distinct account) from (" + leftovers + ") as l",
-            as: (Int, Int64, Int).self,
-            deadline: Self.patience
-        )
-        let first = try connection.query(
-            "select name, account, bytes, changed_at from (" + leftovers
-                + ") as l order by changed_at, name limit \(examples)",
-            as: (String, String, Int64, Date).self,
-            deadline: Self.patience
-        )
-        return Survey(objects: objects, bytes: bytes, accounts: accounts, examples: first.map(Self.leftover))
+    package func names(on connection: isolated Connection) throws -> AvatarNames {
+        let profiles = try profiles(on: connection)
+        var names = AvatarNames()
+        var last: UUID?
+        while true {
+            let behind: Statement = last.map { "where \(profiles.key) > \($0)" } ?? ""
+            let rows = try connection.query(
+                "select \(profiles.key), avatar_url from \(profiles.table) " + behind
+                    + " order by \(profiles.key) limit \(Self.page.profiles)",
+                as: (UUID, String?).self
+            )
+            for url in rows.compactMap(\.1) where !url.isEmpty { names.insert(url) }
+            guard rows.count == Self.page.profiles else { return names }
+            last = rows.last?.0
+        }
     }
 
-    /// The next objects by key; looked up again for each batch, since profiles change meanwhile.
+    /// Counts what was left behind.
+    ///
+    /// - Throws: `PostgresError`.
+    package func survey(
+        examples: Int,
+        except names: AvatarNames,
+        on connection: isolated Connection
+    ) throws -> Survey {
+        var (objects, bytes, accounts) = (0, Int64(0), Set<Int>())
+        var oldest: [Leftover] = []
+        var last: String?
+        while true {
+            let page = try rows(after: last, on: connection)
+            for leftover in page.compactMap(\.leftover) where !names.contains(leftover.key) {
+                objects += 1
+                bytes += leftover.bytes
+                accounts.insert(leftover.account.hashValue)
+                let place = oldest.firstIndex { $0.changedAt > leftover.changedAt } ?? oldest.count
+                if place < examples { oldest.insert(leftover, at: place) }
+                if oldest.count > examples { oldest.removeLast() }
+            }
+            guard page.count == Self.page.objects else { break }
+            last = page.last?.key
+        }
+        return Survey(objects: objects, bytes: bytes, accounts: accounts.count, examples: oldest)
+    }
+
+    /// The next objects by key, looked up when they are to go: what their owners' own profiles name by then stays, too.
     ///
     /// - Throws: ``Failure``, `PostgresError`.
-    package func next(after key: String?, limit: Int, on connection: isolated Connection) throws -> [Leftover] {
-        let start = key ?? ""
-        return try connection.query(
-            "select name, account, bytes, changed_at from (" + (try leftovers(on: connection))
-                + ") as l where name collate \"C\" > \(start) order by name collate \"C\" limit \(limit)",
-            as: (String, String, Int64, Date).self,
-            deadline: Self.patience
-        )
-        .map(Self.leftover)
+    package func next(
+        after key: String?,
+        limit: Int,
+        except names: AvatarNames,
+        on connection: isolated Connection
+    ) throws -> Batch {
+        let profiles = try profiles(on: connection)
+        var found: [Leftover] = []
+        var cursor = key
+        while true {
+            let page = try rows(after: cursor, on: connection)
+            var leftovers = page.compactMap(\.leftover).filter { !names.contains($0.key) }
+            if !leftovers.isEmpty {
+                let owners = Array(Set(leftovers.compactMap { UUID(uuidString: $0.account) }))
+                let newest = AvatarNames(
+                    try connection.query(
+                        """
+                        select avatar_url from \(profiles.table)
+                        where \(profiles.key) = any(\(owners)) and avatar_url is not null
+                        """,
+                        as: String.self
+                    )
+                )
+                leftovers.removeAll { newest.contains($0.key) }
+            }
+            if leftovers.count > limit {
+                return found.isEmpty
+                    ? Batch(leftovers: Array(leftovers.prefix(limit)), cursor: leftovers[limit - 1].key)
+                    : Batch(leftovers: found, cursor: cursor)
+            }
+            if found.count + leftovers.count > limit { return Batch(leftovers: found, cursor: cursor) }
+            found += leftovers
+            cursor = page.last?.key ?? cursor
+            guard page.count == Self.page.objects, found.count < limit else {
+                return Batch(leftovers: found, cursor: cursor)
+            }
+        }
     }
 
     /// Has Storage delete objects, at most ``batch``.
@@ -91,97 +158,89 @@ package struct AvatarSweep: Sendable {
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.
     package static func delete(_ leftovers: [Leftover], by storage: StorageDoor, pool: Pool) async throws -> [String] {
         let keys = leftovers.map(\.key)
-        if let situation = try await storage.delete(keys, in: bucket) {
+        if let situation = try await storage.delete(keys, in: AccountObjects.bucketOfProfiles) {
             throw Failure.storage(situation.detail ?? situation.code.rawValue)
         }
         return try await pool.withConnection { connection in
-            try AccountObjects.remaining(keys.map { StoredObject(bucket: bucket, key: $0) }, on: connection).map(\.key)
+            try AccountObjects.remaining(
+                keys.map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) },
+                on: connection
+            ).map(\.key)
         }
     }
 
-    /// The text with its percent-encoded bytes in clear.
-    private static func unescaped(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        var rest = Substring(text).utf8[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let digits = String(rest.prefix(2)), digits.utf8.count == 2,
-                let value = UInt8(digits, radix: 16)
-            {
-                rest = rest.dropFirst(2)
-                bytes.append(value)
-            } else {
-                bytes.append(byte)
-            }
+    /// An object, and what would be deleted of it.
+    private struct Row {
+        let key: String
+        let leftover: Leftover?
+    }
+
+    /// The objects behind a key, whoever's and however old; nothing is said yet of profiles.
+    private func rows(after key: String?, on connection: isolated Connection) throws -> [Row] {
+        try connection.query(
+            page(after: key),
+            as: (String, String?, Int64, Date?, Bool?).self
+        )
+        .map { name, account, bytes, changedAt, isLeft in
+            guard isLeft == true, let account, let changedAt else { return Row(key: name, leftover: nil) }
+            return Row(
+                key: name,
+                leftover: Leftover(key: name, account: account, bytes: bytes, changedAt: changedAt)
+            )
         }
-        return String(decoding: bytes.filter { $0 != 0 }, as: UTF8.self)
     }
 
-    private static func leftover(_ row: (String, String, Int64, Date)) -> Leftover {
-        Leftover(key: row.0, account: row.1, bytes: row.2, changedAt: row.3)
+    /// Values, not `exists`: of that the server would look all holds and requests over, for each page.
+    package func page(after key: String?) -> Statement {
+        """
+        with page as materialized (
+            select o.name,
+                   coalesce(
+                       o.owner::text,
+                       lower(nullif(o.owner_id, '')),
+                       case
+                           when lower(split_part(o.name, '/', 1)) ~ \(Self.anyUserID) then lower(split_part(o.name, '/', 1))
+                       end
+                   ) as account,
+                   coalesce((o.metadata ->> 'size')::bigint, 0) as bytes,
+                   greatest(o.created_at, o.updated_at) as changed_at
+            from storage.objects as o
+            where o.bucket_id = \(AccountObjects.bucketOfProfiles)
+              and o.name collate "C" > \(key ?? "")
+            order by o.name collate "C"
+            limit \(Self.page.objects)
+        ),
+        owned as (
+            select page.*, case when account ~ \(Self.anyUserID) then account::uuid end as user_id
+            from page
+        )
+        select name, account, bytes, changed_at,
+               user_id is not null
+               and changed_at < \(before)
+               and (select 1 from accountctl.holds as h where h.user_id = owned.user_id limit 1) is null
+               and (
+                   select 1
+                   from accountctl.deletion_requests as r
+                   where r.user_id = owned.user_id
+                     and r.finished_at is null
+                   limit 1
+               ) is null
+        from owned
+        order by name collate "C"
+        """
     }
 
-    /// The objects, with what the other questions ask of them.
+    /// The table of profiles and its key.
     ///
-    /// A profile names an object by its key, by a URL that ends with it, or by such a URL with characters escaped. The last segment
-    /// alone joins the two tables; what follows it in the URL does not matter.
-    private func leftovers(on connection: isolated Connection) throws -> Statement {
+    /// - Throws: ``Failure`` where it tells nothing, or not all.
+    private func profiles(on connection: isolated Connection) throws -> (table: Statement, key: Statement) {
         let catalog = try DeletionCatalog.read(on: connection)
         guard let profiles = catalog.profiles, profiles.hasAvatarURL else { throw Failure.noProfiles }
         for table in [profiles.table, TableName("storage", "objects")] where catalog.rights[table]?.hidesRows != false {
             throw Failure.hiddenRows(table.description)
         }
-        let table: Statement = "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)"
-        let escaped = try connection.query(
-            "select avatar_url from " + table + " where strpos(avatar_url, '%') > 0",
-            as: String.self,
-            deadline: Self.patience
+        return (
+            "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)", "\(identifier: profiles.key)"
         )
-        return """
-            with urls as (
-                select avatar_url as url from \(table) where avatar_url <> ''
-                union all
-                select unnest(\(escaped.map(Self.unescaped)))
-            ),
-            named as (
-                select url, regexp_replace(url, '^.*/', '') as last
-                from (
-                    select url from urls
-                    union
-                    select regexp_replace(url, '[?#].*$', '') from urls
-                ) as spellings
-            ),
-            owned as (
-                select o.name,
-                       coalesce(
-                           o.owner::text,
-                           lower(nullif(o.owner_id, '')),
-                           case
-                               when split_part(o.name, '/', 1) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-                                   then lower(split_part(o.name, '/', 1))
-                           end
-                       ) as account,
-                       coalesce((o.metadata ->> 'size')::bigint, 0) as bytes,
-                       greatest(o.created_at, o.updated_at) as changed_at
-                from storage.objects as o
-                where o.bucket_id = \(Self.bucket)
-            )
-            select name, account, bytes, changed_at
-            from owned as o
-            where changed_at < \(before)
-              and account ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-              and not exists (
-                  select
-                  from named as n
-                  where n.last = regexp_replace(o.name, '^.*/', '')
-                    and right(n.url, length(o.name)) = o.name
-              )
-              and not exists (select from accountctl.holds as h where h.user_id::text = account)
-              and not exists (
-                  select
-                  from accountctl.deletion_requests as r
-                  where r.user_id::text = account
-                    and r.finished_at is null
-              )
-            """
     }
 }

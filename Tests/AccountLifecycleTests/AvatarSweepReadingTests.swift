@@ -1,0 +1,107 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("What a sweep of avatars reads", .timeLimit(.minutes(2)))
+struct AvatarSweepReadingTests {
+    /// Accounts with two avatars each, both of the same last name, of which the profile names one.
+    private static func filling(_ accounts: Int) -> String {
+        """
+        set session_replication_role = replica;
+        insert into auth.users (id) select md5('u' || n)::uuid from generate_series(1, \(accounts)) as n;
+        insert into public.profiles (id, avatar_url)
+        select id, 'https://x.test/storage/v1/object/public/avatars/' || id || '/new/avatar.png' from auth.users;
+        insert into storage.objects (bucket_id, name, owner, created_at, updated_at, metadata)
+        select 'avatars', id || '/' || age || '/avatar.png', id, now() - interval '60 days', now() - interval '60 days',
+            '{"size": 10}'
+        from auth.users, unnest(array['old', 'new']) as age;
+        insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline)
+        select gen_random_uuid(), 'app', 'grace', now(), now() + interval '1 month' from generate_series(1, 5000);
+        insert into accountctl.holds (user_id, reason, placed_by)
+        select gen_random_uuid(), 'court', 'olga' from generate_series(1, 5000)
+        """
+    }
+
+    private static let tables = "storage.objects, public.profiles, accountctl.deletion_requests, accountctl.holds"
+
+    @Test("A page of objects is read in the order of an index, and looks nothing over")
+    func plan() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.filling(10_000))
+            try await database.psql("vacuum analyze \(Self.tables)")
+            let page = AvatarSweep(before: Date()).page(after: "8")
+            let plan = try await database.withConnection { connection in
+                try connection.query("explain (analyze, costs off, timing off) " + page, as: String.self)
+            }
+            let text = plan.joined(separator: "\n")
+            #expect(text.contains("idx_objects_bucket_id_name"), "\(text)")
+            #expect(!text.contains("Seq Scan") && !text.contains("hashed SubPlan"), "\(text)")
+            #expect(text.contains("Limit (actual rows=500 "), "\(text)")
+        }
+    }
+
+    /// Rows that are read while all is looked over, and again in batches, as a sweep does that deletes.
+    private func rowsRead(_ accounts: Int) async throws -> Int {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.filling(accounts))
+            try await database.psql("vacuum analyze \(Self.tables)")
+            let names = Self.tables.split(separator: ",").map { "'\($0.drop { $0 == " " })'::regclass" }
+            let read = """
+                select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))
+                from pg_stat_all_tables
+                where relid in (\(names.joined(separator: ", ")))
+                """
+            let before = Int(try await database.psql(read)) ?? 0
+            try await database.withConnection { connection in
+                // A small table is walked over sooner than a large one; how the cost grows is what counts.
+                try connection.execute("set enable_seqscan = off")
+                let sweep = AvatarSweep(before: Date())
+                let names = try sweep.names(on: connection)
+                let survey = try sweep.survey(examples: 3, except: names, on: connection)
+                #expect(
+                    survey.objects == accounts && survey.accounts == accounts && survey.bytes == Int64(10 * accounts)
+                )
+                #expect(survey.examples.count == 3)
+                var found = 0
+                var cursor: String?
+                while true {
+                    let batch = try sweep.next(after: cursor, limit: AvatarSweep.batch, except: names, on: connection)
+                    if batch.leftovers.isEmpty { break }
+                    #expect(batch.leftovers.allSatisfy { $0.key.hasSuffix("/old/avatar.png") })
+                    found += batch.leftovers.count
+                    cursor = batch.cursor
+                }
+                #expect(found == accounts)
+                try connection.execute("select pg_stat_force_next_flush()")
+            }
+            return (Int(try await database.psql(read)) ?? 0) - before
+        }
+    }
+
+    @Test("Four times the avatars cost four times the reading")
+    func growth() async throws {
+        let (few, many) = (try await rowsRead(2000), try await rowsRead(8000))
+        #expect(few > 8000 && many < few * 5, "\(few) rows for 2,000 avatars, \(many) for 8,000")
+    }
+
+    @Test("What a profile names by the time it would go stays")
+    func renamed() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.filling(3))
+            try await database.withConnection { connection in
+                let sweep = AvatarSweep(before: Date())
+                let names = try sweep.names(on: connection)
+                let first = try sweep.next(after: nil, limit: 1, except: names, on: connection)
+                #expect(first.leftovers.map(\.key) == [first.cursor])
+                try connection.execute(
+                    "update public.profiles set avatar_url = \(first.cursor) where id = \(UUID(uuidString: first.leftovers[0].account))"
+                )
+                let all = try sweep.next(after: nil, limit: 500, except: names, on: connection)
+                #expect(all.leftovers.count == 2 && !all.leftovers.contains { $0.key == first.cursor })
+                #expect(try sweep.next(after: all.cursor, limit: 500, except: names, on: connection).leftovers.isEmpty)
+            }
+        }
+    }
+}
