@@ -12,7 +12,7 @@ import Terminal
 
 /// Who acts and why, for the operators' log.
 struct ActingOptions: ParsableArguments {
-    @Option(name: .long, help: "Why, for the operators' log; without personal data.")
+    @Option(name: .long, help: "Why, for the operators' log; personal data is refused.")
     var reason: String?
 
     @Option(
@@ -34,6 +34,8 @@ struct ActingOptions: ParsableArguments {
         try OptionText.check("--reason", reason, limit: 1000)
         try OptionText.check("--as", operatorName, limit: 200)
         try OptionText.check("--ticket", ticket, limit: 200)
+        try OptionText.refusePersonalData("--reason", reason, as: .words)
+        try OptionText.refusePersonalData("--ticket", ticket, as: .number)
     }
 }
 

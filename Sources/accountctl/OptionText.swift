@@ -15,4 +15,14 @@ enum OptionText {
         let count = text.unicodeScalars.count
         if count > limit { throw ValidationError("\(option) has \(count) characters: at most \(limit) are kept") }
     }
+
+    /// Checks that a text has nothing in it that the operators' log is not to hold.
+    ///
+    /// - Throws: `ValidationError` that names the option, and does not repeat the text.
+    static func refusePersonalData(_ option: String, _ text: String?, as purpose: PersonalText.Purpose) throws {
+        guard let text, let what = PersonalText.suspicion(in: text, as: purpose) else { return }
+        throw ValidationError(
+            "\(option) holds what looks like \(what): the operators' log is kept for good and takes no personal data and no secrets"
+        )
+    }
 }
