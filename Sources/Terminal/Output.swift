@@ -62,7 +62,7 @@ package struct Output: Sendable {
         }
     }
 
-    /// Shows one thing: a screen for people, one object for programs.
+    /// Shows one thing: a screen for people, one object for programs, one row between separators.
     ///
     /// - Throws: ``UnknownField`` when fields were selected that the sheet does not have.
     package func show(_ sheet: Sheet) throws {
@@ -70,13 +70,28 @@ package struct Output: Sendable {
         case .table: try paged { try $0.sink.write(sheet.text(style: style, disclosure: disclosure)) }
         case .json(let fields): try write(select(fields, of: sheet), pretty: true)
         case .ndjson(let fields): try write(select(fields, of: sheet), pretty: false)
-        case .csv, .tsv: try write(.object(sheet.object()), pretty: false)
+        case .csv, .tsv: try separate([sheet.row()])
         }
     }
 
-    /// Writes one value as JSON whatever the format, for results that have no form for people.
+    /// Writes one value as JSON, for results that have no form for people; between separators an object, or each of a list, as a row.
     package func value(_ value: OutputValue) throws {
-        try write(value, pretty: format != .ndjson(fields: nil))
+        guard format == .csv || format == .tsv else { return try write(value, pretty: format != .ndjson(fields: nil)) }
+        let rows: [OutputValue] = if case .list(let items) = value { items } else { [value] }
+        try separate(
+            rows.map { row in
+                guard case .object(let members) = row else { return [("value", row)] }
+                return members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            }
+        )
+    }
+
+    /// Writes rows whose cells have the names of the first one's.
+    private func separate(_ rows: [[(name: String, value: OutputValue)]]) throws {
+        let fields = (rows.first ?? []).map { cell in
+            Field<[String: OutputValue]>(cell.name, nil) { $0[cell.name] ?? .null }
+        }
+        try list(rows.map { Dictionary($0.map { ($0.name, $0.value) }) { _, last in last } }, fields)
     }
 
     /// Writes text as it is, for output that is a document of its own, such as a completion script.

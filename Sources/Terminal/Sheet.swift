@@ -84,6 +84,26 @@ package struct Sheet: Sendable {
         return members
     }
 
+    /// The sheet as a row: the facts in their order, those of a section under `section.fact`; tables and notes as JSON in a cell.
+    package func row() -> [(name: String, value: OutputValue)] {
+        var cells: [(name: String, value: OutputValue)] = []
+        let members = object()
+        for section in sections {
+            switch section.content {
+            case .facts(let facts):
+                let prefix = section.name.map { $0 + "." } ?? ""
+                cells += facts.map { (prefix + $0.name, $0.value) }
+            case .table:
+                let name = section.name ?? "rows"
+                cells.append((name, members[name] ?? .null))
+            case .notes:
+                let name = section.name ?? "notes"
+                cells.append((name, members[name] ?? .null))
+            }
+        }
+        return cells
+    }
+
     /// The sheet as people read it; facts that are nothing (null) are left out.
     package func text(style: StreamStyle, disclosure: Disclosure) -> String {
         var blocks: [String] = []
