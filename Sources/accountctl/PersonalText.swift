@@ -35,7 +35,9 @@ enum PersonalText {
         "eyJ", "sb_secret_", "sbp_", "ghp_", "github_pat_", "glpat-", "xoxb-", "sk_live_",
     ]
 
-    /// By how such things start, and by length and mixture: nobody types 24 letters of both cases and digits. The hash of a commit passes.
+    /// By how such things start, and by length and mixture.
+    ///
+    /// Nobody types 24 letters of both cases and digits; the hash of a commit passes.
     private static func isToken(_ word: Substring) -> Bool {
         if word.utf8.count >= 16, tokenStarts.contains(where: { word.hasPrefix($0) }) { return true }
         return word.split(whereSeparator: { !$0.isASCII || !($0.isLetter || $0.isNumber || "+=".contains($0)) })
