@@ -1,9 +1,9 @@
--- What 0001 lays down: the operator's role, the log that only grows, who is an open account.
+-- What 0001 lays down: the role of programs beside ours, the log that only grows, who is an open account.
 begin;
 set local search_path = public, tap, tests;
 select * from no_plan();
 
-select is(probe('accountctl_operator', null, statement), expected, 'an operator: ' || statement)
+select is(probe('accountctl_operator', null, statement), expected, 'a program beside ours: ' || statement)
 from (
     values
         ('select accountctl.log_operation(''kim'', ''user.show'')', '1 rows'),

@@ -182,6 +182,49 @@ select is(
     array['receive_apple_notification'],
     'the service key runs nothing in accountctl but the inbox'
 );
+select is(
+    array(
+        select p.proname::text
+        from pg_proc as p
+        where p.pronamespace = 'accountctl'::regnamespace
+          and has_function_privilege('accountctl_operator', p.oid, 'execute')
+        order by 1
+    ),
+    array['can_send', 'log_operation'],
+    'what programs beside accountctl may run in accountctl'
+);
+select is_empty(
+    $$
+        select c.oid::regclass
+        from pg_class as c
+        join pg_namespace as n on n.oid = c.relnamespace
+        where n.nspname in ('auth', 'storage', 'public', 'accountctl')
+          and c.relkind in ('r', 'p', 'v', 'm', 'f')
+          and (
+              has_table_privilege('accountctl_operator', c.oid, 'select, insert, update, delete, truncate, references, trigger')
+              or has_any_column_privilege('accountctl_operator', c.oid, 'select, insert, update, references')
+          )
+    $$,
+    'and they read and write no table'
+);
+select is(
+    array(
+        select n.nspname::text
+        from pg_namespace as n
+        where n.nspname in ('auth', 'storage', 'accountctl')
+          and has_schema_privilege('accountctl_operator', n.oid, 'usage, create')
+    ),
+    array['accountctl'],
+    'nor look into other schemas'
+);
+select is(
+    (
+        select row(rolcanlogin, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb)::text
+        from pg_roles
+        where rolname = 'accountctl_operator'
+    ),
+    '(f,f,f,f,f)', 'the role itself signs in nowhere and has no power of its own'
+);
 select function_privs_are('public', 'handle_new_user', array[]::text[], role_name, array[]::text[])
 from unnest(array['anon', 'authenticated']) as role_name;
 select is_definer('public', 'handle_new_user', array[]::text[]);
