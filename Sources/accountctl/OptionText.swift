@@ -22,7 +22,8 @@ enum OptionText {
     static func refusePersonalData(_ option: String, _ text: String?, as purpose: PersonalText.Purpose) throws {
         guard let text, let what = PersonalText.suspicion(in: text, as: purpose) else { return }
         throw ValidationError(
-            "\(option) holds what looks like \(what): the operators' log is kept for good and takes no personal data and no secrets"
+            "\(option) holds what looks like \(what): the operators' log is kept for good, takes no personal data and no secrets, "
+                + "and names account and request by itself"
         )
     }
 }

@@ -2,7 +2,8 @@ import AccountLifecycle
 
 /// What in a text that is kept for good looks like personal data, or would open something to whoever reads it.
 ///
-/// The operators' log outlives the accounts, and nothing of it can be taken back. So a text that only looks like it is refused as well.
+/// The operators' log outlives the accounts, and nothing of it can be taken back: an erasure would find it there and never end. So a
+/// text that only looks like it is refused as well.
 enum PersonalText {
     /// What texts hold numbers for.
     enum Purpose {
@@ -19,13 +20,23 @@ enum PersonalText {
             if isAddress(word) { return "an e-mail address" }
             let bare = word.drop { !$0.isLetter && !$0.isNumber }
             if LookupTerm.isAppleSub(String(bare.prefix(44))) { return "an id at Apple" }
+            if holdsUserID(word, as: purpose) { return "the id of an account" }
             if isToken(word) { return "a token" }
         }
         return PhoneNumbers.isIn(text, as: purpose) ? "a phone number" : nil
     }
 
+    /// The id of a request looks the same and is refused, too; without dashes some tickets have such numbers.
+    private static func holdsUserID(_ word: Substring, as purpose: Purpose) -> Bool {
+        word.split { !($0.isASCII && ($0.isHexDigit || $0 == "-")) }.contains { part in
+            (purpose == .words || part.contains("-")) && LookupTerm(String(part), as: .userID) != nil
+        }
+    }
+
     /// A name, an at sign and a domain with a dot in it; a version such as `tool@1.2.3` is none.
-    private static func isAddress(_ word: Substring) -> Bool {
+    private static func isAddress(_ text: Substring) -> Bool {
+        // As the query of a URL has it.
+        let word = text.replacing("%40", with: "@")
         guard let at = word.lastIndex(of: "@"), at != word.startIndex else { return false }
         let labels = word[word.index(after: at)...].split(separator: ".")
         return labels.count > 1 && labels.last?.first?.isLetter == true

@@ -16,6 +16,9 @@ struct PersonalTextTests {
                 ("called from +49 151 123 4567", "a phone number"), ("(+1) 415-555-2671", "a phone number"),
                 ("0049151123456", "a phone number"), ("tel. 0151/1234567", "a phone number"),
                 ("call 415-555-2671", "a phone number"),
+                ("as 8D3C2A1E-5b7f-4c9d-8e21-0a9b8c7d6e5f said", "the id of an account"),
+                ("https://x.test/users/8d3c2a1e5b7f4c9d8e210a9b8c7d6e5f/edit", "the id of an account"),
+                ("https://x.test/?q=anna%40example.com", "an e-mail address"),
                 ("sub 001234.0123456789abcdef0123456789abcdef.0123", "an id at Apple"),
                 ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl", "a token"),
                 ("key sb_secret_0123456789abcdef", "a token"), ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "a token"),
@@ -49,7 +52,7 @@ struct PersonalTextTests {
             let id = OperatorStage.id(1)
             let reasons = [
                 "ticket 4711", "asked on 2026-01-02 at 12:30", "01.02.2026 12:30, second call", "case 2026/000123-7",
-                "request 8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f", "see https://desk.example.com/t/4711?view=all#c2",
+                "see https://desk.example.com/t/4711?view=all#c2",
                 "Art. 17(1)(b) GDPR", "1,234,567 rows in 3 tables", "@oncall said so", "user@", "commit 3f2a1b9c",
                 "über 20 % weniger", "100000000", "v2026.01.02-rc1", "order 20260102-000123",
             ]
