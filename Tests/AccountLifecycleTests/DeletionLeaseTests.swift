@@ -4,6 +4,7 @@ import JobQueue
 import Logging
 import Postgres
 import Sandbox
+import TestSupport
 import Testing
 
 /// No fence reaches Apple or Storage: a call starts only where nobody else can be given the request before it has ended.
@@ -43,17 +44,16 @@ import Testing
             let request = try await stage.request(person)
             stage.sandbox.faults.set(.delay(.milliseconds(1500)), for: .storageDeleteMany)
             try await stage.work(lease: .seconds(2)) {
-                while try await stage.outcome(.lockOut, request) == nil {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-                // Given back a second at a time, without using up attempts.
-                let again: Statement = "select from accountctl.deletion_steps where step = 'revoke_apple' and runs > 1"
-                while try await stage.count(again) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+                // Locked out, and then given back a second at a time, without using up attempts.
+                let again = "exists (select from accountctl.deletion_steps where step = 'revoke_apple' and runs > 1)"
+                try await stage.database.waitUntil(again, changes: "accountctl.deletion_steps")
+                #expect(try await stage.outcome(.lockOut, request) != nil)
             }
             #expect(stage.sandbox.storage.files(bucket: "avatars").count == 3)
             #expect(try await stage.count("select from accountctl.jobs where attempt > 0 or crashes > 0") == 0)
             try await stage.work(lease: .seconds(30)) {
-                while try await stage.state(request) != "verified" { try await Task.sleep(for: .milliseconds(20)) }
+                let done = "exists (select from accountctl.deletion_requests where state = 'verified')"
+                try await stage.database.waitUntil(done, changes: "accountctl.deletion_requests")
             }
             #expect(try await stage.outcome(.revokeApple, request) == "revoked")
             #expect(try await stage.traces(of: person) == "")

@@ -2,6 +2,7 @@ import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
+import TestSupport
 import Testing
 
 /// Codes and exchanges that come while the account is being erased: whatever Apple grants is revoked, handed over or told.
@@ -198,7 +199,7 @@ import Testing
     }
 
     /// The account's row is locked by its erasure: whoever comes with a code waits, and is told that there is no account.
-    @Test func aCodeThatWaitsForTheErasureIsRefused() async throws {
+    @Test(.timeLimit(.minutes(1))) func aCodeThatWaitsForTheErasureIsRefused() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let late = try await stage.admin.withTransaction { connection in
@@ -208,9 +209,7 @@ import Testing
                         try await stage.call(person, "select public.submit_apple_authorization_code('late')")
                     }
                 }
-                while try connection.one("select count(*) from pg_locks where not granted", as: Int.self) == 0 {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
+                try await connection.waitUntilSomebodyIsBlocked()
                 return late
             }
             #expect(await late.value == "PT410")

@@ -21,6 +21,10 @@ struct AccountctlProcess {
 
     private let process = Process()
     private let folder: URL
+    private let out: CapturedOutput
+    private let errors: CapturedOutput
+    /// Ends with the process.
+    private let life: AsyncStream<Void>
 
     /// Starts it without a terminal and without the settings of whoever runs the tests.
     ///
@@ -35,19 +39,22 @@ struct AccountctlProcess {
     ) throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("accountctl-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for name in ["out", "err", "in"] {
-            _ = FileManager.default.createFile(
-                atPath: folder.appendingPathComponent(name).path,
-                contents: name == "in" ? Data((input ?? "").utf8) : nil
-            )
-        }
+        let inputFile = folder.appendingPathComponent("in")
+        try Data((input ?? "").utf8).write(to: inputFile)
+        (out, errors) = (try CapturedOutput(), try CapturedOutput())
+        let (life, end) = AsyncStream.makeStream(of: Void.self)
+        self.life = life
         process.executableURL = URL(fileURLWithPath: program)
         process.currentDirectoryURL = directory ?? process.currentDirectoryURL
         process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
-        process.standardInput = try FileHandle(forReadingFrom: folder.appendingPathComponent("in"))
-        process.standardOutput = try output ?? FileHandle(forWritingTo: folder.appendingPathComponent("out"))
-        process.standardError = try FileHandle(forWritingTo: folder.appendingPathComponent("err"))
+        process.standardInput = try FileHandle(forReadingFrom: inputFile)
+        process.standardOutput = output ?? out.writing
+        process.standardError = errors.writing
+        process.terminationHandler = { _ in end.finish() }
+        defer {
+            for stream in [out, errors] { try? stream.writing.close() }
+        }
         try process.run()
     }
 
@@ -64,14 +71,10 @@ struct AccountctlProcess {
     var id: Int32 { process.processIdentifier }
 
     /// What it has written to standard error so far.
-    var errorsSoFar: String {
-        (try? String(contentsOf: folder.appendingPathComponent("err"), encoding: .utf8)) ?? ""
-    }
+    var errorsSoFar: String { errors.text }
 
     /// What it has written to standard output so far.
-    var outputSoFar: String {
-        (try? String(contentsOf: folder.appendingPathComponent("out"), encoding: .utf8)) ?? ""
-    }
+    var outputSoFar: String { out.text }
 
     /// Whether it has not ended.
     var isRunning: Bool { process.isRunning }
@@ -83,34 +86,38 @@ struct AccountctlProcess {
 
     /// Waits until its standard error holds a text; false when it ended without.
     func waitForErrors(containing text: String) async throws -> Bool {
-        while process.isRunning {
-            if errorsSoFar.contains(text) { return true }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return errorsSoFar.contains(text)
+        try await errors.wait { $0.contains(text) }
     }
 
     /// Waits until its standard output holds a text; false when it ended without.
     func waitForOutput(containing text: String) async throws -> Bool {
-        while process.isRunning {
-            if outputSoFar.contains(text) { return true }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return outputSoFar.contains(text)
+        try await out.wait { $0.contains(text) }
     }
 
     /// Waits for its end; what runs longer than `limit` is killed.
     func result(within limit: Duration? = nil) async throws -> Result {
         defer { try? FileManager.default.removeItem(at: folder) }
-        let end = limit.map { ContinuousClock.now.advanced(by: $0) }
-        while process.isRunning {
-            if let end, ContinuousClock.now > end { signal(SIGKILL) }
-            try await Task.sleep(for: .milliseconds(5))
+        let (id, streams) = (id, [out, errors])
+        let killer = limit.map { limit in
+            Task {
+                try await Task.sleep(for: limit)
+                kill(id, SIGKILL)
+            }
         }
+        defer { killer?.cancel() }
+        for await _ in life {}
+        try Task.checkCancellation()
+        // What it started itself may still hold its streams, and is not waited for.
+        let patience = Task {
+            try await Task.sleep(for: .seconds(5))
+            for stream in streams { stream.end() }
+        }
+        defer { patience.cancel() }
+        for stream in streams { _ = try await stream.wait { _ in false } }
         let isKilled = process.terminationReason == .uncaughtSignal
         return Result(
             status: isKilled ? -process.terminationStatus : process.terminationStatus,
-            output: try String(contentsOf: folder.appendingPathComponent("out"), encoding: .utf8),
+            output: outputSoFar,
             errors: errorsSoFar
         )
     }

@@ -90,8 +90,10 @@ struct AppleCommandTests {
             async let moved = program.run("apple", "vault", "rotate", environment: both)
             for _ in 0..<3 { _ = try await program.signUp() }
             #expect(try await moved.status == 0)
-            let count = "select count(*) from accountctl.apple_credentials where sealing_key_id = 'second'"
-            while try await program.database.psql(count) != "8" { try await Task.sleep(for: .milliseconds(50)) }
+            try await program.database.waitUntil(
+                "8 = (select count(*) from accountctl.apple_credentials where sealing_key_id = 'second')",
+                changes: "accountctl.apple_credentials"
+            )
             worker.signal(SIGTERM)
             #expect(try await worker.result().status == 0)
             let fields = "key,state,credentials"

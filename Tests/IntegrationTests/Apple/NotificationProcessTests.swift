@@ -40,8 +40,10 @@ struct NotificationProcessTests {
 
     /// Waits until the worker has handled every event.
     private func waitUntilHandled(_ program: AppleProgram) async throws {
-        let waiting = "select count(*) from accountctl.credential_events where handled_at is null"
-        while try await program.database.psql(waiting) != "0" { try await Task.sleep(for: .milliseconds(50)) }
+        try await program.database.waitUntil(
+            "not exists (select from accountctl.credential_events where handled_at is null)",
+            changes: "accountctl.credential_events"
+        )
     }
 
     @Test("A worker takes them, however they are written and however often, and does what they ask for")

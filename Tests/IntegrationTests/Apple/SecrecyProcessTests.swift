@@ -24,8 +24,10 @@ struct SecrecyProcessTests {
             let environment = ["ACCOUNTCTL_LOG_LEVEL": "trace", "ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]
             var forged = ""
             try await program.withListener("worker", environment: environment) { process, url in
-                let open = "select count(*) = 0 from accountctl.authorization_codes where code is not null"
-                try await wait(program, open)
+                try await program.database.waitUntil(
+                    "not exists (select from accountctl.authorization_codes where code is not null)",
+                    changes: "accountctl.authorization_codes"
+                )
                 let told = AppleNotification(
                     .consentRevoked,
                     sub: ben.sub,
@@ -37,14 +39,14 @@ struct SecrecyProcessTests {
                 try await program.sandbox.notifications.post(told, to: url)
                 forged = try program.sandbox.notifications.body(told, forgery: .foreignKey)
                 _ = try await program.sandbox.notifications.post(body: forged, to: url)
-                let handled = "select count(*) = 2 and count(*) = count(handled_at) from accountctl.credential_events"
-                try await wait(program, handled)
+                try await program.database.waitUntil(
+                    "(select count(*) = 2 and count(handled_at) = 2 from accountctl.credential_events)",
+                    changes: "accountctl.credential_events"
+                )
                 // Apple's side turns against us: errors are where secrets slip out.
                 program.sandbox.apple.revokeKey(program.sandbox.apple.developerKey.keyID)
                 _ = try await program.signUp()
-                while !process.errorsSoFar.contains("Apple rejects this client id") {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+                #expect(try await process.waitForErrors(containing: "Apple rejects this client id"))
                 said += try await metrics(process)
                 process.signal(SIGTERM)
                 let result = try await process.result()
@@ -99,10 +101,6 @@ struct SecrecyProcessTests {
                 #expect(filter == "00000000\n")
             }
         }
-    }
-
-    private func wait(_ program: AppleProgram, _ condition: String) async throws {
-        while try await program.database.psql(condition) != "t" { try await Task.sleep(for: .milliseconds(50)) }
     }
 
     private func metrics(_ process: AccountctlProcess) async throws -> String {

@@ -71,7 +71,10 @@ struct SeveralTeamsTests {
             let (anna, ben) = (try await program.signUp(), try await program.signUp(clientID: Self.shop))
             let worker = try AccountctlProcess(["worker"], environment: program.variables.merging(settings) { $1 })
             let held = "select string_agg(user_id::text, ',') from accountctl.apple_credentials"
-            while try await program.database.psql(held).isEmpty { try await Task.sleep(for: .milliseconds(50)) }
+            try await program.database.waitUntil(
+                "exists (select from accountctl.apple_credentials)",
+                changes: "accountctl.apple_credentials"
+            )
             #expect(try await worker.waitForErrors(containing: "Apple rejects this client id"))
             worker.signal(SIGTERM)
             #expect(try await worker.result().status == 0)

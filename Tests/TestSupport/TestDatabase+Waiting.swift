@@ -1,0 +1,52 @@
+package import Postgres
+
+extension TestDatabase {
+    /// Waits until a condition in SQL holds; it is looked at whenever one of the tables has changed.
+    package func waitUntil(_ condition: String, changes tables: String...) async throws {
+        try await withConnection(asAdministrator: true) { connection in
+            try connection.script(
+                unsafeSQL: """
+                    create or replace function public.tell_change() returns trigger language plpgsql as $$
+                    begin
+                        notify changed;
+                        return null;
+                    end
+                    $$
+                    """
+            )
+            for table in tables {
+                // One lock at a time, since the tables are in use.
+                try connection.script(
+                    unsafeSQL: """
+                        create or replace trigger tell_change after insert or update or delete on \(table)
+                        for each statement execute function public.tell_change()
+                        """
+                )
+            }
+        }
+        let administrator = ConnectionConfiguration(conninfo: adminConninfo)
+        try await Listener.with(administrator, channels: ["changed"], logger: .silent) { events in
+            for await _ in events {
+                let holds = try await withConnection(asAdministrator: true) { connection in
+                    try connection.one("select (" + Statement(unsafeSQL: condition) + ")", as: Bool.self)
+                }
+                if holds { return }
+            }
+            try Task.checkCancellation()
+        }
+    }
+}
+
+extension Connection {
+    /// Waits until another session waits for a lock that this one holds.
+    ///
+    /// The server tells of that to nobody who does not ask.
+    package func waitUntilSomebodyIsBlocked() async throws {
+        while try one(
+            "select count(*) from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))",
+            as: Int.self
+        ) == 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
