@@ -10,6 +10,7 @@ package struct KeyRing: Sendable {
     /// The names in the order of the file, oldest first.
     package let ids: [KeyID]
     private let newest: SealingKey
+    private var late: LateKeys?
 
     /// The name of the key that seals.
     package var newestID: KeyID { newest.id }
@@ -71,6 +72,22 @@ package struct KeyRing: Sendable {
         return key
     }
 
+    /// The same ring for a process that goes on while its file changes: when it meets a value of a key that it does not have, it looks
+    /// there again.
+    ///
+    /// - Parameters:
+    ///   - interval: How long it does not look again after it has looked.
+    ///   - read: Reads the ring again; nil when that fails.
+    /// - Returns: The ring; it seals with the same key as before.
+    package func following(
+        every interval: Duration = .seconds(10),
+        _ read: @escaping @Sendable () -> KeyRing?
+    ) -> KeyRing {
+        var ring = self
+        ring.late = LateKeys(every: interval, read)
+        return ring
+    }
+
     func key(named id: KeyID) -> SealingKey? { keys[id] }
 
     /// Whether the ring holds a key of this name.
@@ -106,9 +123,22 @@ package struct KeyRing: Sendable {
     /// - Returns: The bytes.
     /// - Throws: ``SealingError`` when the key is missing or does not fit.
     package func open(_ sealed: SealedText, for context: SealingContext) throws(SealingError) -> Secret<[UInt8]> {
-        guard let key = keys[sealed.keyID] else {
+        if let key = keys[sealed.keyID] { return try Self.open(sealed, for: context, with: key) }
+        if let key = late?.known(sealed.keyID), let plain = try? Self.open(sealed, for: context, with: key) {
+            return plain
+        }
+        // Not there yet, or a wrong one that may have been put right since.
+        guard let key = late?.current(sealed.keyID) else {
             throw SealingError(.missingKey(sealed.keyID), purpose: context.purpose)
         }
+        return try Self.open(sealed, for: context, with: key)
+    }
+
+    private static func open(
+        _ sealed: SealedText,
+        for context: SealingContext,
+        with key: SealingKey
+    ) throws(SealingError) -> Secret<[UInt8]> {
         do {
             let plain = try AES.GCM.open(
                 AES.GCM.SealedBox(combined: sealed.box),

@@ -35,7 +35,7 @@ struct WorkerServices {
         return CredentialServices(
             pool: pool,
             apple: apple,
-            keys: try Self.sealingKeys(settings),
+            keys: try followedKeys(),
             policy: settings.apple.policy,
             logger: logger,
             forwarding: RelayDirectory.switchForwarding
@@ -90,7 +90,7 @@ struct WorkerServices {
 
     /// The keys that seal and the key that hashes; both are needed, and they must differ.
     func vault() throws -> IdentifierVault {
-        let keys = try Self.sealingKeys(settings)
+        let keys = try followedKeys()
         let hashKey = try Self.hashKey(settings)
         try Self.requireApart(hashKey, keys)
         return IdentifierVault(keys: keys, hashKey: hashKey)
@@ -105,6 +105,23 @@ struct WorkerServices {
             hint:
                 "Make a key of its own for hashes: whoever may open sealed values should not be able to test user ids."
         )
+    }
+
+    /// The sealing keys of a process that goes on while keys are added to their file.
+    private func followedKeys() throws -> KeyRing {
+        try Self.sealingKeys(settings).following { [settings, logger] in
+            do {
+                let keys = try Self.sealingKeys(settings)
+                logger.notice(
+                    "read the sealing keys again, since one was missing",
+                    metadata: ["keys": "\(keys.ids.map(\.text).joined(separator: ", "))"]
+                )
+                return keys
+            } catch {
+                logger.error("the sealing keys cannot be read again", metadata: ["reason": "\(error)"])
+                return nil
+            }
+        }
     }
 
     static func sealingKeys(_ settings: Settings) throws -> KeyRing {

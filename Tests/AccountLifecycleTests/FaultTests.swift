@@ -491,6 +491,25 @@ import Testing
             #expect(try await stage.outcome(.verify, request) == "not_verifiable")
         }
     }
+
+    @Test func aRequestGoesOnWhenItsKeyIsConfiguredLater() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.verify)))
+            let file = Mutex<KeyRing?>(nil)
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+                .following(every: .zero) { file.withLock(\.self) }
+            let running = DeletionDriver(
+                stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            )
+            _ = try await running.drive(request)
+            #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
+            file.withLock { $0 = stage.vault.keys }
+            #expect(try await running.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "ok")
+        }
+    }
 }
 
 /// What a probe hands back to its test.

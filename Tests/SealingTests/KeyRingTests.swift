@@ -1,4 +1,5 @@
 import Sealing
+import Synchronization
 import Testing
 
 @Suite struct KeyRingTests {
@@ -57,6 +58,40 @@ import Testing
         let ring = try KeyRing([try key("k2")])
         let error = #expect(throws: SealingError.self) { try ring.open(sealed, for: context) }
         #expect(error?.description.contains("\"lost-key\" is missing") == true)
+    }
+
+    @Test func aKeyThatComesLaterOpensAndDoesNotSeal() throws {
+        let (old, new) = (try key("old"), try key("new"))
+        let file = Mutex<KeyRing?>(nil)
+        let ring = try KeyRing([old]).following(every: .zero) { file.withLock(\.self) }
+        let sealed = try KeyRing([new]).seal(plain, for: context)
+        #expect(throws: SealingError(.missingKey(new.id), purpose: context.purpose)) {
+            try ring.open(sealed, for: context)
+        }
+        // Another key under that name, by mistake, and then the right one.
+        let wrong = try KeyRing([old, try key("new")])
+        file.withLock { $0 = wrong }
+        #expect(throws: SealingError(.doesNotOpen(new.id), purpose: context.purpose)) {
+            try ring.open(sealed, for: context)
+        }
+        let right = try KeyRing([old, new])
+        file.withLock { $0 = right }
+        #expect(try ring.openText(sealed.text, for: context).reveal() == "the token")
+        // What was found stays, whatever becomes of the file.
+        file.withLock { $0 = nil }
+        #expect(try ring.openText(sealed.text, for: context).reveal() == "the token")
+        #expect(ring.seal(plain, for: context).keyID == old.id)
+    }
+
+    @Test func theFileIsLookedAtOnceInAWhile() throws {
+        let looks = Mutex(0)
+        let ring = try KeyRing([try key("old")]).following(every: .seconds(3600)) {
+            looks.withLock { $0 += 1 }
+            return nil
+        }
+        let sealed = try KeyRing([try key("new")]).seal(plain, for: context)
+        for _ in 0..<100 { #expect(throws: SealingError.self) { try ring.open(sealed, for: context) } }
+        #expect(looks.withLock(\.self) == 1)
     }
 
     @Test(arguments: ["", "v1.k1", "v2.k1.AAAA", "v1..AAAA", "v1.k1.!!!!", "v1.k1.AAAA", "plain text"])

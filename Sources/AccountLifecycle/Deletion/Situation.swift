@@ -94,7 +94,7 @@ package struct Situation: Sendable, Hashable, Codable {
         case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets; then deletion retry"
         case .storageUnusable: "Storage answering again; see doctor"
         case .sealingKeyMissing:
-            "configuring the named sealing key again; where it is lost for good, apple vault forget-key"
+            "adding the named sealing key to its file again; where it is lost for good, apple vault forget-key"
         case .appleMisconfigured: "correcting the Apple configuration, see doctor; or deletion proceed --without-apple"
         case .appleUnreachable: "Apple answering again; or deletion proceed --without-apple"
         case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"

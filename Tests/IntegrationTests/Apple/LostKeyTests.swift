@@ -105,4 +105,49 @@ struct LostKeyTests {
             #expect(try await program.database.psql(receipt) == "not_revoked")
         }
     }
+
+    @Test("A running worker goes on with a key that was added to its file", .timeLimit(.minutes(2)))
+    func addedLater() async throws {
+        try await AppleProgram.with { program in
+            let person = try await program.signUp()
+            #expect(try await program.run("worker", "--until-idle").status == 0)
+            // Out of sight until the other worker has started, which would refuse to.
+            try await program.database.psql(
+                """
+                create table public.aside as select * from accountctl.apple_credentials;
+                delete from accountctl.apple_credentials;
+                """
+            )
+            let first = try String(
+                contentsOfFile: try #require(program.variables["ACCOUNTCTL_KEYS_SEALING_FILE"]),
+                encoding: .utf8
+            )
+            let second = try await AccountctlProcess.run("keys", "new", "second").output
+            let file = try program.secretFile("workers.keys", second)
+            let worker = try AccountctlProcess(
+                ["worker"],
+                environment: program.variables.merging(now) { $1 }
+                    .merging(["ACCOUNTCTL_KEYS_SEALING_FILE": file]) { $1 }
+            )
+            defer { worker.signal(SIGKILL) }
+            #expect(try await worker.waitForErrors(containing: "worker registered"))
+            _ = try program.secretFile("workers.keys", first + second)
+            try await program.database.psql(
+                """
+                insert into accountctl.apple_credentials overriding system value select * from public.aside;
+                drop table public.aside;
+                """
+            )
+            let request = try await requestDeletion(of: person, program)
+            try await program.database.waitUntil(
+                "exists (select from accountctl.deletion_requests where state = 'verified')",
+                changes: "accountctl.deletion_requests"
+            )
+            #expect(try await outcome(request, program) == "verified|revoked|ok")
+            worker.signal(SIGTERM)
+            let result = try await worker.result()
+            #expect(result.status == 0)
+            #expect(result.errors.contains("read the sealing keys again"))
+        }
+    }
 }
