@@ -121,13 +121,13 @@ import Testing
         try await JobHarness.with { harness in
             let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))
             defer { proxy.close() }
-            let conninfo = "host=127.0.0.1 port=\(proxy.port) user=postgres dbname=\(harness.database.name)"
+            let conninfo = harness.database.conninfo(port: Int(proxy.port))
             try await harness.enqueue(try jobs("test.steps", 2, milliseconds: 600_000))
             let worker = try WorkerProcess(harness, conninfo: conninfo, lease: 60_000, grace: 500)
             try await harness.until { try await harness.effects() == 2 }
             proxy.swallow(true)
             worker.kill(SIGTERM)
-            #expect(try await worker.ended(within: .seconds(20)) == 1)
+            #expect(try await worker.ended(within: .seconds(60)) == 1)
         }
     }
 }

@@ -57,7 +57,7 @@ import Testing
             let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))
             defer { proxy.close() }
             var connection = ConnectionConfiguration(
-                conninfo: "host=127.0.0.1 port=\(proxy.port) user=postgres dbname=\(harness.database.name)"
+                conninfo: harness.database.conninfo(port: Int(proxy.port))
             )
             connection.statementDeadline = .seconds(1)
             connection.allowsPlaintext = true

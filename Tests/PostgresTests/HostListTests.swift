@@ -11,7 +11,7 @@ import Testing
                 var configuration = ConnectionConfiguration(
                     conninfo: """
                         host=127.0.0.1,127.0.0.1,127.0.0.1 port=\(deaf),\(database.cluster.port),\(deaf) user=postgres \
-                        dbname=\(database.name) target_session_attrs=read-write
+                        dbname=\(database.name) target_session_attrs=read-write passfile=\(database.cluster.passwordFile)
                         """
                 )
                 configuration.connectTimeout = .seconds(3)
@@ -48,11 +48,11 @@ import Testing
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
                 let error = try await PostgresError.expected {
-                    let conninfo = "host=127.0.0.1,127.0.0.1 port=\(database.cluster.port),\(proxy.port) user=postgres"
-                    try await Connection.with(
-                        ConnectionConfiguration(conninfo: conninfo + " dbname=no_such_database"),
-                        logger: .silent
-                    ) { _ in }
+                    let conninfo = """
+                        host=127.0.0.1,127.0.0.1 port=\(database.cluster.port),\(proxy.port) user=postgres \
+                        dbname=no_such_database passfile=\(database.cluster.passwordFile)
+                        """
+                    try await Connection.with(ConnectionConfiguration(conninfo: conninfo), logger: .silent) { _ in }
                 }
                 #expect(error.sqlState == .invalidCatalogName)
                 #expect(proxy.connections == 0)

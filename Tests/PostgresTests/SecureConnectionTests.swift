@@ -25,6 +25,19 @@ import Testing
         }
     }
 
+    /// What the demo and the tests leave open on a machine that others use, too.
+    @Test func aPrivateClusterTakesNobodyElse() async throws {
+        let cluster = try TestCluster.shared()
+        let attributes = try FileManager.default.attributesOfItem(atPath: cluster.socket)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        for user in ["postgres", "supabase_admin"] {
+            let conninfo = "host=127.0.0.1 port=\(cluster.port) user=\(user) dbname=postgres"
+            let error = try await PostgresError.expected { _ = try await self.user(conninfo) }
+            #expect(error.code == .connectionFailed && error.reason?.contains("no password") == true, "\(error)")
+        }
+        #expect(try await user(cluster.conninfo(database: "postgres", port: cluster.port)).hasPrefix("postgres"))
+    }
+
     private func passwords(_ base: String, _ verified: String, _ cluster: TestCluster) async throws {
         #expect(try await user(verified, password: "her secret") == "anna TLS")
         let file = cluster.folder + "/passfile"

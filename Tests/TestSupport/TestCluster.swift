@@ -15,6 +15,9 @@ package struct TestCluster: Sendable {
     /// The folder of the server's socket.
     package var socket: String { folder + "/socket" }
 
+    /// Where libpq finds the limited role's password for connections over TCP.
+    package var passwordFile: String { folder + "/tcp.passfile" }
+
     /// The cluster that the test command started.
     ///
     /// - Throws: ``TestSupportError`` when the tests were not started by `deploy/test`.
@@ -70,6 +73,11 @@ package struct TestCluster: Sendable {
     /// Connection keywords for one database of this cluster over its socket.
     package func conninfo(database: String, user: String) -> String {
         "host=\(socket) port=\(port) user=\(user) dbname=\(database)"
+    }
+
+    /// Connection keywords for the limited role over TCP: through a proxy, or to another port of 127.0.0.1.
+    package func conninfo(database: String, port: Int) -> String {
+        "host=127.0.0.1 port=\(port) user=postgres passfile=\(passwordFile) dbname=\(database)"
     }
 
     /// Runs SQL as the superuser through psql, independently of the driver under test, and returns its unaligned output.

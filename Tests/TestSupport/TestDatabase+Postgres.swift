@@ -34,7 +34,7 @@ extension TestDatabase {
 extension TestDatabase {
     /// Connection keywords that lead through a proxy or another port of 127.0.0.1.
     package func conninfo(port: Int) -> String {
-        "host=127.0.0.1 port=\(port) user=postgres dbname=\(name)"
+        cluster.conninfo(database: name, port: port)
     }
 
     /// Gives `body` a connection that leads through a proxy.
