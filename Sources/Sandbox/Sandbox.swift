@@ -69,6 +69,8 @@ package final class Sandbox: Sendable {
         var pool = PoolConfiguration(connection: ConnectionConfiguration(conninfo: storage.conninfo))
         pool.maximumConnections = storage.maximumConnections
         pool.connection.applicationName = "accountctl-sandbox"
+        // Planning a listing anew costs more than the listing itself.
+        pool.connection.sessionSettings = ["plan_cache_mode": "force_generic_plan"]
         return try await Pool.withPool(pool, logger: logger) { pool in
             try await serve(Parts(configuration, pool: pool, logger: logger), configuration, logger, body)
         }

@@ -9,8 +9,8 @@ package struct WorkerSettings: Sendable {
         concurrency = reader.read(
             "worker.concurrency",
             .integer(1...1024),
-            // Deletions share the passes over whole tables: what runs at once is how many one pass serves.
-            default: 64,
+            // Deletions share the passes over whole tables: what runs at once is how many one pass serves, up to 500.
+            default: 512,
             "How many jobs run at once."
         )
         pollInterval = reader.read(

@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    /// What another flush takes along, and what can be done again, need not wait for the disk; the lock-out and the promise do.
-    @Test func onlyTheLockOutAndTheReceiptAreFlushed() async throws {
+    /// What another flush takes along, and what can be done again, need not wait for the disk; the promise does.
+    @Test func onlyTheReceiptsCommitWaitsForTheDisk() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.flushes (step text, ended boolean, flush text)")
             try await stage.sql(
@@ -81,10 +81,31 @@ import Testing
                 """,
                 as: String?.self
             )
-            #expect(effects == "lock_out on,receipt on")
+            #expect(effects == "receipt on")
             // The setting ends with its statement.
             let now = try await stage.pool.withConnection { try $0.one("show synchronous_commit", as: String.self) }
             #expect(now == "on")
+        }
+    }
+
+    /// A server that dies must not forget the lock-out of an account that somebody outside has forgotten already.
+    @Test func theLockOutIsOnDiskBeforeAppleIsAsked() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.fullAccount())
+            let (written, isFlushed) = (Kept(), Kept())
+            try await stage.drive(request) { point in
+                if point == .after(.lockOut) {
+                    written.keep(try await stage.value("select pg_current_wal_insert_lsn()::text", as: String.self))
+                }
+                if point == .middle(.revokeApple), let place = written.text {
+                    let isThere = try await stage.value(
+                        "select pg_current_wal_flush_lsn() >= \(place)::pg_lsn",
+                        as: Bool.self
+                    )
+                    isFlushed.keep("\(isThere)")
+                }
+            }
+            #expect(isFlushed.text == "true")
         }
     }
 }

@@ -225,28 +225,28 @@ package struct CodeExchange: Sendable {
         )
     }
 
-    /// Wipes every code whose time is over, whether or not its job ran; of one account, or of all.
+    /// Wipes every code whose time is over, whether or not its job ran.
     ///
     /// An exchange that began in time may still be answered: its code is left alone until no answer can come.
     ///
     /// - Returns: How many there were.
     @discardableResult
-    static func expire(of user: UUID? = nil, on connection: isolated Connection) throws -> Int {
-        try connection.execute(
-            """
-            update accountctl.authorization_codes
-            set state = case state when 'exchanging' then 'grant_unknown' else 'expired' end,
-                code = null,
-                settled_at = clock_timestamp()
-            where code is not null
-              and expires_at <= clock_timestamp()
-              and (
-                  state = 'received'
-                  or tried_at is null
-                  or tried_at <= clock_timestamp() - \(longest.wholeSeconds) * interval '1 second'
-              )
-              and (\(user)::uuid is null or user_id = \(user))
-            """
-        )
+    static func expire(on connection: isolated Connection) throws -> Int {
+        try connection.execute(expiring)
     }
+
+    /// The same as a statement, to which more conditions can be added.
+    static let expiring: Statement = """
+        update accountctl.authorization_codes
+        set state = case state when 'exchanging' then 'grant_unknown' else 'expired' end,
+            code = null,
+            settled_at = clock_timestamp()
+        where code is not null
+          and expires_at <= clock_timestamp()
+          and (
+              state = 'received'
+              or tried_at is null
+              or tried_at <= clock_timestamp() - \(longest.wholeSeconds) * interval '1 second'
+          )
+        """
 }

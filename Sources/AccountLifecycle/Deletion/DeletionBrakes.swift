@@ -59,17 +59,27 @@ extension DeletionRun {
     /// - Returns: Whether the account is there.
     @discardableResult
     func lockAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Bool {
-        // In the order in which an operator's act takes them.
-        _ = try connection.first(
-            "select true from accountctl.deletion_requests where id = \(record.id) for no key update",
-            as: (Bool).self
-        )
-        let isThere = try connection.first(
-            "select true from auth.users where id = \(user) for update",
-            as: (Bool).self
+        // In the order in which an operator's act takes them: the second is not read before the first is held.
+        let isThere = try connection.one(
+            """
+            with request as materialized (
+                select id
+                from accountctl.deletion_requests
+                where id = \(record.id)
+                for no key update
+            ),
+            account as materialized (
+                select id
+                from auth.users
+                where id = \(user) and (select count(*) from request) >= 0
+                for update
+            )
+            select exists (select from account)
+            """,
+            as: Bool.self
         )
         try lookAgain(step, on: connection)
-        return isThere == true
+        return isThere
     }
 }
 

@@ -45,10 +45,21 @@ package struct DeletionDriver: Sendable {
     package func drive(_ request: UUID, fence: JobFence? = nil, lease: LeaseCheck? = nil) async throws -> Pause {
         let journal = DeletionJournal(request: request, fence: fence)
         var returns = 0
+        // What follows the step that was taken, if nothing else has happened: begun with the statement that reads the request.
+        var likely: (step: DeletionStep, state: DeletionState)?
         while true {
             try Task.checkCancellation()
-            let record = try await services.pool.withConnection { try DeletionRecord.load(request, on: $0) }
-            guard let record else { return .ended(nil) }
+            let read: (record: DeletionRecord, isBegun: Bool)?
+            if let likely {
+                read = try await begin(likely.step, likely.state, journal)
+            } else {
+                read = try await services.pool.withConnection { connection in
+                    try DeletionRecord.load(request, on: connection).map { ($0, false) }
+                }
+            }
+            guard let (record, isBegun) = read else { return .ended(nil) }
+            let begun = isBegun ? likely?.step : nil
+            likely = nil
             switch DeletionMachine.next(record.facts) {
             case .end:
                 return .ended(record.facts.state)
@@ -60,12 +71,39 @@ package struct DeletionDriver: Sendable {
                 }
                 return .until(until)
             case .perform(let step, let state):
-                if let pause = try await take(step, state, of: record, journal, lease, &returns) { return pause }
+                if begun != step {
+                    // Cancelled or stopped since the facts were read: the machine says what follows.
+                    guard try await begin(step, state, journal)?.isBegun == true else { continue }
+                }
+                switch try await take(step, state, of: record, journal, lease, &returns) {
+                case .pause(let pause): return pause
+                case .next: likely = DeletionMachine.likely(after: step, record.facts)
+                case .decide: break
+                }
             }
         }
     }
 
-    /// Takes one step; nil means that the next can follow at once.
+    /// What follows a step.
+    private enum Course {
+        /// The next step, most likely.
+        case next
+        /// Whatever new facts say.
+        case decide
+        case pause(Pause)
+    }
+
+    /// Records that a step begins, unless something has come in between, and reads the request.
+    private func begin(_ step: DeletionStep, _ state: DeletionState, _ journal: DeletionJournal) async throws
+        -> (record: DeletionRecord, isBegun: Bool)?
+    {
+        try await services.probe(.before(step))
+        return try await services.pool.withConnection { connection in
+            try journal.begin(step, state, on: connection)
+        }
+    }
+
+    /// Takes one step that was recorded as begun.
     private func take(
         _ step: DeletionStep,
         _ state: DeletionState,
@@ -73,14 +111,8 @@ package struct DeletionDriver: Sendable {
         _ journal: DeletionJournal,
         _ lease: LeaseCheck?,
         _ returns: inout Int
-    ) async throws -> Pause? {
-        guard let user = record.userID else { return .ended(record.facts.state) }
-        try await services.probe(.before(step))
-        let isOpen = try await services.pool.withConnection { connection in
-            try journal.begin(step, state, on: connection)
-        }
-        // Cancelled since the facts were read: the machine says what follows.
-        guard isOpen else { return nil }
+    ) async throws -> Course {
+        guard let user = record.userID else { return .pause(.ended(record.facts.state)) }
         try await services.probe(.begun(step))
         let run = DeletionRun(services: services, record: record, user: user, journal: journal, lease: lease)
         let result: StepResult
@@ -88,7 +120,7 @@ package struct DeletionDriver: Sendable {
             result = try await run.take(step)
         } catch is Braked {
             // The machine sees the brake in the facts and says how long to wait.
-            return nil
+            return .decide
         }
         try await services.probe(.done(step))
         if case .back = result { returns += 1 }
@@ -107,7 +139,7 @@ package struct DeletionDriver: Sendable {
         of record: DeletionRecord,
         _ state: DeletionState,
         _ journal: DeletionJournal
-    ) async throws -> Pause? {
+    ) async throws -> Course {
         let log = services.logger(for: record.id)
         switch result {
         case .recorded:
@@ -132,7 +164,7 @@ package struct DeletionDriver: Sendable {
                     "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
                 ]
             )
-            return .until(record.facts.now.addingTimeInterval(seconds))
+            return .pause(.until(record.facts.now.addingTimeInterval(seconds)))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
                 // The patience with Apple counts from the first failure.
@@ -152,9 +184,10 @@ package struct DeletionDriver: Sendable {
                     "failures": "\(record.failures + 1)",
                 ]
             )
-            return .failed(after: delay, situation)
+            return .pause(.failed(after: delay, situation))
         }
         try await services.probe(.after(step))
-        return nil
+        if case .back = result { return .decide }
+        return .next
     }
 }

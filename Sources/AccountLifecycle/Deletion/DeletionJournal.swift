@@ -11,47 +11,62 @@ import Postgres
 ///
 /// What is written in one statement does not wait for the disk: a server that dies within the next moment may lose it, and
 /// nothing that was written before it alone, since the log is one. The step is then taken again, as after the death of the
-/// worker, which every step bears. Two commits wait: the lock-out, before anybody outside is asked for anything, and the
-/// receipt, which is the promise that all is done; each takes along what was written before.
+/// worker, which every step bears. Twice somebody waits: before anybody outside is asked for anything, see
+/// ``DeletionServices/flushes``, and with the receipt, which is the promise that all is done; each takes along what was written before.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Refuses to write when the job that drives the request was taken away from this process.
     let fence: JobFence?
 
-    /// Holds the fence for the rest of a transaction, before it writes anything.
+    /// Holds the fence for the rest of a transaction, before it writes anything; nothing in it waits longer for a lock than is said.
     ///
     /// Its commit waits for the disk only where it is to flush.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`.
-    func fence(_ connection: isolated Connection, flushes: Bool = false) throws {
+    func fence(_ connection: isolated Connection, flushes: Bool = false, lockTimeout: Duration? = nil) throws {
         guard !flushes else {
             try fence?.hold(on: connection)
             return
         }
-        let isHeld = try connection.first("\(unflushed)", as: String.self) != nil
+        let set: Statement
+        if let lockTimeout {
+            set = "\(unflushed) || set_config('lock_timeout', \("\(lockTimeout.wholeSeconds)s"), true)"
+        } else {
+            set = unflushed
+        }
+        let isHeld = try connection.first("\(set) from (\(held)) as lease", as: String.self) != nil
         if !isHeld, let fence { throw fence.lost }
     }
 
-    /// A query that has a row while the fence holds, and keeps the commit of its transaction from waiting for the disk.
-    private var unflushed: Statement {
-        "select set_config('synchronous_commit', 'off', true) from (\(fence?.held ?? "select true")) as lease"
-    }
+    /// A query that has a row while the fence holds.
+    private var held: Statement { fence?.held ?? "select true" }
 
-    /// Records that a step begins, and the state meanwhile, unless the request has ended.
+    /// Keeps the commit of a transaction from waiting for the disk.
+    private var unflushed: Statement { "select set_config('synchronous_commit', 'off', true)" }
+
+    /// Records that a step begins, and the state meanwhile, unless the request has ended or a brake lies on it; and reads the
+    /// request, as it was before.
     ///
     /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes after and
     /// sees that the step has begun.
     ///
-    /// - Returns: Whether the request is open.
-    func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws -> Bool {
-        let (isHeld, isOpen) = try connection.one(
+    /// - Returns: The request, and whether the step has begun; nil where there is no such request.
+    func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws
+        -> (record: DeletionRecord, isBegun: Bool)?
+    {
+        let read = try DeletionRecord.read(
+            request,
             """
-            with held as materialized (\(unflushed)),
+            with held as materialized (\(unflushed) from (\(held)) as lease),
             open as materialized (
-                select id
-                from accountctl.deletion_requests
-                where id = \(request) and finished_at is null and exists (select from held)
-                for no key update
+                select r.id
+                from \(DeletionRecord.source(request))
+                  and r.finished_at is null
+                  and not \(DeletionBrakes.isPaused)
+                  and not \(DeletionBrakes.isHeld)
+                  and not \(DeletionBrakes.isOtherAccount)
+                  and exists (select from held)
+                for no key update of r
             ),
             request as (
                 update accountctl.deletion_requests
@@ -65,12 +80,17 @@ struct DeletionJournal: Sendable {
                 on conflict (request_id, step) do update
                 set runs = s.runs + 1, started_at = clock_timestamp(), finished_at = null, outcome = null, facts = null
             )
-            select exists (select from held), exists (select from open)
+            select \(DeletionRecord.columns), exists (select from open)
+            from \(DeletionRecord.source(request)) and exists (select from held)
             """,
-            as: (Bool, Bool).self
+            on: connection
         )
-        if !isHeld, let fence { throw fence.lost }
-        return isOpen
+        if var read {
+            if read.flag { read.record.facts.state = state }
+            return (read.record, read.flag)
+        }
+        if let fence, try DeletionRecord.load(request, on: connection) != nil { throw fence.lost }
+        return nil
     }
 
     /// Records that a step ended whose effect is recorded by nothing else.
@@ -196,14 +216,20 @@ struct DeletionJournal: Sendable {
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, and nothing is written.
     func write(_ changes: Statement, on connection: isolated Connection) throws {
-        let isHeld = try connection.one(
+        _ = try write(changes, asking: "true", on: connection)
+    }
+
+    /// The same, with the answer to a question, as of before the changes.
+    func write(_ changes: Statement, asking question: Statement, on connection: isolated Connection) throws -> Bool {
+        let (isHeld, answer) = try connection.one(
             """
-            with held as materialized (\(unflushed)),
+            with held as materialized (\(unflushed) from (\(held)) as lease),
             \(changes)
-            select exists (select from held)
+            select exists (select from held), \(question)
             """,
-            as: Bool.self
+            as: (Bool, Bool).self
         )
         if !isHeld, let fence { throw fence.lost }
+        return answer
     }
 }

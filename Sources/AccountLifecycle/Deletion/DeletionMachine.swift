@@ -70,6 +70,17 @@ package enum DeletionMachine {
         return .perform(.receipt, .settling)
     }
 
+    /// What follows a step that is done unless something has happened meanwhile; nil where new facts have to say it.
+    ///
+    /// Never the lock-out: that it has begun is not to be recorded on a guess.
+    package static func likely(after step: DeletionStep, _ facts: DeletionFacts) -> (DeletionStep, DeletionState)? {
+        var facts = facts
+        facts.finished[step] = facts.now
+        if step == .lockOut { facts.lockedOutAt = facts.now }
+        guard step < .receipt, case .perform(let next, let state) = next(facts), next > .lockOut else { return nil }
+        return (next, state)
+    }
+
     /// What a step that found work for an earlier one takes back: that step and what rests on it.
     ///
     /// The preflight and the lock-out stay; they are never taken back once the account is locked out.

@@ -27,49 +27,65 @@ package struct DeletionRecord: Sendable {
     package let sealingKeyID: String?
     /// Whether an operator decided to end without them, since their key is lost.
     package let withoutIdentifiers: Bool
-    package let facts: DeletionFacts
+    package var facts: DeletionFacts
 
     /// Reads a request, by the database's clock.
     package static func load(_ id: UUID, on connection: isolated Connection) throws -> DeletionRecord? {
+        try read(id, "select \(columns), true from \(source(id))", on: connection)?.record
+    }
+
+    /// What ``read(_:_:on:)`` reads, of `r` and `b` in ``source(_:)``.
+    static let columns: Statement = """
+        r.user_id,
+        r.state,
+        r.requested_at,
+        r.run_after,
+        r.legal_deadline,
+        r.without_apple,
+        r.apple_waiting_since,
+        r.counted_at is not null,
+        r.locked_out_at,
+        r.settle_after,
+        r.failures,
+        r.sealed_identifiers,
+        r.sealing_key_id,
+        r.without_identifiers,
+        \(DeletionBrakes.isPaused),
+        \(DeletionBrakes.isHeld),
+        \(DeletionBrakes.isOtherAccount),
+        clock_timestamp(),
+        array(
+            select s.step || ' ' || extract(epoch from s.finished_at)
+            from accountctl.deletion_steps as s
+            where s.request_id = r.id and s.finished_at is not null
+        )
+        """
+
+    /// The request's row as `r`, and that of the brakes as `b`.
+    static func source(_ id: UUID) -> Statement {
+        """
+        accountctl.deletion_requests as r
+        cross join accountctl.deletion_brakes as b
+        where r.id = \(id)
+        """
+    }
+
+    /// Reads the row of a statement that selects ``columns`` and one that says yes or no.
+    static func read(_ id: UUID, _ statement: Statement, on connection: isolated Connection) throws
+        -> (record: DeletionRecord, flag: Bool)?
+    {
         let row = try connection.first(
-            """
-            select
-                r.user_id,
-                r.state,
-                r.requested_at,
-                r.run_after,
-                r.legal_deadline,
-                r.without_apple,
-                r.apple_waiting_since,
-                r.counted_at is not null,
-                r.locked_out_at,
-                r.settle_after,
-                r.failures,
-                r.sealed_identifiers,
-                r.sealing_key_id,
-                r.without_identifiers,
-                \(DeletionBrakes.isPaused),
-                \(DeletionBrakes.isHeld),
-                \(DeletionBrakes.isOtherAccount),
-                clock_timestamp(),
-                array(
-                    select s.step || ' ' || extract(epoch from s.finished_at)
-                    from accountctl.deletion_steps as s
-                    where s.request_id = r.id and s.finished_at is not null
-                )
-            from accountctl.deletion_requests as r
-            cross join accountctl.deletion_brakes as b
-            where r.id = \(id)
-            """,
+            statement,
             as: (
                 UUID?, String, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, String?, String?, Bool, Bool,
-                Bool, Bool, Date, [String]
+                Bool, Bool, Date, [String], Bool
             ).self
         )
         guard
             let (
                 user, state, requestedAt, runAfter, deadline, withoutApple, appleWaitingSince, counted, lockedOutAt,
-                settleAfter, failures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now, finished
+                settleAfter, failures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now, finished,
+                flag
             ) = row,
             let state = DeletionState(rawValue: state)
         else { return nil }
@@ -80,7 +96,7 @@ package struct DeletionRecord: Sendable {
             else { continue }
             steps[step] = Date(timeIntervalSince1970: time)
         }
-        return DeletionRecord(
+        let record = DeletionRecord(
             id: id,
             userID: user,
             requestedAt: requestedAt,
@@ -104,5 +120,6 @@ package struct DeletionRecord: Sendable {
                 finished: steps
             )
         )
+        return (record, flag)
     }
 }

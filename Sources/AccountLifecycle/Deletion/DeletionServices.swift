@@ -25,6 +25,9 @@ package struct DeletionServices: Sendable {
     let scrubs: Coalescer<UUID, AuthScrub.Counts?>
     /// The search for what is left, for all together.
     let searches: Coalescer<SearchTarget, SearchPass.Answer>
+    /// Waits until all that is committed so far is on disk, together with everybody who has to: no lock-out may be lost once
+    /// somebody outside was asked to forget the account.
+    let flushes: Coalescer<Void, Void>
     /// How many accounts are locked out within an hour.
     let ceiling: HourlyCeiling
 
@@ -67,6 +70,13 @@ package struct DeletionServices: Sendable {
                     return users.map { released.contains($0) ? counts[$0] ?? AuthScrub.Counts() : nil }
                 }
             }
+        }
+        flushes = Coalescer(limit: 1000) { waiting in
+            // A record without meaning: its commit waits for the disk, and the log is one.
+            try await pool.withConnection { connection in
+                try connection.execute("select pg_logical_emit_message(true, 'accountctl', 'flush')")
+            }
+            return waiting
         }
         searches = Coalescer(limit: Self.passLimit) { targets in
             try await passes.with(upTo: 2) { connections in

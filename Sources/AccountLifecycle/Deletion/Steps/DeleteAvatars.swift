@@ -18,6 +18,7 @@ extension DeletionRun {
                 if let listed = try await listedByStorage() { return .failed(listed) }
                 return .done(deleted == 0 ? .nothingFound : .ok, StepFacts(counts: ["objects": deleted]))
             }
+            try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
                 for start in stride(from: 0, to: objects.count, by: Self.keysPerCall) {
                     let part = Array(objects[start..<min(start + Self.keysPerCall, objects.count)])

@@ -42,8 +42,7 @@ extension DeletionRun {
         emptied: Int,
         on connection: isolated Connection
     ) throws -> StepResult {
-        try journal.fence(connection)
-        try connection.execute("set local lock_timeout = '5s'")
+        try journal.fence(connection, lockTimeout: .seconds(5))
         // The last look at the brakes: nothing can be undone after this. `for share` lets a pause wait for us, or us for it.
         _ = try connection.one("select true from accountctl.deletion_brakes for share", as: (Bool).self)
         if try lockAndLookAgain(.deleteRows, on: connection), try isAppleOpen(on: connection) {

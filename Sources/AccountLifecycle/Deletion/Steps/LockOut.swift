@@ -21,7 +21,8 @@ extension DeletionRun {
     }
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
-        try journal.fence(connection, flushes: true)
+        // Nobody waits for the disk under the brakes' lock, where every lock-out passes: before anybody outside is asked, they do.
+        try journal.fence(connection)
         // Whoever cancels at this moment comes before or after us, not between.
         let request = try connection.first(
             """

@@ -15,16 +15,16 @@ extension DeletionRun {
     func revokeApple() async throws -> StepResult {
         // A credential may come in, or take the place of one that is being revoked: done is when none is left.
         while true {
-            if try await isCodeUnderWay() {
-                return .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: 5)
+            let credentials = try await services.pool.withConnection { connection -> [AppleCredential]? in
+                if try isCodeUnderWay(on: connection) { return nil }
+                return try AppleCredential.all(of: user, on: connection)
             }
-            let credentials = try await services.pool.withConnection { connection in
-                try AppleCredential.all(of: user, on: connection)
-            }
-            guard !credentials.isEmpty else { return try await concludeApple() }
+            guard let credentials else { return .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: 5) }
+            if !credentials.isEmpty { try await services.flushes.answer(for: ()) }
             for credential in credentials {
                 if let situation = try await revoke(credential) { return .failed(situation) }
             }
+            if try await concludeApple() { return .recorded }
         }
     }
 
@@ -72,22 +72,24 @@ extension DeletionRun {
     }
 
     /// Whether a code of the account may still become a credential.
-    private func isCodeUnderWay() async throws -> Bool {
-        try await services.pool.withTransaction { connection in
-            try journal.fence(connection)
-            // Here, too: a request need not wait for the upkeep.
-            try CodeExchange.expire(of: user, on: connection)
-            return try connection.one(
-                """
-                select exists (
+    private func isCodeUnderWay(on connection: isolated Connection) throws -> Bool {
+        // Wiped here, too: a request need not wait for the upkeep.
+        try journal.write(
+            """
+            expired as (
+                \(CodeExchange.expiring) and user_id = \(user) and exists (select from held)
+                returning id
+            )
+            """,
+            asking: """
+                exists (
                     select
                     from accountctl.authorization_codes
-                    where user_id = \(user) and code is not null
+                    where user_id = \(user) and code is not null and id not in (select id from expired)
                 )
                 """,
-                as: Bool.self
-            )
-        }
+            on: connection
+        )
     }
 
     /// Removes a credential and counts what became of it, at once.
@@ -142,12 +144,15 @@ extension DeletionRun {
         """
     }
 
-    /// Says what became of everything held.
-    private func concludeApple() async throws -> StepResult {
+    /// Says what became of everything held, unless something is held by now.
+    ///
+    /// - Returns: Whether it is said.
+    private func concludeApple() async throws -> Bool {
         try await services.pool.withConnection { connection in
             let reckoning = try AppleReckoning.read(record.id, of: user, on: connection)
+            guard !reckoning.isOpen else { return false }
             try journal.finishApple(reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
-            return .recorded
+            return true
         }
     }
 }
