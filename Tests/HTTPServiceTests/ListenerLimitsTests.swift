@@ -33,6 +33,12 @@ import Testing
         return "POST /apple/notifications HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n\(body)"
     }
 
+    /// So little time for a request that nothing else can be what ends it.
+    private static let hasty = limits {
+        $0.request = .milliseconds(300)
+        $0.idle = .seconds(3600)
+    }
+
     private static func limits(_ change: (inout ListenerLimits) -> Void) -> ListenerLimits {
         var limits = ListenerLimits()
         change(&limits)
@@ -46,7 +52,7 @@ import Testing
         ]
     )
     func slow(beginnings: [String]) async throws {
-        try await withListener(Self.limits { $0.request = .milliseconds(300) }) { port, told in
+        try await withListener(Self.hasty) { port, told in
             try await TCPClient.with(port: port) { client in
                 for beginning in beginnings.dropLast() {
                     client.send(beginning)
@@ -62,7 +68,7 @@ import Testing
 
     @Test("A connection that says nothing is closed")
     func silent() async throws {
-        try await withListener(Self.limits { $0.request = .milliseconds(300) }) { port, _ in
+        try await withListener(Self.hasty) { port, _ in
             try await TCPClient.with(port: port) { #expect(await $0.receive() == nil) }
         }
     }

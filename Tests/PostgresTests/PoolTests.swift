@@ -76,9 +76,12 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func whoWaitsForANewConnectionTakesOneThatComesFree() async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
-                let configuration = PoolConfiguration(
+                var configuration = PoolConfiguration(
                     connection: ConnectionConfiguration(conninfo: database.conninfo(port: proxy.port))
                 )
+                // No failed attempt ends the wait.
+                configuration.connection.connectTimeout = .seconds(3600)
+                configuration.acquireDeadline = .seconds(3600)
                 try await Pool.withPool(configuration, logger: .silent) { pool in
                     let (first, waiting) = try await pool.withConnection { connection in
                         proxy.behaviour = .blackHole
