@@ -9,8 +9,9 @@ package struct WorkerSettings: Sendable {
         concurrency = reader.read(
             "worker.concurrency",
             .integer(1...1024),
-            // Deletions share the passes over whole tables: what runs at once is how many one pass serves, up to 500.
-            default: 512,
+            // Deletions share the passes over whole tables: what runs at once is how many one pass serves. More of them would wait
+            // too long for three connections to a database that is far away.
+            default: 256,
             "How many jobs run at once."
         )
         pollInterval = reader.read(
