@@ -33,11 +33,11 @@ package enum EmbeddedSQL {
         File(name: "0020_deletion_requests.sql") { PackageResources._020_deletion_requests_sql },
         File(name: "0021_pruning.sql") { PackageResources._021_pruning_sql },
         File(name: "0022_credential_patience.sql") { PackageResources._022_credential_patience_sql },
-        File(name: "0023_relay_rule.sql") { PackageResources._023_relay_rule_sql },
-        File(name: "0024_operator_role.sql") { PackageResources._024_operator_role_sql },
         File(name: "0025_hash_key_canaries.sql") { PackageResources._025_hash_key_canaries_sql },
         File(name: "0028_job_inputs.sql") { PackageResources._028_job_inputs_sql },
         File(name: "0029_job_waiting.sql") { PackageResources._029_job_waiting_sql },
         File(name: "0030_status_token_pruning.sql") { PackageResources._030_status_token_pruning_sql },
+        File(name: "0032_relay_rule.sql") { PackageResources._032_relay_rule_sql },
+        File(name: "0033_operator_role.sql") { PackageResources._033_operator_role_sql },
     ]
 }
