@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func manyTasksShareAFewConnections() async throws {
+    @Test(.timeLimit(.minutes(1))) func manyTasksShareAFewConnections() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withPool(maximumConnections: 3) { pool in
                 let pids = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -121,7 +121,9 @@ import Testing
                     return try await group.reduce(into: Set()) { $0.insert($1) }
                 }
                 #expect((1...3).contains(pids.count))
-                #expect(pool.counts.inUse == 0 && pool.counts.waiting == 0)
+                #expect(pool.counts.waiting == 0)
+                // One that nobody waits for any more may still be being made.
+                while pool.counts.inUse > 0 { await Task.yield() }
             }
         }
     }
