@@ -222,7 +222,8 @@ struct PoolStateMachine: Sendable {
             serial += 1
             let id = ConnectionID(number: serial)
             members[id] = Member(state: .connecting, expires: now)
-            actions.connect[id] = waiting[connecting].deadline
+            // Whoever waits may have it, the last to give up too.
+            actions.connect[id] = waiting.map(\.deadline).max() ?? waiting[connecting].deadline
             connecting += 1
         }
         return actions

@@ -11,7 +11,7 @@ package struct WorkerSettings: Sendable {
             .integer(1...1024),
             // Deletions share the passes over whole tables: what runs at once is how many one pass serves. More of them would wait
             // too long for three connections to a database that is far away.
-            default: 256,
+            default: 128,
             "How many jobs run at once."
         )
         pollInterval = reader.read(

@@ -144,4 +144,53 @@ import Testing
             #expect(try await stage.count(late) == (since == .nothing ? 0 : 1))
         }
     }
+
+    /// A server that dies may forget what was not on disk yet; the worker lives on, and is in the middle of a step that rests on it.
+    @Test func nothingIsScrubbedWhereTheServerForgotTheLockOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let flows: Statement = "select from auth.flow_state where user_id = \(person.id)"
+            let (forgets, left) = (Counter(1), Counter())
+            let end = try await stage.drive(request) { point in
+                if point == .begun(.scrubAuth), forgets.take() {
+                    try await stage.sql(
+                        """
+                        insert into auth.flow_state (id, user_id, provider_type, authentication_method)
+                        values (gen_random_uuid(), \(person.id), 'apple', 'oauth')
+                        """
+                    )
+                    try await stage.sql("delete from accountctl.deletion_steps where step <> 'preflight'")
+                    try await stage.sql(
+                        "update accountctl.deletion_requests set locked_out_at = null, state = 'requested'"
+                    )
+                }
+                if point == .begun(.lockOut), forgets.value == 0, try await stage.count(flows) == 1 { left.add() }
+            }
+            #expect(left.value == 1)
+            #expect(end == .ended(.verified))
+            #expect(try await stage.count(flows) == 0)
+        }
+    }
+
+    /// The same before the next step has begun: that it has is not recorded on a request that nobody is locked out by.
+    @Test func noStepBeginsWhereTheServerForgotTheLockOut() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.signUp())
+            let (forgets, begun) = (Counter(1), Counter())
+            try await stage.drive(request) { point in
+                if point == .before(.deleteAvatars), forgets.take() {
+                    try await stage.sql("delete from accountctl.deletion_steps where step <> 'preflight'")
+                    try await stage.sql(
+                        "update accountctl.deletion_requests set locked_out_at = null, state = 'requested'"
+                    )
+                }
+                let steps: Statement = "select from accountctl.deletion_steps where step = 'delete_avatars'"
+                if point == .before(.lockOut), forgets.value == 0, try await stage.count(steps) > 0 { begun.add() }
+            }
+            #expect(forgets.value == 0)
+            #expect(begun.value == 0)
+            #expect(try await stage.state(request) == "verified")
+        }
+    }
 }

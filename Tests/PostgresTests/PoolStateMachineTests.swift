@@ -52,6 +52,15 @@ import Testing
         #expect(step3.grants == [request(3): .new(member(2))])
     }
 
+    /// Many wait: the one whose time is nearly over is no measure for how long the server may take.
+    @Test func anAttemptHasTheTimeOfWhoeverWaitsLongest() {
+        var machine = machineInUse(maximum: 1)
+        _ = machine.request(request(2), until: at(5), now: start)
+        _ = machine.request(request(3), until: at(30), now: start)
+        let step = machine.release(member(1), isUsable: false, now: at(4))
+        #expect(step.connect == [member(2): at(30)])
+    }
+
     @Test func whoWaitsForANewConnectionTakesOneThatComesFree() {
         var machine = machineInUse(maximum: 3)
         let step1 = machine.request(request(2), until: end, now: start)

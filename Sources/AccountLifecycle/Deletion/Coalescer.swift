@@ -32,18 +32,21 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         var restsUntil: ContinuousClock.Instant?
     }
 
-    /// How long to rest after a piece of work for several, as a multiple of the time it took, and at most.
-    private static var rest: (factor: Double, limit: Duration) { (2, .seconds(10)) }
+    /// How long to rest at most.
+    private static var longestRest: Duration { .seconds(10) }
 
     private let state = Mutex(State())
     private let limit: Int
+    private let rest: Double
     private let work: @Sendable ([Item]) async throws -> [Answer]
 
     /// - Parameters:
     ///   - limit: How many items one piece of work takes at most.
+    ///   - rest: How long to rest after a piece of work for several, as a multiple of the time it took.
     ///   - work: Does the work for all items and answers in their order.
-    init(limit: Int, work: @escaping @Sendable ([Item]) async throws -> [Answer]) {
+    init(limit: Int, rest: Double = 2, work: @escaping @Sendable ([Item]) async throws -> [Answer]) {
         self.limit = limit
+        self.rest = rest
         self.work = work
     }
 
@@ -117,7 +120,7 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
             result = .failure(error)
         }
         let end = ContinuousClock.now
-        let rest = min((end - start) * Self.rest.factor, Self.rest.limit)
+        let rest = min((end - start) * rest, Self.longestRest)
         let served = state.withLock { state in
             // Somebody alone need not wait for company.
             state.restsUntil = batch.count > 1 ? end.advanced(by: rest) : nil

@@ -20,7 +20,8 @@ enum DeletionBrakes {
         exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)
         """
 
-    /// Those of the accounts whose open request nothing stops.
+    /// Those of the accounts whose open request nothing stops, and whose rows are gone: a server that died may have forgotten
+    /// steps that the callers took.
     static func released(_ users: [UUID], on connection: isolated Connection) throws -> [UUID] {
         try connection.query(
             """
@@ -32,6 +33,14 @@ enum DeletionBrakes {
               and not \(isPaused)
               and not \(isHeld)
               and not \(isOtherAccount)
+              and r.locked_out_at is not null
+              and exists (
+                  select
+                  from accountctl.deletion_steps as s
+                  where s.request_id = r.id
+                    and s.step = \(DeletionStep.deleteRows.rawValue)
+                    and s.finished_at is not null
+              )
             """,
             as: (UUID).self
         )

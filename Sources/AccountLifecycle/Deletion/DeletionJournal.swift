@@ -11,8 +11,9 @@ import Postgres
 ///
 /// What is written in one statement does not wait for the disk: a server that dies within the next moment may lose it, and
 /// nothing that was written before it alone, since the log is one. The step is then taken again, as after the death of the
-/// worker, which every step bears. Twice somebody waits: before anybody outside is asked for anything, see
-/// ``DeletionServices/flushes``, and with the receipt, which is the promise that all is done; each takes along what was written before.
+/// worker, which every step bears. Two of its writes wait: the lock-out, before anybody outside is asked to
+/// forget the account, see ``DeletionServices/flushes``, and the receipt, which is the promise that all is done; each takes along what
+/// was written before.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Refuses to write when the job that drives the request was taken away from this process.
@@ -65,6 +66,8 @@ struct DeletionJournal: Sendable {
                   and not \(DeletionBrakes.isPaused)
                   and not \(DeletionBrakes.isHeld)
                   and not \(DeletionBrakes.isOtherAccount)
+                  -- A server that died may have forgotten the lock-out that the step rests on.
+                  and (\(step <= .lockOut) or r.locked_out_at is not null)
                   and exists (select from held)
                 for no key update of r
             ),
