@@ -44,17 +44,6 @@ enum StorageAnswer: Sendable, Equatable {
         }
     }
 
-    /// Whether there is no such part of the object.
-    var isOutOfRange: Bool {
-        switch self {
-        case .misconfigured(let refusal): return refusal.status == 416
-        case .delayed(let delay):
-            if case .refused(let refusal) = delay.cause { return refusal.status == 416 }
-            return false
-        default: return false
-        }
-    }
-
     /// The outcome for calls that read a body of a known form.
     func outcome<Value: Sendable>(_ read: ([UInt8]) -> Value?) -> StorageOutcome<Value> {
         switch self {

@@ -25,6 +25,9 @@ extension StorageClient {
 
     /// Reads an object, a part at a time: however large it is, it costs the memory of one part.
     ///
+    /// Nothing is asked for that is not there: past the end some backends promise more bytes than they have, and of an empty object
+    /// there is not even a first byte. So the whole is asked for first, which most objects are small enough for.
+    ///
     /// - Parameters:
     ///   - key: Its exact key.
     ///   - bucket: The bucket's id.
@@ -38,27 +41,50 @@ extension StorageClient {
         from cursor: StoragePart.Cursor? = nil,
         limit: Int = 4 << 20
     ) async throws(CancellationError) -> StorageOutcome<StoragePart> {
-        let start = cursor?.offset ?? 0
-        let end = min(start + limit, cursor?.size ?? .max)
-        let outcome = try await perform(
+        let path = Self.objectPath(key, bucket)
+        if let cursor { return try await read(path, from: cursor, limit) }
+        let whole = StorageAnswer(try await get(path, limit))
+        switch whole {
+        case .success(let bytes) where bytes.count <= limit: return .done(StoragePart(bytes: bytes, next: nil))
+        case .success, .longSuccess: break
+        default: return whole.outcome { _ in nil }
+        }
+        let first = try await get(path, range: 0..<1, limit)
+        guard case .reply(let reply) = first, reply.status == 206 else {
+            // A server that knows no parts gives the whole again.
+            return StorageAnswer(first).outcome { _ in nil }
+        }
+        guard let start = StoragePart.Cursor(firstByte: reply) else {
+            return .later(StorageDelay(.notUnderstood(status: reply.status)))
+        }
+        return try await read(path, from: start, limit)
+    }
+
+    private func read(
+        _ path: String,
+        from cursor: StoragePart.Cursor,
+        _ limit: Int
+    ) async throws(CancellationError) -> StorageOutcome<StoragePart> {
+        let outcome = try await get(path, range: cursor.offset..<min(cursor.offset + limit, cursor.size), limit)
+        guard case .reply(let reply) = outcome, reply.status == 206 else {
+            // The whole, in the middle, is something else than was asked for.
+            return StorageAnswer(outcome).outcome { _ in nil }
+        }
+        return StoragePart.read(reply, from: cursor, limit: limit)
+    }
+
+    private func get(
+        _ path: String,
+        range: Range<Int>? = nil,
+        _ limit: Int
+    ) async throws(CancellationError) -> HTTPOutcome {
+        try await perform(
             "storage.read",
             .get,
-            Self.objectPath(key, bucket),
-            extraHeaders: [.init("Range", "bytes=\(start)-\(end - 1)")],
+            path,
+            extraHeaders: range.map { [.init("Range", "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? [],
             // A refusal may be longer than a short part.
             limit: max(limit, 1 << 16)
         )
-        if case .reply(let reply) = outcome, reply.status == 206 {
-            return StoragePart.read(reply, from: cursor, limit: limit)
-        }
-        let answer = StorageAnswer(outcome)
-        // A server that knows no parts gives the whole; in the middle that is something else than was asked for.
-        if cursor != nil, case .success = answer { return .later(StorageDelay(.notUnderstood(status: 200))) }
-        // Of nothing there is no first byte.
-        if cursor == nil, answer.isOutOfRange {
-            let whole = try await send("storage.read", .get, Self.objectPath(key, bucket), limit: limit)
-            return whole.outcome { StoragePart(bytes: $0, next: nil) }
-        }
-        return answer.outcome { StoragePart(bytes: $0, next: nil) }
     }
 }

@@ -9,6 +9,18 @@ package struct StoragePart: Sendable, Hashable {
         let size: Int
         /// The version that the first part was of.
         let entityTag: String?
+
+        /// The start of an object of which a reply holds the first byte.
+        init?(firstByte reply: HTTPReply) {
+            guard let range = reply.contentRange.flatMap(ContentRange.init), range.start == 0, range.end == 1,
+                reply.body.count == 1
+            else { return nil }
+            self.init(offset: 0, size: range.size, entityTag: reply.entityTag)
+        }
+
+        fileprivate init(offset: Int, size: Int, entityTag: String?) {
+            (self.offset, self.size, self.entityTag) = (offset, size, entityTag)
+        }
     }
 
     /// The bytes, in order.
@@ -17,12 +29,11 @@ package struct StoragePart: Sendable, Hashable {
     package let next: Cursor?
 
     /// Takes a part out of a reply, unless it is another one than was asked for.
-    static func read(_ reply: HTTPReply, from cursor: Cursor?, limit: Int) -> StorageOutcome<StoragePart> {
-        let start = cursor?.offset ?? 0
-        guard let range = reply.contentRange.flatMap(ContentRange.init), range.start == start,
-            range.end - range.start == reply.body.count, range.end == min(start + limit, range.size)
+    static func read(_ reply: HTTPReply, from cursor: Cursor, limit: Int) -> StorageOutcome<StoragePart> {
+        guard let range = reply.contentRange.flatMap(ContentRange.init), range.start == cursor.offset,
+            range.end - range.start == reply.body.count, range.end == min(range.start + limit, range.size)
         else { return .later(StorageDelay(.notUnderstood(status: reply.status))) }
-        if let cursor, cursor.size != range.size || cursor.entityTag != reply.entityTag {
+        if cursor.size != range.size || cursor.entityTag != reply.entityTag {
             return .later(StorageDelay(.replaced))
         }
         let next = Cursor(offset: range.end, size: range.size, entityTag: reply.entityTag)

@@ -35,7 +35,13 @@ import Testing
         }
     }
 
-    private func upload(_ key: String, to bucket: String, _ sandbox: Sandbox, _ caller: HTTPCaller) async throws {
+    private func upload(
+        _ key: String,
+        _ text: String = "x",
+        to bucket: String,
+        _ sandbox: Sandbox,
+        _ caller: HTTPCaller
+    ) async throws {
         let path = "/object/\(PercentEncoding.component(bucket))/\(PercentEncoding.path(key))"
         let outcome = try await caller.perform(
             HTTPCall(
@@ -44,7 +50,7 @@ import Testing
                 address: ServiceAddress(sandbox.storage.url),
                 path: path,
                 headers: [.init("apikey", sandbox.storage.keys.secretKey), .init("Content-Type", "text/plain")],
-                body: Secret(Array("x".utf8)),
+                body: Secret(Array(text.utf8)),
                 repetition: .always
             )
         )
@@ -87,6 +93,28 @@ import Testing
             else {
                 Issue.record("not what the listing said")
                 return
+            }
+        }
+    }
+
+    /// As far as it is long, though the server promises as much as it is asked for.
+    @Test(arguments: ["", "0", "0123", "0123456789"])
+    func readsWhatIsThere(_ text: String) async throws {
+        try await with { sandbox, client, caller in
+            try await upload("a", text, to: "avatars", sandbox, caller)
+            for limit in [4, 1 << 20] {
+                var read: [UInt8] = []
+                var cursor: StoragePart.Cursor?
+                repeat {
+                    let outcome = try await client.read(key: "a", in: "avatars", from: cursor, limit: limit)
+                    guard case .done(let part) = outcome else {
+                        Issue.record("not read: \(outcome)")
+                        return
+                    }
+                    read += part.bytes
+                    cursor = part.next
+                } while cursor != nil
+                #expect(String(decoding: read, as: UTF8.self) == text)
             }
         }
     }

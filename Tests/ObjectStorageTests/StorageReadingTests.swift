@@ -29,47 +29,52 @@ struct StorageReadingTests {
         }
     }
 
+    private static let long = LyingServer.reply("200 OK", String(repeating: "a", count: 70_000))
+
+    /// The replies before the first part of an object of ten bytes.
+    private static let start = [long, part("0", "0-0/10")]
+
+    @Test("What is short enough is read at once, nothing too, and no byte is asked for that may not be there")
+    func short() async throws {
+        for text in ["", "0123"] {
+            let (read, ranges, end) = try await read([LyingServer.reply("200 OK", text)])
+            #expect(read == text && end == "whole" && ranges == [nil])
+        }
+    }
+
     @Test("Part by part to the end, and no further")
     func parts() async throws {
-        let (text, ranges, end) = try await read([
-            Self.part("0123", "0-3/10"), Self.part("4567", "4-7/10"), Self.part("89", "8-9/10"),
-        ])
-        #expect(text == "0123456789" && end == "whole")
-        #expect(ranges == ["bytes=0-3", "bytes=4-7", "bytes=8-9"])
-        #expect(try await read([Self.part("0123", "0-3/4")]).end == "whole")
-    }
-
-    @Test("A server that knows no parts gives the whole, and nothing of what is too long")
-    func whole() async throws {
-        #expect(try await read([LyingServer.reply("200 OK", "abc")]).text == "abc")
-        let long = try await read([LyingServer.reply("200 OK", String(repeating: "a", count: 70_000))])
-        #expect(long.text.isEmpty && long.end.contains("not understood"))
-        let late = try await read([Self.part("0123", "0-3/6"), LyingServer.reply("200 OK", "0123")])
-        #expect(late.end.contains("not understood"))
-    }
-
-    @Test("Nothing has no parts and is nothing, whatever the service says of that")
-    func empty() async throws {
-        for code in ["S3Error", "InvalidRange"] {
-            let refusal = #"{"statusCode":"416","error":"InvalidRange","message":"not satisfiable","code":"\#(code)"}"#
-            let (text, ranges, end) = try await read([
-                LyingServer.reply("400 Bad Request", refusal), LyingServer.reply("200 OK", ""),
-            ])
-            #expect(text.isEmpty && end == "whole" && ranges == ["bytes=0-3", nil], "\(code): \(end)")
+        let parts = [Self.part("0123", "0-3/10"), Self.part("4567", "4-7/10"), Self.part("89", "8-9/10")]
+        for whole in [Self.long, LyingServer.reply("200 OK", "0123456789")] {
+            let (text, ranges, end) = try await read([whole, Self.start[1]] + parts)
+            #expect(text == "0123456789" && end == "whole")
+            #expect(ranges == [nil, "bytes=0-0", "bytes=0-3", "bytes=4-7", "bytes=8-9"])
         }
+    }
+
+    @Test("A server that knows no parts gives nothing of what is too long")
+    func whole() async throws {
+        let long = try await read([Self.long])
+        #expect(long.text.isEmpty && long.end.contains("not understood"))
+        let late = try await read(Self.start + [Self.part("0123", "0-3/10"), LyingServer.reply("200 OK", "0123")])
+        #expect(late.end.contains("not understood"))
     }
 
     @Test("Parts of two versions are never put together, nor parts that nobody asked for")
     func mixture() async throws {
-        let first = Self.part("0123", "0-3/8")
-        #expect(try await read([first, Self.part("4567", "4-7/8", tag: "v2")]).end.contains("was replaced"))
-        #expect(try await read([first, Self.part("4567", "4-7/9")]).end.contains("was replaced"))
+        let first = Self.start + [Self.part("0123", "0-3/10")]
+        for other in [Self.part("4567", "4-7/10", tag: "v2"), Self.part("4567", "4-7/9")] {
+            #expect(try await read(first + [other]).end.contains("was replaced"))
+        }
+        #expect(try await read(Self.start + [Self.part("0123", "0-3/10", tag: "v2")]).end.contains("was replaced"))
         for lie in [
-            Self.part("0123", "0-3/8"), Self.part("456", "4-7/8"), Self.part("456", "4-6/8"),
-            Self.part("4567", "4-7/*"),
-            Self.part("4567", "x"), LyingServer.reply("206 Partial Content", "4567"),
-        ] { #expect(try await read([first, lie]).end.contains("not understood")) }
+            Self.part("0123", "0-3/10"), Self.part("456", "4-7/10"), Self.part("456", "4-6/10"),
+            Self.part("4567", "4-7/*"), Self.part("4567", "x"), LyingServer.reply("206 Partial Content", "4567"),
+        ] { #expect(try await read(first + [lie]).end.contains("not understood")) }
+        for lie in [Self.part("0123", "0-3/10"), Self.part("", "0-0/10"), Self.part("0", "0-0/0")] {
+            #expect(try await read([Self.long, lie]).end.contains("not understood"))
+        }
         let gone = #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#
-        #expect(try await read([first, LyingServer.reply("400 Bad Request", gone)]).end == "gone")
+        #expect(try await read(first + [LyingServer.reply("400 Bad Request", gone)]).end == "gone")
     }
 }

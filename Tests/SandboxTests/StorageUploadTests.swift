@@ -28,6 +28,20 @@ import Testing
         }
     }
 
+    @Test func ofARangeAsMuchIsPromisedAsIsAskedFor() async throws {
+        try await StorageClient.with { client async throws in
+            #expect(try await client.upload("a.jpeg").status == 200)
+            func read(_ range: String) async throws -> Answer {
+                try await client.object(.get, "avatars/a.jpeg", as: client.service.merging(["Range": range]) { $1 })
+            }
+            let part = try await read("bytes=0-4")
+            #expect(part.status == 206 && part.text == "bytes" && part.header("Content-Range") == "bytes 0-4/15")
+            for range in ["bytes=0-15", "bytes=15-15"] {
+                await #expect(throws: (any Error).self, "\(range)") { try await read(range) }
+            }
+        }
+    }
+
     @Test func aNameIsTakenUntilItIsReplaced() async throws {
         try await StorageClient.with { client async throws in
             let user = try client.signedIn()

@@ -11,6 +11,8 @@ struct Reply: Sendable {
     var status: Int
     var headers = HTTPFields()
     var body: [UInt8]
+    /// How many bytes more than the body has are promised; the connection ends instead of them.
+    var missing = 0
 
     /// Why the service refused, for the journal; the real services do not say.
     var reason: String?

@@ -51,9 +51,10 @@ struct SandboxResponder: HTTPResponder {
         )
         switch outcome {
         case .reply(let reply):
-            return response(reply)
+            guard reply.missing > 0 else { return response(reply) }
+            return cut(reply, after: reply.body.count, channel: context.channel)
         case .half(let reply):
-            return half(reply, channel: context.channel)
+            return cut(reply, after: reply.body.count / 2, channel: context.channel)
         case .dropped:
             try? await context.channel.close()
             return Response(status: .internalServerError)
@@ -142,13 +143,13 @@ struct SandboxResponder: HTTPResponder {
         )
     }
 
-    /// Declares the whole body, sends half of it and cuts the connection.
-    private func half(_ reply: Reply, channel: any Channel) -> Response {
-        let sent = ByteBuffer(bytes: reply.body.prefix(reply.body.count / 2))
+    /// Declares the whole body, sends the start of it and cuts the connection.
+    private func cut(_ reply: Reply, after count: Int, channel: any Channel) -> Response {
+        let sent = ByteBuffer(bytes: reply.body.prefix(count))
         return Response(
             status: HTTPResponse.Status(code: reply.status),
             headers: reply.headers,
-            body: ResponseBody(contentLength: reply.body.count) { writer in
+            body: ResponseBody(contentLength: reply.body.count + reply.missing) { writer in
                 try await writer.write(sent)
                 try await channel.close()
             }

@@ -13,11 +13,6 @@ struct StorageFailure: Error {
 
     static var noSuchKey: StorageFailure { .init(404, "not_found", "Object not found", code: "NoSuchKey") }
 
-    /// As the backend says it.
-    static var outOfRange: StorageFailure {
-        .init(416, "InvalidRange", "The requested range is not satisfiable", code: "S3Error")
-    }
-
     static var noSuchBucket: StorageFailure { .init(404, "Bucket not found", "Bucket not found", code: "NoSuchBucket") }
 
     static var duplicate: StorageFailure {

@@ -120,9 +120,10 @@ extension StorageOperations {
         }
         let mediaType = found.mediaType ?? "application/octet-stream"
         guard let range else { return Reply(status: 200, contentType: mediaType, body: bytes) }
-        guard range.lowerBound < size else { throw StorageFailure.outOfRange }
         var reply = Reply(status: 206, contentType: mediaType, body: bytes)
-        reply.headers[.contentRange] = "bytes \(range.lowerBound)-\(range.lowerBound + bytes.count - 1)/\(size)"
+        // As the server does that keeps files on a disk: it promises all that was asked for, and has no more than there is.
+        reply.headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound)/\(size)"
+        reply.missing = range.count - bytes.count
         reply.headers[.eTag] = "\"\(version)\""
         return reply
     }
