@@ -104,4 +104,31 @@ struct AvatarSweepReadingTests {
             }
         }
     }
+
+    @Test("Of what a person wrote no more is read than can name something, and what it names stays")
+    func longTexts() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.filling(4))
+            // A key behind a million bytes, before as many, and neither.
+            try await database.psql(
+                """
+                update public.profiles as p
+                set avatar_url = case n
+                        when 1 then repeat('/', 1000000) || id || '/old/avatar.png'
+                        when 2 then 'https://x.test/avatars/' || id || '/old/avatar.png?t=' || repeat('t', 1000000)
+                        when 3 then repeat('/', 1000000)
+                    end
+                from generate_series(1, 4) as n
+                where id = md5('u' || n)::uuid
+                """
+            )
+            try await database.withConnection { connection in
+                let sweep = AvatarSweep(before: Date())
+                for names in [try sweep.names(on: connection), AvatarNames([])] {
+                    let left = try sweep.next(after: nil, limit: 500, except: names, on: connection).leftovers
+                    #expect(left.count == 6 && left.filter { $0.key.hasSuffix("/old/avatar.png") }.count == 2)
+                }
+            }
+        }
+    }
 }

@@ -16,7 +16,8 @@ struct AvatarSweepTests {
             ("left-of-anna.jpeg", Self.anna), ("named-by-key.jpeg", Self.anna), ("named-by-url.jpeg", Self.anna),
             ("named with blank.jpeg", Self.anna), ("named-by-bob.jpeg", Self.anna), ("young.jpeg", Self.anna),
             ("\(Self.anna.uppercased())/left.jpeg", Self.anna), ("held.jpeg", Self.held),
-            ("leaving.jpeg", Self.leaving),
+            ("leaving.jpeg", Self.leaving), ("\(Self.held)/avatars/bare.jpeg", Self.anna),
+            ("\(Self.held)/parameter.jpeg", Self.anna),
         ] { try await storage.upload(key, by: person) }
         try await storage.upload("\(Self.bob)/left-in-folder.jpeg", by: nil)
         try await storage.upload("of-nobody.jpeg", by: nil)
@@ -32,6 +33,11 @@ struct AvatarSweepTests {
             update public.profiles set avatar_url = 'https://x.example/avatars/named%20with%20blank.jpeg'
             where id = '\(Self.held)';
             update public.profiles set avatar_url = 'avatars/named-by-url.jpeg#x' where id = '\(Self.leaving)';
+            insert into auth.users (id) values ('\(OperatorStage.id(5))'), ('\(OperatorStage.id(6))');
+            insert into public.profiles (id, avatar_url) values
+                ('\(OperatorStage.id(5))', '\(Self.held)/avatars/bare.jpeg'),
+                ('\(OperatorStage.id(6))', 'https://app.example/avatar?path=\(Self.held)/parameter.jpeg')
+            on conflict (id) do update set avatar_url = excluded.avatar_url;
             insert into accountctl.holds (user_id, reason, placed_by) values ('\(Self.held)', 'court', 'olga');
             select accountctl.open_deletion_request('\(Self.leaving)', 'app');
             """
@@ -79,11 +85,11 @@ struct AvatarSweepTests {
             let blind = try await stage.run(["avatars", "sweep", "--confirm=3"], as: "authenticated")
             #expect(blind.status == 4, "\(blind.errors)")
             #expect(try await stage.run(["avatars", "sweep", "--older-than", "5m"]).status == 2)
-            #expect(try await storage.keys().count == 11)
+            #expect(try await storage.keys().count == 13)
             try await stage.database.psql("alter table public.profiles drop column avatar_url")
             let unknown = try await stage.run(["avatars", "sweep", "--confirm=3"])
             #expect(unknown.status == 6, "\(unknown.errors)")
-            #expect(try await storage.keys().count == 11)
+            #expect(try await storage.keys().count == 13)
         }
     }
 }

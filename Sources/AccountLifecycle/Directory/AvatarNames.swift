@@ -1,64 +1,108 @@
-/// The keys that profiles name: of each no more than a hash, so that a million of them are some tens of megabytes.
-///
-/// A profile names an object by its key, by a URL that ends with it, or by such a URL with characters escaped; what follows a `?` or a
-/// `#` does not matter. Two keys of one hash count as named: an object too many is kept, never one too many deleted.
-package struct AvatarNames: Sendable {
-    private var hashes: Set<Int> = []
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
 
-    package init(_ urls: some Sequence<String> = []) {
-        for url in urls { insert(url) }
+/// What profiles name, as texts that end with the keys of objects.
+///
+/// A text names every object whose key it ends with, wherever in the text that key begins: bare keys, URLs of any host and query
+/// parameters are one to it. A text ends at its end and before each `?`, `#` and `&`, and counts as it is and with its escapes resolved.
+/// That keeps an object too many now and then, and deletes none that is in use.
+///
+/// The texts lie one behind another, each from its last byte to its first, so that those with one ending are neighbours once sorted.
+package struct AvatarNames: Sendable {
+    /// Texts that are being gathered.
+    package struct Texts: Sendable {
+        /// Backwards, each with a zero at its end.
+        fileprivate var bytes: [UInt8] = []
+        /// Where in these an end of a text is.
+        fileprivate var ends: [Int] = []
+
+        package init() {}
+
+        /// Takes in what a profile holds.
+        package mutating func insert(_ text: String) {
+            let bytes = Array(text.utf8)
+            let unescaped = Self.unescaped(bytes)
+            // A URL in a parameter of another is escaped twice, and forms write blanks as plus signs.
+            let spellings: Set = [
+                bytes, unescaped, Self.unescaped(unescaped),
+                Self.unescaped(bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }),
+            ]
+            for spelling in spellings where !spelling.isEmpty { append(spelling) }
+        }
+
+        private mutating func append(_ text: [UInt8]) {
+            let end = bytes.count + text.count
+            ends.append(bytes.count)
+            ends += text.indices.lazy.filter { Self.marks.contains(text[$0]) }.prefix(Self.mostMarks).map { end - $0 }
+            bytes += text.reversed()
+            bytes.append(0)
+        }
+
+        /// Behind these a URL says other things than which file it is of.
+        private static let marks = Array("?#&".utf8)
+        /// A text of nothing but marks is of nobody who wants to be understood.
+        private static let mostMarks = 32
+
+        /// The bytes with those that are percent-encoded in clear.
+        private static func unescaped(_ text: [UInt8]) -> [UInt8] {
+            guard text.contains(UInt8(ascii: "%")) else { return text }
+            var bytes: [UInt8] = []
+            var rest = text[...]
+            while let byte = rest.popFirst() {
+                if byte == UInt8(ascii: "%"), rest.count >= 2,
+                    let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+                {
+                    rest = rest.dropFirst(2)
+                    bytes.append(value)
+                } else {
+                    bytes.append(byte)
+                }
+            }
+            return bytes
+        }
     }
 
-    /// Takes in what a profile holds.
-    package mutating func insert(_ url: String) {
-        let bytes = Array(url.utf8)
-        for spelling in [bytes, Self.unescaped(bytes)] {
-            insertEnds(of: spelling)
-            if let end = spelling.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
-                insertEnds(of: Array(spelling[..<end]))
-            }
+    /// The most bytes of a key, by Storage's rule.
+    static let longestKey = 1024
+
+    private let bytes: [UInt8]
+    /// In the order of what precedes them, read backwards.
+    private let ends: [Int]
+
+    package init(_ texts: Texts) {
+        bytes = texts.bytes
+        ends = texts.bytes.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return [] }
+            return texts.ends.sorted { strncmp(start + $0, start + $1, Self.longestKey) < 0 }
         }
+    }
+
+    package init(_ texts: some Sequence<String>) {
+        var gathered = Texts()
+        for text in texts { gathered.insert(text) }
+        self.init(gathered)
     }
 
     /// Whether some profile names the object of this key.
     package func contains(_ key: String) -> Bool {
-        hashes.contains(Self.hash(Array(key.utf8)[...]))
-    }
-
-    /// Each end of a URL, from a slash on: behind the bucket's name, where that is in it.
-    private mutating func insertEnds(of url: [UInt8]) {
-        var rest = url[...]
-        if let bucket = url.firstRange(of: Self.bucket) { rest = url[bucket.upperBound...] }
-        while true {
-            hashes.insert(Self.hash(rest))
-            guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return }
-            rest = rest[(slash + 1)...]
-        }
-    }
-
-    private static let bucket = Array("/\(AccountObjects.bucketOfProfiles)/".utf8)
-
-    /// By bytes, as keys are compared: two spellings of one letter are two keys.
-    private static func hash(_ bytes: ArraySlice<UInt8>) -> Int {
-        var hasher = Hasher()
-        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-        return hasher.finalize()
-    }
-
-    /// The bytes with those that are percent-encoded in clear.
-    private static func unescaped(_ text: [UInt8]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                rest = rest.dropFirst(2)
-                bytes.append(value)
-            } else {
-                bytes.append(byte)
+        let key = Array(key.utf8.reversed())
+        // No such key can be; should there be one, it is not for us to say that nobody uses it.
+        guard key.count <= Self.longestKey, !key.contains(0) else { return true }
+        return bytes.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            var (low, high) = (0, ends.count)
+            while low < high {
+                let middle = low + (high - low) / 2
+                switch strncmp(start + ends[middle], key, key.count) {
+                case 0: return true
+                case ..<0: low = middle + 1
+                default: high = middle
+                }
             }
+            return false
         }
-        return bytes
     }
 }

@@ -54,6 +54,12 @@ package struct AvatarSweep: Sendable {
     package static let batch = 500
     /// Objects and profiles read with one statement.
     private static let page = (objects: 500, profiles: 5000)
+    /// What a profile names, however much its person wrote there.
+    ///
+    /// A key, escaped too, is within either piece: the first has the path even of a URL with a very long query.
+    private static let ends: Statement = """
+        left(avatar_url, 4096), case when length(avatar_url) > 4096 then right(avatar_url, 4096) end
+        """
     private static let anyUserID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
     private let before: Date
@@ -68,17 +74,19 @@ package struct AvatarSweep: Sendable {
     /// - Throws: ``Failure``, `PostgresError`.
     package func names(on connection: isolated Connection) throws -> AvatarNames {
         let profiles = try profiles(on: connection)
-        var names = AvatarNames()
+        var texts = AvatarNames.Texts()
         var last: UUID?
         while true {
             let behind: Statement = last.map { "where \(profiles.key) > \($0)" } ?? ""
             let rows = try connection.query(
-                "select \(profiles.key), avatar_url from \(profiles.table) " + behind
+                "select \(profiles.key), " + Self.ends + " from \(profiles.table) " + behind
                     + " order by \(profiles.key) limit \(Self.page.profiles)",
-                as: (UUID, String?).self
+                as: (UUID, String?, String?).self
             )
-            for url in rows.compactMap(\.1) where !url.isEmpty { names.insert(url) }
-            guard rows.count == Self.page.profiles else { return names }
+            for (_, start, end) in rows {
+                for text in [start, end] { texts.insert(text ?? "") }
+            }
+            guard rows.count == Self.page.profiles else { return AvatarNames(texts) }
             last = rows.last?.0
         }
     }
@@ -129,12 +137,10 @@ package struct AvatarSweep: Sendable {
                 let owners = Array(Set(leftovers.compactMap { UUID(uuidString: $0.account) }))
                 let newest = AvatarNames(
                     try connection.query(
-                        """
-                        select avatar_url from \(profiles.table)
-                        where \(profiles.key) = any(\(owners)) and avatar_url is not null
-                        """,
-                        as: String.self
+                        "select " + Self.ends + " from \(profiles.table) where \(profiles.key) = any(\(owners))",
+                        as: (String?, String?).self
                     )
+                    .flatMap { [$0, $1] }.compactMap(\.self)
                 )
                 leftovers.removeAll { newest.contains($0.key) }
             }
