@@ -35,7 +35,7 @@ struct ActingOptions: ParsableArguments {
         try OptionText.check("--as", operatorName, limit: 200)
         try OptionText.check("--ticket", ticket, limit: 200)
         try OptionText.refusePersonalData("--reason", reason, as: .words)
-        try OptionText.refusePersonalData("--ticket", ticket, as: .number)
+        try OptionText.refusePersonalData("--ticket", ticket, as: .ticket)
     }
 }
 

@@ -5,6 +5,10 @@ enum OptionText {
     /// The most that is kept of a reason given for jobs.
     static let jobReason = 500
 
+    /// What the operators' log is not to hold.
+    static let logRule =
+        "the operators' log is kept for good, takes no personal data and no secrets, and names account and request by itself"
+
     /// Checks the text of an option.
     ///
     /// - Throws: `ValidationError` that names the option.
@@ -21,9 +25,6 @@ enum OptionText {
     /// - Throws: `ValidationError` that names the option, and does not repeat the text.
     static func refusePersonalData(_ option: String, _ text: String?, as purpose: PersonalText.Purpose) throws {
         guard let text, let what = PersonalText.suspicion(in: text, as: purpose) else { return }
-        throw ValidationError(
-            "\(option) holds what looks like \(what): the operators' log is kept for good, takes no personal data and no secrets, "
-                + "and names account and request by itself"
-        )
+        throw ValidationError("\(option) holds what looks like \(what): \(logRule)")
     }
 }

@@ -10,7 +10,7 @@ package import Sealing
 /// Who acts, and the line that each act leaves in the operators' log.
 ///
 /// The line names the account by its keyed hash, from the start; the operator's own words stand beside it, so they must not name the
-/// person either.
+/// person either: a text with one of the account's own identifiers in it is refused.
 package struct Operator: Sendable {
     /// Who acts, as the log will say.
     package let name: String
@@ -37,7 +37,7 @@ package struct Operator: Sendable {
     ///   - facts: ids of our own rows and counts, never personal data.
     ///   - connection: the one the act runs on.
     /// - Returns: The number of the line.
-    /// - Throws: ``OtherHashKey``; `PostgresError`.
+    /// - Throws: ``NamedSubject``; ``OtherHashKey``; `PostgresError`.
     @discardableResult
     package func log(
         _ action: String,
@@ -47,6 +47,7 @@ package struct Operator: Sendable {
         _ connection: isolated Connection
     ) throws -> Int64 {
         try HashKeyCanary.require(hashKey, on: connection)
+        if let user { try NamedSubject.refuse(user, reason: reason, ticket: ticket, on: connection) }
         let subject = user.map { SubjectHash($0, key: hashKey) }
         return try connection.one(
             """
