@@ -274,6 +274,34 @@ struct UserFindTests {
             let unindexed = try await find(["--prefix", "anna_"], stage)
             #expect(unindexed.rows.map(\.state) == ["not_found"])
             #expect(unindexed.result.errors.contains("username (no index"), "\(unindexed.result.errors)")
+            // Nor by an index in another order.
+            for key in ["username text_pattern_ops", "username collate \"C\"", "lower(username)"] {
+                try await stage.database.psql("create index other on public.profiles (\(key))")
+                let left = try await find(["--prefix", "anna_"], stage).result
+                #expect(left.errors.contains("username (no index"), "\(key): \(left.errors)")
+                try await stage.database.psql("drop index public.other")
+            }
+            try await stage.database.psql("create index other on public.profiles (username)")
+            #expect(try await find(["--prefix", "anna_"], stage).rows.map(\.id) == [Self.anna])
+        }
+    }
+
+    @Test("A table of profiles that is the app's own and no account's is left alone")
+    func otherProfiles() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            for columns in ["id bigint, username text unique", "id uuid, username integer unique"] {
+                try await stage.database.psql(
+                    "drop table public.profiles cascade; create table public.profiles (\(columns))"
+                )
+                for words in [["g-77"], ["--prefix", "g-77"], ["--contains", "digits"]] {
+                    let (rows, result) = try await find(words, stage)
+                    #expect(
+                        result.status == 0 && rows.map(\.id) == [Self.digits],
+                        "\(columns) \(words): \(result.errors)"
+                    )
+                }
+            }
         }
     }
 

@@ -2,41 +2,46 @@ import Postgres
 
 /// Whether accounts can be looked up by a username; an app may have no such table, or one of its own.
 package enum Usernames: Sendable, Hashable {
-    /// There is no `public.profiles` with `id` and `username`.
+    /// There is no `public.profiles` with the account's id as `id` and a text as `username`.
     case none
-    /// No index leads to one: whoever looks one up reads the table.
+    /// No index leads to the start of one: whoever looks one up reads the table.
     case unindexed
     case indexed
 
     /// Looks into the catalog.
     static func read(on connection: isolated Connection) throws -> Usernames {
-        let (columns, isIndexed) = try connection.one(
+        let (isThere, isIndexed) = try connection.one(
             """
-            select count(*),
+            select count(*) = 2,
                    coalesce(
                        bool_or(
                            a.attname = 'username'
+                           and a.atttypid in ('text'::regtype, 'varchar'::regtype)
                            and exists (
                                select
                                from pg_index as i
                                join pg_class as c on c.oid = i.indexrelid
                                join pg_am as m on m.oid = c.relam
+                               join pg_opclass as o on o.oid = i.indclass[0]
                                where i.indrelid = a.attrelid
                                  and i.indisvalid
                                  and i.indpred is null
                                  and i.indkey[0] = a.attnum
+                                 and i.indcollation[0] = a.attcollation
                                  and m.amname = 'btree'
+                                 and o.opcdefault
                            )
                        ),
                        false
                    )
             from pg_attribute as a
+            join pg_type as t on t.oid = a.atttypid
             where a.attrelid = to_regclass('public.profiles')
-              and a.attname in ('id', 'username')
+              and (a.attname = 'id' and t.oid = 'uuid'::regtype or a.attname = 'username' and t.typcategory = 'S')
               and not a.attisdropped
             """,
-            as: (Int, Bool).self
+            as: (Bool, Bool).self
         )
-        return columns < 2 ? .none : isIndexed ? .indexed : .unindexed
+        return !isThere ? .none : isIndexed ? .indexed : .unindexed
     }
 }
