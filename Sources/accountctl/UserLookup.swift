@@ -92,6 +92,9 @@ extension LookupAnswer {
             let receipt = gone.receipt.map { ", receipt \($0)" } ?? ""
             return "this account was erased on \(Wording.moment(gone.erasedAt))\(receipt)"
         }
+        if isErasureUnknown, term.userID == nil {
+            return "there is no account \"\(term.text)\"; whether it is the start of an erased one's id cannot be told"
+        }
         if isErasureUnknown {
             return "there is no account \"\(term.text)\"; whether it was erased cannot be told without keys.hash_file"
         }

@@ -305,6 +305,35 @@ struct UserFindTests {
         }
     }
 
+    @Test("The start of an erased account's id tells nothing, and more erased requests than are shown are told")
+    func erasedStarts() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(
+                """
+                insert into accountctl.deletion_requests (
+                    id, subject_hash, subject_key_id, origin, state, run_after, legal_deadline, locked_out_at, finished_at
+                )
+                select ('a0000000-0000-4000-8000-' || lpad(g::text, 12, '0'))::uuid, sha256(g::text::bytea), 'h1',
+                    'app', 'verified', now(), now() + interval '1 month', now(), now()
+                from generate_series(1, 3) as g
+                """
+            )
+            for words in [["8d3c2a1e"], ["8d3c2a1e", "--by", "id"], ["8d", "--by", "id"]] {
+                let (rows, result) = try await find(["--prefix"] + words, stage)
+                #expect(result.status == 3 && rows.map(\.state) == ["unknown"], "\(words): \(result.output)")
+                #expect(result.errors.contains("id (erased accounts: whole ids only)"), "\(result.errors)")
+                #expect(result.errors.contains("cannot be told") && !result.errors.contains("none was erased"))
+            }
+            let request = try await find(["--prefix", "8d", "--by", "request"], stage)
+            #expect(request.rows.map(\.state) == ["not_found"])
+            let cut = try await find(["--prefix", "a", "--by", "request", "--limit", "2"], stage)
+            #expect(cut.rows.map(\.state) == ["erased", "erased"], "\(cut.result.output)")
+            #expect(cut.result.errors.contains("more than 2 accounts"), "\(cut.result.errors)")
+            let all = try await find(["--prefix", "a", "--by", "request", "--limit", "3"], stage)
+            #expect(all.rows.count == 3 && !all.result.errors.contains("more than"), "\(all.result.errors)")
+        }
+    }
+
     @Test(
         "A hostile term finds nobody, changes nothing and does not reach the terminal raw",
         arguments: [

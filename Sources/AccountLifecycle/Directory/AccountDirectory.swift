@@ -36,16 +36,17 @@ package struct AccountDirectory: Sendable {
         if let candidates = candidates(term, isInstalled: isInstalled, usernames) {
             hits = try matches(candidates, isInstalled: isInstalled, on: connection)
         }
-        let isCut = hits.count > limit
-        if isCut { hits = Array(hits.prefix(limit)) }
         // A receipt's number may be a phone number or a username as well: then both are told.
-        let erased = isInstalled && (hits.isEmpty || term.receipt != nil) ? try erased(term, on: connection) : []
+        let isGoneSought = isInstalled && (hits.isEmpty || term.receipt != nil)
+        let erased = isGoneSought ? try erased(term, on: connection) : []
+        let isAbsent = hits.isEmpty && erased.isEmpty
         return LookupAnswer(
             term: term,
-            matches: hits,
-            isCut: isCut,
-            erased: erased,
-            isErasureUnknown: hits.isEmpty && erased.isEmpty && term.userID != nil && hashKey == nil,
+            matches: Array(hits.prefix(limit)),
+            isCut: max(hits.count, erased.count) > limit,
+            erased: Array(erased.prefix(limit)),
+            isErasureUnknown: isAbsent
+                && (term.userID != nil ? hashKey == nil : isInstalled && term.isStartOfUserID),
             usernames: usernames
         )
     }
@@ -151,7 +152,7 @@ package struct AccountDirectory: Sendable {
                   or r.id = (select request_id from accountctl.deletion_receipts where number = \(term.receipt))
               )
             order by r.finished_at desc
-            limit \(limit)
+            limit \(limit + 1)
             """,
             as: (UUID, Date, Date, Int64?).self
         )

@@ -68,7 +68,8 @@ package struct LookupAnswer: Sendable, Equatable {
     /// Whether there are more than are shown.
     package let isCut: Bool
     package let erased: [ErasedAccount]
-    /// Whether an id was given and nothing could tell if it is that of an erased account, for want of the hash key.
+    /// Whether an id was given and nothing could tell if it is that of an erased account: for want of the hash key, or because it is the
+    /// start of one.
     package let isErasureUnknown: Bool
     /// Whether usernames could be compared.
     package let usernames: Usernames
@@ -79,6 +80,7 @@ package struct LookupAnswer: Sendable, Equatable {
         return LookupKind.allCases.filter { term.kind == nil || term.kind == $0 }.compactMap { kind in
             let why: String? =
                 switch kind {
+                case .userID where term.isStartOfUserID: "erased accounts: whole ids only"
                 case .userID, .request:
                     term.ids == nil ? "from \(LookupTerm.fewestDigits.ofID) hexadecimal digits on" : nil
                 case .email: term.email == nil ? "has no blanks" : nil

@@ -31,6 +31,9 @@ package struct LookupTerm: Sendable, Hashable {
     /// The fewest digits that the start of an id or of a phone number has, unless somebody said that it is one: fewer fit by chance.
     package static let fewestDigits = (ofID: 6, ofPhone: 3)
 
+    /// Whether it may be the start of a user id, and no whole one: those of erased accounts are kept as hashes, which have no starts.
+    package var isStartOfUserID: Bool { comparison == .prefix && kind != .request && ids != nil && userID == nil }
+
     /// Recognises a term; nil when it is empty or cannot be of that kind.
     ///
     /// - Parameters:
