@@ -70,28 +70,10 @@ package struct Output: Sendable {
         case .table: try paged { try $0.sink.write(sheet.text(style: style, disclosure: disclosure)) }
         case .json(let fields): try write(select(fields, of: sheet), pretty: true)
         case .ndjson(let fields): try write(select(fields, of: sheet), pretty: false)
-        case .csv, .tsv: try separate([sheet.row()])
+        case .csv, .tsv:
+            let fields = sheet.row().map { cell in Field<Void>(cell.name, nil) { _ in cell.value } }
+            try list(CollectionOfOne(()), fields)
         }
-    }
-
-    /// Writes one value as JSON, for results that have no form for people; between separators an object, or each of a list, as a row.
-    package func value(_ value: OutputValue) throws {
-        guard format == .csv || format == .tsv else { return try write(value, pretty: format != .ndjson(fields: nil)) }
-        let rows: [OutputValue] = if case .list(let items) = value { items } else { [value] }
-        try separate(
-            rows.map { row in
-                guard case .object(let members) = row else { return [("value", row)] }
-                return members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-            }
-        )
-    }
-
-    /// Writes rows whose cells have the names of the first one's.
-    private func separate(_ rows: [[(name: String, value: OutputValue)]]) throws {
-        let fields = (rows.first ?? []).map { cell in
-            Field<[String: OutputValue]>(cell.name, nil) { $0[cell.name] ?? .null }
-        }
-        try list(rows.map { Dictionary($0.map { ($0.name, $0.value) }) { _, last in last } }, fields)
     }
 
     /// Writes text as it is, for output that is a document of its own, such as a completion script.

@@ -13,11 +13,14 @@ package struct Sheet: Sendable {
         /// The title for people; nil shows the content without one.
         package let title: String?
         package let content: Content
+        /// Whether its facts differ from one thing to the next, as the columns of an app's own table do.
+        package let isOpen: Bool
 
-        package init(_ name: String, title: String? = nil, _ content: Content) {
+        package init(_ name: String, title: String? = nil, isOpen: Bool = false, _ content: Content) {
             self.name = name
             self.title = title
             self.content = content
+            self.isOpen = isOpen
         }
 
         /// A section whose facts are members of the JSON object itself.
@@ -25,6 +28,7 @@ package struct Sheet: Sendable {
             self.name = nil
             self.title = title
             self.content = content
+            self.isOpen = false
         }
     }
 
@@ -74,34 +78,31 @@ package struct Sheet: Sendable {
                     members.merge(object) { _, last in last }
                 }
             case .table(_, let rows, let names, _):
-                members[section.name ?? "rows"] = .list(
+                members[section.member] = .list(
                     rows.map { row in .object(Dictionary(zip(names, row)) { _, last in last }) }
                 )
             case .notes(let notes, _):
-                members[section.name ?? "notes"] = .list(notes.map { .text($0) })
+                members[section.member] = .list(notes.map { .text($0) })
             }
         }
         return members
     }
 
-    /// The sheet as a row: the facts in their order, those of a section under `section.fact`; tables and notes as JSON in a cell.
+    /// The sheet as a row: the facts in their order, those of a section under `section.fact`, and the rest as JSON in a cell.
+    ///
+    /// Every sheet of a kind has the same cells: its facts are there when they are nothing, and a section that is open is one cell.
     package func row() -> [(name: String, value: OutputValue)] {
-        var cells: [(name: String, value: OutputValue)] = []
         let members = object()
-        for section in sections {
+        return sections.flatMap { section -> [(name: String, value: OutputValue)] in
             switch section.content {
-            case .facts(let facts):
+            case .facts(let facts) where !section.isOpen:
                 let prefix = section.name.map { $0 + "." } ?? ""
-                cells += facts.map { (prefix + $0.name, $0.value) }
-            case .table:
-                let name = section.name ?? "rows"
-                cells.append((name, members[name] ?? .null))
-            case .notes:
-                let name = section.name ?? "notes"
-                cells.append((name, members[name] ?? .null))
+                return facts.map { (prefix + $0.name, $0.value) }
+            case .facts, .table, .notes:
+                let name = section.member
+                return [(name, members[name] ?? .null)]
             }
         }
-        return cells
     }
 
     /// The sheet as people read it; facts that are nothing (null) are left out.
@@ -137,6 +138,17 @@ package struct Sheet: Sendable {
             return [layout.heading()] + cells.map { layout.line($0) }
         case .notes(let notes, let emphasis):
             return notes.map { emphasis.apply(to: SafeText.line($0), style: style) }
+        }
+    }
+}
+
+extension Sheet.Section {
+    /// The member of the JSON object that holds the whole section.
+    fileprivate var member: String {
+        switch content {
+        case .facts: name ?? "facts"
+        case .table: name ?? "rows"
+        case .notes: name ?? "notes"
         }
     }
 }

@@ -48,7 +48,7 @@ struct AccountSheet {
                     names: ["happened_at", "kind", "source", "outcome"]
                 )
             ),
-            .init("profile", title: "Profile", .facts(profile)),
+            .init("profile", title: "Profile", isOpen: true, .facts(profile)),
             .init(
                 "files",
                 title: report.filesAreWhole ? "Files" : "Files in its folder, and the avatar",
@@ -68,25 +68,22 @@ struct AccountSheet {
     }
 
     private var head: [Sheet.Fact] {
-        var facts: [Sheet.Fact] = [
-            .init("id", "Account", .uuid(report.id)),
-            .init(
-                "state",
-                "State",
-                .text(report.standing.word),
-                report.standing == .active ? .good : .caution
-            ),
-        ]
+        var (ban, deletedAt, deletion) = (AccountBan?.none, Date?.none, DeletionInBrief?.none)
         switch report.standing {
         case .active: break
-        case .banned(let ban): facts.append(bannedUntil("Until", ban))
-        case .softDeleted(let at): facts.append(moment("deleted_at", "Since", at))
-        case .deletion(let deletion):
-            facts.append(.init("request", "Deletion request", .uuid(deletion.request)))
-            facts.append(.init("step", "Step", .text(deletion.step)))
-            facts.append(moment("legal_deadline", "Legal deadline", deletion.legalDeadline))
+        case .banned(let found): ban = found
+        case .softDeleted(let at): deletedAt = at
+        case .deletion(let found): deletion = found
         }
-        return facts
+        return [
+            .init("id", "Account", .uuid(report.id)),
+            .init("state", "State", .text(report.standing.word), report.standing == .active ? .good : .caution),
+            bannedUntil("Until", ban),
+            moment("deleted_at", "Since", deletedAt),
+            .init("request", "Deletion request", .uuid(deletion?.request)),
+            .init("step", "Step", .text(deletion?.step)),
+            moment("legal_deadline", "Legal deadline", deletion?.legalDeadline),
+        ]
     }
 
     private var auth: [Sheet.Fact] {
@@ -114,12 +111,10 @@ struct AccountSheet {
     }
 
     private var apple: [Sheet.Fact] {
-        guard report.identities.contains(where: { $0.provider == "apple" }) || !report.credentials.isEmpty else {
-            return []
-        }
+        let isUsed = report.identities.contains { $0.provider == "apple" } || !report.credentials.isEmpty
         return [
-            .init("uses_relay", "Relay address", .bool(report.relay != nil)),
-            .init("credential_held", "Credential held", .bool(!report.credentials.isEmpty)),
+            .init("uses_relay", "Relay address", isUsed ? .bool(report.relay != nil) : .null),
+            .init("credential_held", "Credential held", isUsed ? .bool(!report.credentials.isEmpty) : .null),
             .init(
                 "client_ids",
                 "For",
@@ -130,12 +125,12 @@ struct AccountSheet {
     }
 
     private var relay: [Sheet.Fact] {
-        guard let relay = report.relay else { return [] }
+        let relay = report.relay
         return [
-            .init("address", "Address", .personal(relay.address, .email)),
-            .init("known_by", "Known by", .text(relay.knownBy)),
-            .init("forwarding", "Forwarding", .text(relay.forwarding), relay.forwarding == "off" ? .caution : .none),
-            moment("forwarding_changed_at", "Since", relay.forwardingChangedAt),
+            .init("address", "Address", .personal(relay?.address, .email)),
+            .init("known_by", "Known by", .text(relay?.knownBy)),
+            .init("forwarding", "Forwarding", .text(relay?.forwarding), relay?.forwarding == "off" ? .caution : .none),
+            moment("forwarding_changed_at", "Since", relay?.forwardingChangedAt),
         ]
     }
 

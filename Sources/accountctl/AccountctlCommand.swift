@@ -5,7 +5,7 @@ protocol AccountctlCommand: ParsableCommand {
     /// The options every command takes.
     var global: GlobalOptions { get }
 
-    /// The names that `--json` can select, for the help and for telling a selection from an operand.
+    /// The names that can be selected, in the order of the columns: for the help and for telling a selection from an operand.
     static var jsonFields: [String] { get }
 
     /// Does the work.

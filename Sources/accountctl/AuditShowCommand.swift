@@ -28,8 +28,8 @@ struct AuditShowCommand: AccountctlCommand {
     )
 
     static let jsonFields = [
-        "id", "logged_at", "operator", "machine_user", "database_role", "action", "subject", "subject_key", "reason",
-        "ticket", "facts", "is_about_user",
+        "id", "logged_at", "operator", "machine_user", "database_role", "action", "subject", "subject_key",
+        "is_about_user", "reason", "ticket", "facts",
     ]
 
     @Argument(help: "The number of the line, as audit list shows it.")

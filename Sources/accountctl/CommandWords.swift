@@ -3,8 +3,8 @@ import ArgumentParser
 /// Brings a command line into the form that the parser reads without doubt.
 ///
 /// - Global options may stand before the command: `accountctl --json user find anna`.
-/// - `--json` takes its fields as the next word, but only when that word is a list of fields of the command: in
-///   `deletion show --json 42` the 42 stays an operand.
+/// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of the command:
+///   in `deletion show --json 42` the 42 stays an operand.
 enum CommandWords {
     private static let globalOptionsWithValue: Set<String> = [
         "--database-url", "--config", "--environment", "--format", "--log-level",
@@ -38,15 +38,15 @@ enum CommandWords {
                 result += words[(index - 1)...]
                 break
             }
-            guard word == "--json" else {
+            guard GlobalOptions.fieldOptions.contains(word) else {
                 result.append(word)
                 continue
             }
             if index < words.count, isSelection(words[index], known: known) {
-                result.append("--json=" + words[index])
+                result.append(word + "=" + words[index])
                 index += 1
             } else {
-                result.append("--json=" + GlobalOptions.FieldSelection.all)
+                result.append(word + "=" + GlobalOptions.FieldSelection.all)
             }
         }
         return result
@@ -56,8 +56,9 @@ enum CommandWords {
     private static func isSelection(_ word: String, known: Set<String>) -> Bool {
         let names = word.split(separator: ",", omittingEmptySubsequences: false)
         let shaped = names.allSatisfy { name in
-            !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "_") }
+            !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber || "_.".contains($0)) }
         }
-        return shaped && (names.count > 1 || known.contains(word))
+        // What stands between separators has columns such as auth.email, where auth is the field.
+        return shaped && (names.count > 1 || known.contains(String(word.prefix { $0 != "." })))
     }
 }

@@ -24,7 +24,7 @@ struct DeletionPlanCommand: AccountctlCommand {
     )
 
     static let jsonFields = [
-        "user_id", "apple", "held", "tables", "blockers", "objects", "identifiers", "unindexed", "triggers",
+        "user_id", "apple", "held", "blockers", "tables", "objects", "identifiers", "triggers", "unindexed",
     ]
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")

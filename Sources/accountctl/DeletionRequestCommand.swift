@@ -30,7 +30,7 @@ struct DeletionRequestCommand: AccountctlCommand {
               accountctl deletion request anna@example.com --reason "asked by mail"
               accountctl deletion request 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --confirm=8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f
               accountctl deletion request anna@example.com --dry-run
-              accountctl user list --idle-since 1000d --format tsv | cut -f 1 > ids.txt
+              accountctl user list --idle-since 1000d --tsv id > ids.txt
               accountctl deletion request --file ids.txt --dry-run
               accountctl deletion request --file ids.txt --confirm=1200 --rate 50/s --reason "idle for years"
             """

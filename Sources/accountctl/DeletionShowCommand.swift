@@ -18,10 +18,9 @@ struct DeletionShowCommand: AccountctlCommand {
     )
 
     static let jsonFields = [
-        "id", "state", "situation", "detail", "since", "ended_by", "origin", "requested_at", "run_after",
-        "locked_out_at",
-        "settle_after", "legal_deadline", "finished_at", "apple", "failures", "paused", "receipt", "job", "blockers",
-        "findings", "steps",
+        "id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "origin", "requested_at",
+        "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "apple", "failures", "receipt",
+        "blockers", "findings", "steps", "job",
     ]
 
     @Argument(help: "A request id, the user id of its account, or a receipt's number.")
@@ -127,15 +126,12 @@ struct DeletionSheet {
             .init(
                 "job",
                 title: "Job",
-                .facts(
-                    details.job.map { job in
-                        [
-                            .init("job_id", "Id", .integer(job.id)), .init("job_state", "State", .text(job.state)),
-                            .init("job_run_at", "Runs at", .date(job.runAt)),
-                            .init("job_attempt", "Attempt", .integer(job.attempt)),
-                        ]
-                    } ?? []
-                )
+                .facts([
+                    .init("job_id", "Id", .integer(details.job?.id)),
+                    .init("job_state", "State", .text(details.job?.state)),
+                    .init("job_run_at", "Runs at", .date(details.job?.runAt)),
+                    .init("job_attempt", "Attempt", .integer(details.job?.attempt)),
+                ])
             ),
         ])
     }

@@ -29,6 +29,21 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .long,
+        help: ArgumentHelp(
+            "Write CSV with a line of names; optionally only some fields: --csv id,state.",
+            valueName: "fields"
+        )
+    )
+    var csv: FieldSelection?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The same between tabs and without the names, for cut and awk.", valueName: "fields")
+    )
+    var tsv: FieldSelection?
+
+    @Option(
+        name: .long,
         help: ArgumentHelp("The form of the output: table, json, ndjson, csv or tsv.", valueName: "form")
     )
     var format: FormatName?
@@ -52,23 +67,34 @@ struct GlobalOptions: ParsableArguments {
     var logLevel: String?
 
     mutating func validate() throws {
-        if let format, json != nil, format != .json, format != .ndjson {
-            throw ValidationError(
-                "--json and --format \(format.rawValue) exclude each other: fields are selected in json and ndjson only"
-            )
+        let chosen = selections.map(\.option)
+        if chosen.count > 1 { throw ValidationError("\(Wording.list(chosen)) exclude each other") }
+        if let format, let selection = selections.first, !selection.forms.contains(format) {
+            let form = format.rawValue
+            let instead = Self.fieldOptions.contains("--" + form) ? ": for some fields, --\(form) id,state" : ""
+            throw ValidationError("\(selection.option) and --format \(form) exclude each other" + instead)
         }
     }
 
     /// The form of the output that was asked for.
     var outputFormat: OutputFormat {
-        switch format {
-        case .ndjson: .ndjson(fields: json?.names)
-        case .csv: .csv
-        case .tsv: .tsv
-        case .json: .json(fields: json?.names)
+        let selection = selections.first
+        let fields = selection?.selected.names
+        return switch format ?? selection?.forms.first ?? .table {
+        case .ndjson: .ndjson(fields: fields)
+        case .csv: .csv(fields: fields)
+        case .tsv: .tsv(fields: fields)
+        case .json: .json(fields: fields)
         case .table: .table
-        case nil: json.map { .json(fields: $0.names) } ?? .table
         }
+    }
+
+    /// The options that were given of those that may name fields; the first form is what the option means by itself.
+    private var selections: [(option: String, selected: FieldSelection, forms: [FormatName])] {
+        let all: [(String, FieldSelection?, [FormatName])] = [
+            ("--json", json, [.json, .ndjson]), ("--csv", csv, [.csv]), ("--tsv", tsv, [.tsv]),
+        ]
+        return all.compactMap { option, selected, forms in selected.map { (option, $0, forms) } }
     }
 }
 
@@ -77,9 +103,12 @@ extension GlobalOptions {
         case table, json, ndjson, csv, tsv
     }
 
-    /// The fields named after `--json`; the rewritten command line says `all` when none are.
+    /// The options that may name fields.
+    static let fieldOptions: Set<String> = ["--json", "--csv", "--tsv"]
+
+    /// The fields named after such an option; the rewritten command line says `all` when none are.
     struct FieldSelection: ExpressibleByArgument, Equatable {
-        /// What a bare `--json` stands for.
+        /// What a bare option stands for.
         static let all = "all"
 
         let names: [String]?

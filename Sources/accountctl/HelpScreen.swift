@@ -21,7 +21,7 @@ struct HelpScreen {
         let examples = help.examples.isEmpty ? Self.firstExamples(below: command) : help.examples
         if !examples.isEmpty { blocks.append("EXAMPLES\n" + examples.map { "  " + $0 }.joined(separator: "\n")) }
         blocks += help.paragraphs.map { HelpText.wrap($0, columns: columns).joined(separator: "\n") }
-        for section in help.sections {
+        for section in help.sections + [HelpText.fields(of: command)].compactMap({ $0 }) {
             let lines = section.lines.flatMap { line in
                 // A line that is a row of a table stays as it is.
                 line.contains("  ") ? ["  " + line] : HelpText.wrap(line, columns: columns, indent: "  ")
@@ -49,5 +49,11 @@ struct HelpScreen {
 extension HelpText {
     init(_ command: any ParsableCommand.Type) {
         self.init(abstract: command.configuration.abstract, discussion: command.configuration.discussion)
+    }
+
+    /// The names that can be selected of what a command prints; nil for one that prints no data.
+    static func fields(of command: any ParsableCommand.Type) -> Section? {
+        guard let names = (command as? any AccountctlCommand.Type)?.jsonFields, !names.isEmpty else { return nil }
+        return Section(title: "FIELDS", lines: [names.joined(separator: ", ")])
     }
 }

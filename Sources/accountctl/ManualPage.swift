@@ -35,6 +35,8 @@ struct ManualPage {
         add("OPTIONS", options.filter { !isGlobal($0) }, to: &page)
         add("OPTIONS OF EVERY COMMAND", options.filter { isGlobal($0) }, to: &page)
         for section in help.sections { add(section, to: &page) }
+        let type = CommandPath(root: Accountctl.self, words: Array(command.path.dropFirst())).last
+        if let fields = HelpText.fields(of: type) { add(fields, to: &page) }
         if !help.examples.isEmpty {
             page.section("EXAMPLES")
             page.verbatim(help.examples)

@@ -44,19 +44,24 @@ struct RelayCheckCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let streams = try await streams(context)
-        guard !streams.isEmpty else {
-            context.messages.note("no mail stream is declared: accountctl relay stream add --help")
-            return .ok
-        }
-        let reports = try await context.withResolver(resolver) { resolver in
-            await Self.check(streams, CachingResolver(resolver))
-        }
+        if streams.isEmpty { context.messages.note("no mail stream is declared: accountctl relay stream add --help") }
+        let reports =
+            streams.isEmpty
+            ? []
+            : try await context.withResolver(resolver) { resolver in
+                await Self.check(streams, CachingResolver(resolver))
+            }
         if context.output.format == .table {
             for report in reports { try context.output.show(report.sheet(explaining: explain)) }
         } else if subject != nil, let report = reports.first {
-            try context.output.value(report.object(explaining: explain))
+            let members = report.object(explaining: explain)
+            let facts = Self.jsonFields.map { Sheet.Fact($0, $0, members[$0] ?? .null) }
+            try context.output.show(Sheet([.init(.facts(facts))]))
         } else {
-            try context.output.value(.list(reports.map { $0.object(explaining: explain) }))
+            let fields = Self.jsonFields.map { name in
+                Field<[String: OutputValue]>(name, nil) { $0[name] ?? .null }
+            }
+            try context.output.list(reports.map { $0.object(explaining: explain) }, fields)
         }
         return StreamReport.Conclusion.worst(reports.map(\.conclusion)).exitStatus
     }

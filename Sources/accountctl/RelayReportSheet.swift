@@ -2,7 +2,7 @@ import MailRelay
 import Terminal
 
 extension StreamReport {
-    /// The report as a screen and as an object.
+    /// The report as a screen.
     func sheet(explaining: Bool) -> Sheet {
         var sections = [Sheet.Section(.facts(facts))]
         for severity in MailRelay.Finding.Severity.allCases.reversed() {
@@ -31,8 +31,8 @@ extension StreamReport {
         ]
     }
 
-    /// The report as one JSON object.
-    func object(explaining: Bool) -> OutputValue {
+    /// The report as programs read it.
+    func object(explaining: Bool) -> [String: OutputValue] {
         var members = Dictionary(facts.map { ($0.name, $0.value) }) { _, last in last }
         members["conclusion"] = .text(conclusion.rawValue)
         members["registered"] = .object([
@@ -49,7 +49,7 @@ extension StreamReport {
                 ])
             }
         )
-        return .object(members)
+        return members
     }
 }
 

@@ -23,7 +23,7 @@ struct RelaySPFCommand: AccountctlCommand {
     )
 
     static let jsonFields = [
-        "ip", "from", "helo", "result", "explanation", "reason", "domain", "term", "terms", "voids", "trace",
+        "ip", "from", "helo", "result", "reason", "domain", "term", "explanation", "terms", "voids", "trace",
     ]
 
     @OptionGroup

@@ -22,7 +22,8 @@ struct UserListCommand: AccountctlCommand {
               accountctl user list --provider apple --relay --limit 20
               accountctl user list --idle-since 365d --count
               accountctl user list --signed-in-after 7d --deletion-state grace
-              accountctl user list --format csv > accounts.csv
+              accountctl user list --csv > accounts.csv
+              accountctl user list --tsv state | sort | uniq -c
               accountctl user list --format ndjson --json id,state
             """
     )

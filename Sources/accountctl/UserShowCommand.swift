@@ -25,13 +25,14 @@ struct UserShowCommand: AccountctlCommand {
               accountctl user show anna@example.com
               accountctl user show anna@example.com --reveal --reason "ticket 4711"
               accountctl user show 001234.0123456789abcdef0123456789abcdef.0123 --json id,state,warnings
+              accountctl user show anna@example.com --tsv id,state,auth.last_sign_in_at
             """
     )
 
     static let jsonFields = [
-        "id", "state", "auth", "identities", "apple", "relay", "apple_events", "profile", "files", "deletions", "jobs",
-        "holds",
-        "app_tables", "operations", "warnings", "request", "step", "legal_deadline", "banned_until",
+        "id", "state", "banned_until", "deleted_at", "request", "step", "legal_deadline", "warnings", "auth",
+        "identities", "apple", "relay", "apple_events", "profile", "files", "deletions", "jobs", "holds", "app_tables",
+        "operations",
     ]
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub, username, request or receipt.")

@@ -72,6 +72,11 @@ struct RelayCommandTests {
             )
             #expect(key["aliases"] as? [String] == ["s1.esp.test"])
 
+            let some = try await check(server, MailZone.options + ["--json", "dkim,spf"])
+            #expect(some.output == "{\n  \"dkim\": \"ok\",\n  \"spf\": \"broken\"\n}\n", "\(some.output)")
+            let csv = try await check(server, MailZone.options + ["--csv", "spf,dkim"])
+            #expect(csv.output == "spf,dkim\nbroken,ok\n", "\(csv.output) \(csv.errors)")
+
             let long = try await check(server, MailZone.options + ["--explain"])
             #expect(long.output.contains("why: ") && long.output.contains("rule: RFC 7208"))
             #expect(!(try await check(server, MailZone.options)).output.contains("why: "))

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import accountctl
+
 @Suite("What is shown of one thing, between separators")
 struct SheetFormatTests {
     @Test("CSV has a line of names and one of values, TSV the values alone, and no JSON object")
@@ -25,6 +27,93 @@ struct SheetFormatTests {
             #expect(act.output == "id\n\(id)\n", "\(act.output)")
             let dry = try await stage.run(["user", "export", id, "--dry-run", "--format", "csv", "--without-files"])
             #expect(dry.output.hasPrefix("account,output,rows,files,"), "\(dry.output) \(dry.errors)")
+        }
+    }
+
+    /// The columns that CSV names.
+    private func columns(_ stage: OperatorStage, _ words: [String]) async throws -> [String] {
+        let result = try await stage.run(words + ["--csv"])
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.count == 2, "\(words): \(result.output) \(result.errors)")
+        return lines.first?.split(separator: ",").map(String.init) ?? []
+    }
+
+    /// The members of JSON that the columns belong to.
+    private func members(_ columns: [String]) -> [String] {
+        var names: [String] = []
+        for name in columns.map({ String($0.prefix { $0 != "." }) }) where names.last != name { names.append(name) }
+        return names
+    }
+
+    @Test("An account has the same columns in every state, and they are the fields of the help")
+    func accounts() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(5)
+            try await stage.database.psql(
+                """
+                update auth.users set banned_until = 'infinity' where id = '\(OperatorStage.id(2))';
+                update auth.users set deleted_at = now() where id = '\(OperatorStage.id(3))';
+                update auth.users set email = 'x@privaterelay.appleid.com' where id = '\(OperatorStage.id(4))';
+                insert into auth.identities (provider_id, user_id, identity_data, provider)
+                values ('s4', '\(OperatorStage.id(4))', '{"email": "x@privaterelay.appleid.com"}', 'apple');
+                delete from public.profiles where id = '\(OperatorStage.id(5))';
+                """
+            )
+            _ = try await stage.run(["deletion", "request", OperatorStage.id(4), "--confirm=\(OperatorStage.id(4))"])
+            let expected = try await columns(stage, ["user", "show", OperatorStage.id(1)])
+            #expect(members(expected) == UserShowCommand.jsonFields)
+            for number in 2...5 {
+                #expect(try await columns(stage, ["user", "show", OperatorStage.id(number)]) == expected, "\(number)")
+            }
+            let help = try await stage.run(["user", "show", "--help"])
+            #expect(help.output.contains("FIELDS\n  id, state, banned_until,"), "\(help.output)")
+            // A field of another state is nothing, and no mistake.
+            let some = try await stage.run(["user", "show", OperatorStage.id(1), "--json", "state,request"])
+            #expect(some.output == "{\n  \"request\": null,\n  \"state\": \"active\"\n}\n", "\(some.errors)")
+            let tsv = try await stage.run([
+                "user", "show", "--tsv", "id,relay.known_by,auth.email", OperatorStage.id(4),
+            ])
+            #expect(tsv.output == "\(OperatorStage.id(4))\tdomain\tx***@p***.com\n", "\(tsv.errors)")
+        }
+    }
+
+    @Test("What is shown of other things has the columns of the help")
+    func things() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            let job = try await stage.database.psql(
+                """
+                select accountctl.enqueue_job('apple.read_inbox', queue => 'apple');
+                """
+            )
+            #expect(try await stage.run(["relay", "check", "--json"]).output == "[]\n")
+            try await stage.database.psql(
+                """
+                insert into accountctl.mail_streams (name, from_domain, envelope_domain, signing_domain)
+                values ('news', 'x.test', 'x.test', 'x.test')
+                """
+            )
+            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            let open = try await columns(stage, ["deletion", "show", id])
+            #expect(members(open) == DeletionShowCommand.jsonFields)
+            let cases: [([String], [String])] = [
+                (["deletion", "plan", id], DeletionPlanCommand.jsonFields),
+                (["audit", "show", "1"], AuditShowCommand.jsonFields),
+                (["jobs", "show", job], JobsShowCommand.jsonFields),
+                (["jobs", "stats"], JobsStatsCommand.jsonFields),
+                (["relay", "stream", "show", "news"], RelayStreamShowCommand.jsonFields),
+                (["relay", "stream", "remove", "news", "--dry-run"], RelayStreamRemoveCommand.jsonFields),
+                (["relay", "can-send", "--stream", "news", "--user", id], RelayCanSendCommand.jsonFields),
+                (["avatars", "sweep"], AvatarsSweepCommand.jsonFields),
+                (["user", "export", id, "--dry-run", "--without-files"], UserExportCommand.jsonFields),
+                (["user", "hold", id, "--reason", "why"], UserHoldCommand.jsonFields),
+                (["deletion", "cancel", id], DeletionCancelCommand.jsonFields),
+            ]
+            for (words, fields) in cases {
+                #expect(try await members(columns(stage, words)) == fields, "\(words)")
+            }
+            #expect(try await columns(stage, ["deletion", "show", id]) == open)
         }
     }
 

@@ -81,8 +81,10 @@ struct UserListTests {
             (["--deletion-state", "gone"], "waiting_for_apple"), (["--provider", " "], "--provider is empty"),
             (["--no-deletion", "--deletion-state", "grace"], "exclude each other"),
             (["--json", "id,stat"], "Did you mean state?"),
-            (["--format", "csv", "--json", "id,state"], "fields are selected in json and ndjson only"),
+            (["--format", "csv", "--json", "id,state"], "exclude each other: for some fields, --csv id,state"),
             (["--format", "tsv", "--json"], "--json and --format tsv exclude each other"),
+            (["--format", "ndjson", "--csv"], "--csv and --format ndjson exclude each other"),
+            (["--csv", "id", "--json"], "--json and --csv exclude each other"), (["--tsv", "nmae,id"], "nmae"),
         ]
         try await OperatorStage.with { stage in
             for (words, hint) in cases {
@@ -112,6 +114,10 @@ struct UserListTests {
             #expect(
                 try await list("--format", "tsv").split(separator: "\n").map { $0.prefix(36) } == ids.map { $0[...] }
             )
+            #expect(try await list("--tsv", "state,id") == ids.map { "active\t\($0)\n" }.joined())
+            #expect(try await list("--csv", "id") == "id\n" + ids.map { $0 + "\n" }.joined())
+            #expect(try await list("--csv") == list("--format", "csv"))
+            #expect(try await list("--csv", "id", "--format", "csv", "--banned") == "id\n")
             #expect(try await list("--json", "id", "--limit", "1") == "[\n{\"id\":\"\(ids[0])\"}\n]\n")
             let none = try await stage.run(["user", "list", "--banned", "--json"])
             #expect(none.status == 0 && none.output == "[]\n")

@@ -76,7 +76,7 @@ struct OutputTests {
 
     @Test func separated() throws {
         #expect(
-            try listed(.csv) == """
+            try listed(.csv(fields: nil)) == """
                 id,name,email,is_even
                 7,"Anna ""A"" Smith, Esq.",a***@e***.org,false
                 12,"evil\u{1B}[2J\nname",,true
@@ -84,8 +84,40 @@ struct OutputTests {
                 """
         )
         #expect(
-            try listed(.tsv).hasPrefix("7\tAnna \"A\" Smith, Esq.\ta***@e***.org\tfalse\n12\tevil\\u{1b}[2J\\nname\t")
+            try listed(.tsv(fields: nil)).hasPrefix(
+                "7\tAnna \"A\" Smith, Esq.\ta***@e***.org\tfalse\n12\tevil\\u{1b}[2J\\nname\t"
+            )
         )
+    }
+
+    @Test("Fields are selected between separators too, in the order of the selection")
+    func selected() throws {
+        #expect(try listed(.csv(fields: ["is_even", "id"])) == "is_even,id\nfalse,7\ntrue,12\n")
+        #expect(try listed(.tsv(fields: ["email", "id"])) == "a***@e***.org\t7\n\t12\n")
+        #expect(try listed(.csv(fields: ["id"]), []) == "id\n")
+        #expect(throws: UnknownField.self) { try listed(.tsv(fields: ["nmae"])) }
+    }
+
+    @Test("A thing is one row whose cells do not depend on what there is to show")
+    func row() throws {
+        func shown(_ format: OutputFormat, _ profile: [Sheet.Fact]) throws -> String {
+            let sink = MemorySink()
+            let sheet = Sheet([
+                .init(.facts([.init("id", "Id", "u1")])),
+                .init("auth", .facts([.init("email", "E-mail", nil), .init("phone", "Phone", "+49")])),
+                .init("profile", isOpen: true, .facts(profile)),
+                .init("jobs", .table([], rows: [], names: [])),
+            ])
+            try Output(format: format, style: .plain, sink: sink, messages: Messages(style: .plain, sink: MemorySink()))
+                .show(sheet)
+            return sink.text
+        }
+        #expect(try shown(.csv(fields: nil), []) == "id,auth.email,auth.phone,profile,jobs\nu1,,+49,{},[]\n")
+        let named = [Sheet.Fact("name", "Name", "Anna")]
+        #expect(try shown(.tsv(fields: nil), named) == "u1\t\t+49\t{\"name\":\"Anna\"}\t[]\n")
+        #expect(try shown(.csv(fields: ["auth.phone", "id"]), []) == "auth.phone,id\n+49,u1\n")
+        #expect(try shown(.tsv(fields: ["auth"]), []) == "\t+49\n")
+        #expect(throws: UnknownField.self) { try shown(.csv(fields: ["aut"]), []) }
     }
 
     @Test("Hostile text stays in its cell, is no formula, and does nothing to a terminal")
@@ -97,7 +129,7 @@ struct OutputTests {
             Person(id: 4, name: "-2+3", email: nil),
         ]
         #expect(
-            try listed(.csv, people) == """
+            try listed(.csv(fields: nil), people) == """
                 id,name,email,is_even
                 1,'=1+1,\u{1B}***@x***.de,false
                 2,"a""\u{301},b",,true
@@ -107,7 +139,7 @@ struct OutputTests {
                 """
         )
         let terminal = StreamStyle(isTerminal: true, width: 80, colour: false)
-        #expect(try listed(.csv, people, style: terminal).contains("1,'=1+1,\\u{1b}***@x***.de,false"))
+        #expect(try listed(.csv(fields: nil), people, style: terminal).contains("1,'=1+1,\\u{1b}***@x***.de,false"))
     }
 
     @Test("A long list is laid out by its first rows and loses nothing")
