@@ -16,6 +16,8 @@ import Crypto
 
 /// Writes an uncompressed archive (POSIX ustar, IEEE 1003.1, section pax) whose entries are hashed as they are written.
 ///
+/// The size of an entry beyond 8 GiB, for which ustar has no digits, is written in binary as GNU tar does and other readers know.
+///
 /// An entry's length need not be known beforehand: its header is written last, in the place kept for it. So the archive has to be a file.
 package struct TarWriter: Sendable {
     /// An entry that was written.
@@ -30,19 +32,15 @@ package struct TarWriter: Sendable {
     package enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
         /// The system's error number.
         case system(Int32)
-        /// Longer than a header can say: 8 GiB.
-        case tooLong(String)
 
         package var description: String {
             switch self {
             case .system(let code): "cannot write the archive: \(String(cString: strerror(code)))"
-            case .tooLong(let name): "cannot write the archive: \(name) is longer than 8 GiB"
             }
         }
     }
 
     private static let block = 512
-    private static let longest = 0o77_777_777_777
     private static let bufferSize = 1 << 16
 
     private let descriptor: Int32
@@ -76,7 +74,6 @@ package struct TarWriter: Sendable {
         let bytes = Array(bytes)
         open?.bytes += bytes.count
         open?.hash.update(data: bytes)
-        if let open, open.bytes > Self.longest { throw .tooLong(open.name) }
         try put(bytes)
     }
 
@@ -128,8 +125,8 @@ package struct TarWriter: Sendable {
         if code != 0 { throw .system(code) }
     }
 
-    /// Readable to its owner only, whoever unpacks it.
-    private static func header(_ name: String, bytes: Int, modifiedAt: Int) -> [UInt8] {
+    /// The header of an entry, which is readable to its owner only, whoever unpacks it.
+    static func header(_ name: String, bytes: Int, modifiedAt: Int) -> [UInt8] {
         var header = [UInt8](repeating: 0, count: block)
         func place(_ text: String, at offset: Int) {
             header.replaceSubrange(offset..<offset + text.utf8.count, with: text.utf8)
@@ -138,7 +135,7 @@ package struct TarWriter: Sendable {
         place("0000600", at: 100)
         place("0000000", at: 108)
         place("0000000", at: 116)
-        place(octal(bytes, digits: 11), at: 124)
+        header.replaceSubrange(124..<136, with: size(bytes))
         place(octal(modifiedAt, digits: 11), at: 136)
         place("        ", at: 148)
         place("0", at: 156)
@@ -146,6 +143,12 @@ package struct TarWriter: Sendable {
         let sum = header.reduce(0) { $0 + Int($1) }
         place(octal(sum, digits: 6) + "\u{0} ", at: 148)
         return header
+    }
+
+    /// Octal digits and a zero byte, or, where these are too few, the number's bytes behind a set first bit.
+    private static func size(_ bytes: Int) -> [UInt8] {
+        if bytes <= 0o77_777_777_777 { return Array(octal(bytes, digits: 11).utf8) + [0] }
+        return [0x80] + (0..<11).map { UInt8(truncatingIfNeeded: bytes >> (8 * (10 - $0))) }
     }
 
     private static func octal(_ value: Int, digits: Int) -> String {
