@@ -255,7 +255,8 @@ let package = Package(
         .testTarget(
             name: "AccountLifecycleTests",
             dependencies: [
-                "AccountLifecycle", "HTTPCalls", "JobQueue", "ObjectStorage", "Postgres", "Sandbox", "Sealing",
+                "AccountLifecycle", "HTTPCalls", "JobQueue", "MailRelay", "ObjectStorage", "Postgres", "Sandbox",
+                "Sealing",
                 "SignInWithApple", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -280,7 +281,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "accountctl", "accountctl-sandbox", "Benchmarks", "Sandbox", "AccountLifecycle", "JobQueue",
-                "Migrations", "Postgres", "Settings", "TestSupport",
+                "MailRelay", "Migrations", "Postgres", "Settings", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

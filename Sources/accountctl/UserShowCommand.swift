@@ -1,6 +1,8 @@
 import AccountLifecycle
 import ArgumentParser
+import MailRelay
 import Postgres
+import Settings
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -56,9 +58,15 @@ struct UserShowCommand: AccountctlCommand {
         let hashKey = try actor?.hashKey ?? context.hashKey()
         let directory = AccountDirectory(hashKey: hashKey)
         let reason = acting.reason
+        let relayDomains = try RelayDomains(context.settings(needing: []).mail.relayDomains)
         let report = try await context.withConnection { connection in
             let match = try context.oneAccount(term, in: directory, on: connection)
-            let report = try await AccountReport.read(match, hashKey: hashKey, on: connection)
+            let report = try await AccountReport.read(
+                match,
+                hashKey: hashKey,
+                relayDomains: relayDomains,
+                on: connection
+            )
             // Before anything is shown: what cannot be recorded is not shown.
             if let actor { try AccountDesk(actor).recordReveal(match.id, reason: reason, on: connection) }
             return report

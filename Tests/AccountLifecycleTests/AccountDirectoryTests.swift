@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Foundation
+import MailRelay
 import Postgres
 import Sealing
 import TestSupport
@@ -183,7 +184,7 @@ struct AccountDirectoryTests {
             #expect(try await find("anna", in: database).matches.isEmpty)
             let match = try #require(try await find(Self.sub, in: database).matches.first)
             let report = try await database.withConnection { connection in
-                try await AccountReport.read(match, hashKey: nil, on: connection)
+                try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
             }
             #expect(report?.relay?.address == "abc123@privaterelay.appleid.com")
             #expect(report?.relay?.knownBy == "claim")
@@ -207,7 +208,7 @@ struct AccountDirectoryTests {
             let match = try #require(try await find(Self.sub, in: database).matches.first)
             let report = try #require(
                 try await database.withConnection { connection in
-                    try await AccountReport.read(match, hashKey: nil, on: connection)
+                    try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
                 }
             )
             let posts = try #require(report.dependents.first { $0.table == "public.posts" })

@@ -40,13 +40,18 @@ from (
         ('select from accountctl.relay_addresses'),
         ('select from accountctl.relay_accounts'),
         ('select from auth.users'),
+        ('select from accountctl.settings'),
+        ('insert into accountctl.settings (name, value) values (''mail.relay_domains'', ''[]'')'),
+        ('select accountctl.relay_domains()'),
         ('select accountctl.is_relay_address(''a@b.c'')'),
         ('select accountctl.note_relay_address(''' || id('Anna') || ''', ''a@b.c'', true, now())')
 ) as act (statement);
 -- By the right itself: inside, these meet tables that nobody may read, and would look refused all the same.
-select ok(not has_function_privilege('mailer', function, 'execute'), 'not for everybody: ' || function)
-from (
+select ok(not has_function_privilege(role_name, function, 'execute'), role_name || ' may not execute ' || function)
+from (values ('mailer'), ('accountctl_operator'), ('anon'), ('authenticated'), ('service_role')) as caller (role_name),
+(
     values
+        ('accountctl.relay_domains()'),
         ('accountctl.is_relay_address(text, boolean)'),
         ('accountctl.note_relay_address(uuid, text, boolean, timestamptz, boolean)')
 ) as refused (function);
@@ -107,13 +112,24 @@ from (
         ('a@icloud.com', true, true),
         ('a@privaterelay.appleid.com', false, false),
         ('a@privaterelay.appleid.com.evil.test', null, false),
+        ('a@privaterelay.appleid.com.', null, false),
         ('privaterelay.appleid.com@evil.test', null, false),
+        ('privaterelay.appleid.com', null, false),
         ('', null, false),
         (null, null, false)
 ) as example (address, claim, expected);
 insert into accountctl.settings (name, value) values ('mail.relay_domains', '["relay.test", "icloud.com"]');
 select ok(accountctl.is_relay_address('a@relay.test'), 'the list is a setting');
 select ok(not accountctl.is_relay_address('a@icloud.com'), 'icloud.com is never one, whatever the setting says');
+update accountctl.settings set value = '["Relay.Test", "iCloud.com"]' where name = 'mail.relay_domains';
+select ok(accountctl.is_relay_address('a@relay.test'), 'in capitals or not');
+select ok(not accountctl.is_relay_address('a@icloud.com'), 'nor in capitals');
+select ok(
+    not p.prosecdef and p.proconfig = array['search_path=""'] and p.provolatile = 's' and p.proowner = 'postgres'::regrole,
+    p.proname || ' is a stable function with the rights of its caller and a fixed search_path'
+)
+from pg_proc as p
+where p.oid in ('accountctl.relay_domains()'::regprocedure, 'accountctl.is_relay_address(text, boolean)'::regprocedure);
 
 -- What the tables refuse -----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-import MailRelay
+package import MailRelay
 package import Postgres
 package import Sealing
 
@@ -16,12 +16,14 @@ extension AccountReport {
     /// - Parameters:
     ///   - match: the account, from a lookup.
     ///   - hashKey: the key by which ended requests and operations are found; nil leaves these out.
+    ///   - relayDomains: the list for a database that has none.
     ///   - connection: a role that row-level security does not bind.
     /// - Returns: nil when the account has gone meanwhile.
     /// - Throws: `PostgresError`.
     package static func read(
         _ match: AccountMatch,
         hashKey: HashKey?,
+        relayDomains: RelayDomains,
         on connection: isolated Connection
     ) async throws -> AccountReport? {
         try await connection.transaction(isolation: .repeatableRead, readOnly: true) { connection in
@@ -37,7 +39,7 @@ extension AccountReport {
             let relay =
                 isInstalled
                 ? try RelayDirectory.entry(of: match.id, on: connection)
-                : RelayDirectory.Entry(of: match.id, sign: sign, identities)
+                : RelayDirectory.Entry(of: match.id, sign: sign, identities, relayDomains)
             let hash = try hashKey.map { try SubjectHash.checked(match.id, key: $0, on: connection).bytes }
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
             let profile = hasProfiles ? try profile(match.id, on: connection) : nil
@@ -109,7 +111,7 @@ extension AccountReport {
                    created_at, last_sign_in_at
             from auth.identities
             where user_id = \(id)
-            order by created_at, provider
+            order by created_at, provider, provider_id
             """,
             as: (String, String, String?, Bool?, Date?, Date?).self
         )
@@ -178,10 +180,15 @@ extension AccountReport {
 
 extension RelayDirectory.Entry {
     /// By the same rule as `accountctl.relay_accounts`, for a database without our schema; nil when it is no relay address.
-    fileprivate init?(of user: UUID, sign: AccountReport.Sign, _ identities: [AccountReport.Identity]) {
+    fileprivate init?(
+        of user: UUID,
+        sign: AccountReport.Sign,
+        _ identities: [AccountReport.Identity],
+        _ domains: RelayDomains
+    ) {
         let apple = identities.last { $0.provider == "apple" }
-        guard let address = (apple?.email ?? sign.email)?.lowercased(), let domains = try? RelayDomains(),
-            domains.isRelay(address, appleClaim: apple?.isPrivateEmail)
+        guard sign.deletedAt == nil, let address = (apple?.email ?? sign.email)?.lowercased(),
+            !address.isEmpty, domains.isRelay(address, appleClaim: apple?.isPrivateEmail)
         else { return nil }
         self.init(
             userID: user,

@@ -20,9 +20,12 @@ package struct RelayDomains: Sendable, Hashable {
     }
 
     /// Whether an address belongs to the relay: by Apple's own claim where there is one, by its exact domain otherwise.
+    ///
+    /// The same rule as `accountctl.is_relay_address`.
     package func isRelay(_ address: String, appleClaim: Bool?) -> Bool {
         if let appleClaim { return appleClaim }
-        guard let at = address.lastIndex(of: "@"),
+        // A dot at the end is none of an address, other than of a name in DNS.
+        guard let at = address.lastIndex(of: "@"), !address.hasSuffix("."),
             let host = try? DomainName(dotted: String(address[address.index(after: at)...]))
         else { return false }
         return domains.contains(host)
