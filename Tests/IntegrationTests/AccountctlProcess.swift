@@ -28,11 +28,13 @@ struct AccountctlProcess {
 
     /// Starts it without a terminal and without the settings of whoever runs the tests.
     ///
-    /// It can be another program, such as a shell that is to start this one, and be started in a folder of its own.
+    /// It can be another program, such as a shell that is to start this one, and be started in a folder of its own. Its input is a
+    /// text, or what comes through a pipe.
     init(
         _ arguments: [String],
         environment: [String: String] = [:],
         input: String? = nil,
+        typed: Pipe? = nil,
         output: FileHandle? = nil,
         program: String = Self.path,
         directory: URL? = nil
@@ -48,7 +50,7 @@ struct AccountctlProcess {
         process.currentDirectoryURL = directory ?? process.currentDirectoryURL
         process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
+        process.standardInput = try typed?.fileHandleForReading ?? FileHandle(forReadingFrom: inputFile)
         process.standardOutput = output ?? out.writing
         process.standardError = errors.writing
         process.terminationHandler = { _ in end.finish() }
@@ -91,7 +93,12 @@ struct AccountctlProcess {
 
     /// Waits until its standard output holds a text; false when it ended without.
     func waitForOutput(containing text: String) async throws -> Bool {
-        try await out.wait { $0.contains(text) }
+        try await waitForOutput { $0.contains(text) }
+    }
+
+    /// Waits until its standard output is enough; false when it ended without.
+    func waitForOutput(until isEnough: (String) -> Bool) async throws -> Bool {
+        try await out.wait(until: isEnough)
     }
 
     /// Waits for its end; what runs longer than `limit` is killed.

@@ -130,7 +130,10 @@ struct BulkRequestTests {
             let result = path + ".results.ndjson"
             let command = ["deletion", "request", "--file", path, "--confirm=\(count)"]
             let run = try AccountctlProcess(command + ["--rate", "200/s"], environment: stage.variables)
-            while try await requests(database) == "0|0" { try await Task.sleep(for: .milliseconds(10)) }
+            try await database.waitUntil(
+                "exists (select from accountctl.deletion_requests)",
+                changes: "accountctl.deletion_requests"
+            )
             run.signal(SIGKILL)
             #expect(try await run.result().status == -SIGKILL)
             let before = try #require(Int(try await requests(database).split(separator: "|")[0]))

@@ -179,11 +179,19 @@ struct DeletionCommandTests {
                         "request", other, "--confirm=\(other)", "--grace-seconds", "0",
                     ])
                     #expect(asked.status == 0, "\(asked.errors)")
-                    let verified = "select count(*) from accountctl.deletion_requests where state = 'verified'"
-                    let late =
-                        "select count(*) from accountctl.workers where kinds = '{}' and beat_at > started_at + interval '6 s'"
-                    while try await site.database.psql(verified) != "1" { try await Task.sleep(for: .milliseconds(20)) }
-                    while try await site.database.psql(late) != "1" { try await Task.sleep(for: .milliseconds(100)) }
+                    try await site.database.waitUntil(
+                        "exists (select from accountctl.deletion_requests where state = 'verified')",
+                        changes: "accountctl.deletion_requests"
+                    )
+                    try await site.database.waitUntil(
+                        """
+                        exists (
+                            select from accountctl.workers
+                            where kinds = '{}' and beat_at > started_at + interval '6 s'
+                        )
+                        """,
+                        changes: "accountctl.workers"
+                    )
                     #expect(try await site.database.psql(begun) == "preflight1")
                     let second = try await site.deletion(["rehearse", account, "--confirm=\(account)", "--no-input"])
                     #expect(second.status == 6, "\(second.errors)")

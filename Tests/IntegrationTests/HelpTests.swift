@@ -8,22 +8,9 @@ import Testing
 struct HelpTests {
     /// Runs a program that the tests need besides the one they test.
     private func run(_ program: String, _ arguments: [String], input: String) async throws -> (Int32, String) {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("help-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (source, sink) = (folder.appendingPathComponent("in"), folder.appendingPathComponent("out"))
-        try Data(input.utf8).write(to: source)
-        try Data().write(to: sink)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.standardInput = try FileHandle(forReadingFrom: source)
-        let handle = try FileHandle(forWritingTo: sink)
-        process.standardOutput = handle
-        process.standardError = handle
-        try process.run()
-        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
-        return (process.terminationStatus, try String(contentsOf: sink, encoding: .utf8))
+        let words = [program] + arguments
+        let result = try await AccountctlProcess(words, input: input, program: "/usr/bin/env").result()
+        return (result.status, result.output + result.errors)
     }
 
     @Test("A discussion is taken apart, and nothing of it is lost")

@@ -8,27 +8,19 @@ struct JobsWatchTests {
     func watch() async throws {
         try await TestCluster.with { cluster in
             try await TestDatabase.with(.migrated, in: cluster) { database in
-                let output = FileManager.default.temporaryDirectory.appendingPathComponent("watch-\(UUID().uuidString)")
-                _ = FileManager.default.createFile(atPath: output.path, contents: nil)
-                defer { try? FileManager.default.removeItem(at: output) }
                 let watch = try AccountctlProcess(
                     ["jobs", "watch", "--queue", "mail", "--format", "ndjson"],
-                    environment: database.variables,
-                    output: FileHandle(forWritingTo: output)
+                    environment: database.variables
                 )
                 func seen(_ kind: String) async throws {
-                    while try !String(contentsOf: output, encoding: .utf8).contains("\"kind\":\"\(kind)\"") {
-                        try #require(watch.isRunning, "\(watch.errorsSoFar)")
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
+                    let isThere = try await watch.waitForOutput(containing: "\"kind\":\"\(kind)\"")
+                    try #require(isThere, "\(watch.errorsSoFar)")
                 }
                 func add(_ kind: String) async throws {
                     try await database.psql("select accountctl.enqueue_job('\(kind)', queue => 'mail')")
                 }
                 // Its listener stands, so that what comes from now on is heard.
-                while try await database.psql(
-                    "select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen%'"
-                ) == "0" { try await Task.sleep(for: .milliseconds(10)) }
+                try await database.waitUntilSomebodyListens()
                 try await add("first")
                 try await seen("first")
                 try await database.psql(
@@ -45,8 +37,9 @@ struct JobsWatchTests {
                 try await seen("third")
                 // Not SIGINT: whoever runs the tests in the background has it ignored, and so would the program.
                 watch.signal(SIGTERM)
-                #expect(try await watch.result().status == -SIGTERM)
-                let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
+                let result = try await watch.result()
+                #expect(result.status == -SIGTERM)
+                let lines = result.output.split(separator: "\n")
                 #expect(lines.count == 3, "each once: \(lines)")
             }
         }
@@ -59,9 +52,7 @@ struct JobsWatchTests {
                 ["jobs", "watch", "--queue", "mail", "--format", "ndjson"],
                 environment: database.variables
             )
-            while try await database.psql(
-                "select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen%'"
-            ) == "0" { try await Task.sleep(for: .milliseconds(10)) }
+            try await database.waitUntilSomebodyListens()
             try await database.psql(
                 """
                 select accountctl.enqueue_job('first', queue => 'mail') from generate_series(1, 2500);

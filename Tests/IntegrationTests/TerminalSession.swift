@@ -16,23 +16,13 @@ enum TerminalSession {
         rows: Int = 24,
         columns: Int = 80
     ) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tty-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (input, output) = (folder.appendingPathComponent("in"), folder.appendingPathComponent("out"))
-        try Data(typing.utf8).write(to: input)
-        try Data().write(to: output)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
-        process.arguments = words(arguments, rows: rows, columns: columns)
-        process.environment = variables(folder, environment)
-        process.standardInput = try FileHandle(forReadingFrom: input)
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
-        let screen = try String(contentsOf: output, encoding: .utf8).replacingOccurrences(of: "\r\n", with: "\n")
-        return Result(status: process.terminationStatus, screen: screen)
+        let result = try await AccountctlProcess(
+            words(arguments, rows: rows, columns: columns),
+            environment: variables(environment),
+            input: typing,
+            program: "/usr/bin/script"
+        ).result()
+        return Result(status: result.status, screen: shown(result.output))
     }
 
     /// Runs the program while `body` reads the screen and types; what still runs afterwards is ended.
@@ -41,42 +31,30 @@ enum TerminalSession {
         environment: [String: String] = [:],
         _ body: (Person) async throws -> Void
     ) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tty-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let output = folder.appendingPathComponent("out")
-        try Data().write(to: output)
         let keyboard = Pipe()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
-        process.arguments = words(arguments, rows: 24, columns: 80)
-        process.environment = variables(folder, environment)
-        process.standardInput = keyboard
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let person = Person(process: process, keyboard: keyboard.fileHandleForWriting, output: output)
+        let process = try AccountctlProcess(
+            words(arguments, rows: 24, columns: 80),
+            environment: variables(environment),
+            typed: keyboard,
+            program: "/usr/bin/script"
+        )
         do {
-            try await body(person)
+            try await body(Person(process: process, keyboard: keyboard.fileHandleForWriting))
         } catch {
-            process.terminate()
+            process.signal(SIGTERM)
             throw error
         }
-        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
-        return Result(status: process.terminationStatus, screen: person.screen)
+        let result = try await process.result()
+        return Result(status: result.status, screen: shown(result.output))
     }
 
     /// Somebody at the terminal.
     struct Person {
-        fileprivate let process: Process
+        fileprivate let process: AccountctlProcess
         fileprivate let keyboard: FileHandle
-        fileprivate let output: URL
 
         /// All that was shown so far.
-        var screen: String {
-            let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
-            return text.replacingOccurrences(of: "\r\n", with: "\n")
-        }
+        var screen: String { TerminalSession.shown(process.outputSoFar) }
 
         /// Types.
         func type(_ text: String) throws {
@@ -85,12 +63,13 @@ enum TerminalSession {
 
         /// Waits until a text is shown; false when the program ended without.
         func waits(for text: String) async throws -> Bool {
-            while process.isRunning {
-                if screen.contains(text) { return true }
-                try await Task.sleep(for: .milliseconds(10))
-            }
-            return screen.contains(text)
+            try await process.waitForOutput { TerminalSession.shown($0).contains(text) }
         }
+    }
+
+    /// A terminal ends lines with two characters.
+    private static func shown(_ text: String) -> String {
+        text.replacingOccurrences(of: "\r\n", with: "\n")
     }
 
     private static func words(_ arguments: [String], rows: Int, columns: Int) -> [String] {
@@ -98,7 +77,7 @@ enum TerminalSession {
         return ["-qec", "stty rows \(rows) cols \(columns) -echo; exec \(words)", "/dev/null"]
     }
 
-    private static func variables(_ folder: URL, _ own: [String: String]) -> [String: String] {
-        ["PATH": "/usr/bin:/bin", "HOME": folder.path, "TERM": "xterm", "SHELL": "/bin/sh"].merging(own) { $1 }
+    private static func variables(_ own: [String: String]) -> [String: String] {
+        ["TERM": "xterm", "SHELL": "/bin/sh"].merging(own) { $1 }
     }
 }

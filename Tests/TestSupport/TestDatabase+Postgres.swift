@@ -49,20 +49,4 @@ extension TestDatabase {
         let logger = Logger.silent
         return try await Connection.with(configuration, logger: logger, body)
     }
-
-    /// Waits until a statement whose text contains `part` is running, told by a connection of its own.
-    package func waitUntilRunning(_ part: String) async throws {
-        try await withConnection(asAdministrator: true) { connection in
-            while try connection.one(
-                """
-                select count(*)
-                from pg_stat_activity
-                where datname = current_database() and state = 'active' and query like \("%" + part + "%") and pid <> pg_backend_pid()
-                """,
-                as: Int.self
-            ) == 0 {
-                try await Task.sleep(for: .milliseconds(5))
-            }
-        }
-    }
 }

@@ -35,6 +35,32 @@ extension TestDatabase {
             try Task.checkCancellation()
         }
     }
+
+    /// Waits until some session listens for notifications.
+    ///
+    /// The server tells of that to nobody who does not ask.
+    package func waitUntilSomebodyListens() async throws {
+        try await waitUntilASession("query ilike 'listen%'")
+    }
+
+    /// Waits until a statement whose text contains `part` is running.
+    ///
+    /// The server tells of that to nobody who does not ask: what the statement itself notifies is heard when it has ended.
+    package func waitUntilRunning(_ part: String) async throws {
+        try await waitUntilASession("state = 'active' and query like \("%" + part + "%")")
+    }
+
+    /// Looks again and again, by a connection of its own.
+    private func waitUntilASession(_ condition: Statement) async throws {
+        try await withConnection(asAdministrator: true) { connection in
+            let sessions: Statement = """
+                select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and
+                """
+            while try connection.one(sessions + " " + condition, as: Int.self) == 0 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
 }
 
 extension Connection {

@@ -58,9 +58,10 @@ struct TransferProcessTests {
             ["apple", "transfer", "generate", AppleProgram.clientID, "--team", Self.recipient, "--rate", "10"],
             environment: program.variables
         )
-        while (Int(try await program.database.psql(Self.identified)) ?? 0) < 3 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await program.database.waitUntil(
+            "(" + Self.identified + ") >= 3",
+            changes: "accountctl.apple_transfers"
+        )
         killed.signal(SIGKILL)
         #expect(try await killed.result().status == -SIGKILL)
         let kept = Int(try await program.database.psql("select count(*) from accountctl.apple_transfers")) ?? 0
