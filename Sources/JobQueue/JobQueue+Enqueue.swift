@@ -68,29 +68,32 @@ extension JobQueue {
     }
 
     /// Inserts in order and returns what was inserted in that order.
-    ///
-    /// Columns that are the same in all rows travel once.
     private func insert(_ jobs: [NewJob], on connection: isolated Connection) throws -> [(Int64, String?)] {
-        let columns = EnqueueColumns(jobs, tables)
+        let rows = EnqueueRows(jobs, tables)
+        // Only keys can conflict, and without the clause each row is spared a look for what it conflicts with.
+        let conflicts: Statement =
+            jobs.contains { $0.uniqueKey != nil }
+            ? "on conflict (unique_key) where j.unique_key is not null do nothing"
+            : ""
         return try connection.query(
             """
             insert into \(tables.jobs) as j
                 (kind, queue, args, args_version, priority, run_at, state, unique_key, limit_key, max_attempts)
-            select \(columns.values)
-            from \(columns.source)
-            order by n
-            on conflict (unique_key) where j.unique_key is not null do nothing
-            returning id, unique_key
-            """,
+
+            """ + rows.source + " " + conflicts
+                + """
+
+                returning id, unique_key
+                """,
             as: (Int64, String?).self
         )
     }
 }
 
-/// The columns of an insert: constants where all jobs agree, elements of arrays where they differ.
-private struct EnqueueColumns {
-    private(set) var values: Statement
-    private(set) var source: Statement
+/// The rows of an insert, as a query: constants where all jobs agree, which travel and are read once, and elements of arrays where
+/// they differ.
+private struct EnqueueRows {
+    let source: Statement
 
     init(_ jobs: [NewJob], _ tables: JobTables) {
         var arrays: [Statement] = []
@@ -108,21 +111,27 @@ private struct EnqueueColumns {
         }
         let kind = column("kind", "text", \.kind)
         let queue = column("queue", "text", \.queue)
+        let arguments = column("args", "text", \.arguments.json)
         let version = column("version", "smallint", \.argumentsVersion)
         let priority = column("priority", "smallint", \.priority)
         let runAt = column("run_at", "timestamptz", \.runAt)
         let uniqueKey = column("unique_key", "text", \.uniqueKey)
         let limitKey = column("limit_key", "text", \.limitKey)
         let maxAttempts = column("max_attempts", "smallint", \.maxAttempts)
-        arrays.append("\(jobs.map(\.arguments.json))::text[]")
-        names.append("args")
-        values = """
-            \(kind), \(queue), args::jsonb, \(version), \(priority), coalesce(\(runAt), now()),
+        let values: Statement = """
+            \(kind), \(queue), \(arguments)::jsonb, \(version), \(priority), coalesce(\(runAt), now()),
             case when \(runAt) > now() then 'scheduled' else 'available' end::\(tables.schema).job_state,
             \(uniqueKey), \(limitKey), \(maxAttempts)
             """
+        if arrays.isEmpty {
+            let isOne = jobs.count == 1
+            source = isOne ? "values (" + values + ")" : "select " + values + " from generate_series(1, \(jobs.count))"
+            return
+        }
         var list = Statement(unsafeSQL: "")
         for (index, array) in arrays.enumerated() { list += index == 0 ? array : ", " + array }
-        source = "unnest(\(list)) with ordinality as i(\(unsafeSQL: names.joined(separator: ", ")), n)"
+        source =
+            "select " + values + " from unnest(" + list
+            + ") with ordinality as i(\(unsafeSQL: names.joined(separator: ", ")), n) order by n"
     }
 }

@@ -121,7 +121,7 @@ struct UserFindCommand: AccountctlCommand {
         directory.limit = limit
         let reason = acting.reason
         let answers = try await context.withConnection { [directory] connection in
-            let answers = try terms.map { try directory.find($0, on: connection) }
+            let answers = try directory.find(terms, on: connection)
             // Before anything is shown: what cannot be recorded is not shown.
             if let actor {
                 for match in answers.flatMap(\.matches) {

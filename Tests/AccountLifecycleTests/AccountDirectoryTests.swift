@@ -103,7 +103,8 @@ struct AccountDirectoryTests {
             for (text, branches) in terms {
                 let term = try #require(LookupTerm(text, compared: .prefix))
                 let directory = AccountDirectory(hashKey: nil)
-                let statement = try #require(directory.candidates(term, isInstalled: true, .indexed))
+                let schema = DirectorySchema(isInstalled: true, usernames: .indexed)
+                let statement = try #require(directory.candidates(term, in: schema))
                 let plan = try await database.withConnection { connection in
                     try connection.query("explain (costs off) " + statement, as: String.self)
                 }

@@ -13,23 +13,23 @@ extension AccountDirectory {
     /// The ids that a term may name, each with the kind that matched; nil when it can be none.
     ///
     /// One branch for each thing that the term may be; each costs one look into its index.
-    package func candidates(_ term: LookupTerm, isInstalled: Bool, _ usernames: Usernames) -> Statement? {
+    package func candidates(_ term: LookupTerm, in schema: DirectorySchema) -> Statement? {
         let branches =
             switch term.comparison {
-            case .exact: Self.whole(term, isInstalled: isInstalled, usernames)
-            case .prefix: starts(term, isInstalled: isInstalled, usernames)
-            case .contains: parts(term, usernames)
+            case .exact: Self.whole(term, in: schema)
+            case .prefix: starts(term, in: schema)
+            case .contains: parts(term, in: schema)
             }
         guard var all = branches.first else { return nil }
         for branch in branches.dropFirst() { all += " union all " + branch }
         return all
     }
 
-    private static func whole(_ term: LookupTerm, isInstalled: Bool, _ usernames: Usernames) -> [Statement] {
+    private static func whole(_ term: LookupTerm, in schema: DirectorySchema) -> [Statement] {
         var branches: [Statement] = []
         if let id = term.userID {
             if term.kind != .request { branches.append("select id, 'id' from auth.users where id = \(id)") }
-            if isInstalled, term.kind != .userID {
+            if schema.isInstalled, term.kind != .userID {
                 branches.append(
                     "select user_id, 'request' from accountctl.deletion_requests where id = \(id) and user_id is not null"
                 )
@@ -50,18 +50,18 @@ extension AccountDirectory {
                     + providers(of: term)
             )
         }
-        if let username = term.username, usernames != .none {
+        if let username = term.username, schema.usernames != .none {
             branches.append("select id, 'username' from public.profiles where username = \(username)")
         }
         return branches
     }
 
-    private func starts(_ term: LookupTerm, isInstalled: Bool, _ usernames: Usernames) -> [Statement] {
+    private func starts(_ term: LookupTerm, in schema: DirectorySchema) -> [Statement] {
         var branches: [Statement] = []
         if let ids = term.ids {
             let range: Statement = "id between \(ids.lowerBound) and \(ids.upperBound)"
             if term.kind != .request { branches.append("select id, 'id' from auth.users where " + range) }
-            if isInstalled, term.kind != .userID {
+            if schema.isInstalled, term.kind != .userID {
                 branches.append(
                     "select user_id, 'request' from accountctl.deletion_requests where user_id is not null and " + range
                 )
@@ -87,17 +87,17 @@ extension AccountDirectory {
                     + Self.starts("provider_id", provider) + " and " + Self.providers(of: term)
             )
         }
-        if let username = term.username, usernames == .indexed {
+        if let username = term.username, schema.usernames == .indexed {
             branches.append("select id, 'username' from public.profiles where " + Self.starts("username", username))
         }
         return branches.map(limited)
     }
 
-    private func parts(_ term: LookupTerm, _ usernames: Usernames) -> [Statement] {
+    private func parts(_ term: LookupTerm, in schema: DirectorySchema) -> [Statement] {
         let pattern = "%" + Self.pattern(term.text) + "%"
         var branches: [Statement] = []
         if term.email != nil { branches.append("select id, 'email' from auth.users where email ilike \(pattern)") }
-        if term.username != nil, usernames != .none {
+        if term.username != nil, schema.usernames != .none {
             branches.append("select id, 'username' from public.profiles where username ilike \(pattern)")
         }
         return branches.map(limited)

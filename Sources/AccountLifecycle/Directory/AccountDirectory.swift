@@ -29,15 +29,28 @@ package struct AccountDirectory: Sendable {
     /// - Returns: the accounts, or what is known of an erased one.
     /// - Throws: ``HiddenAccounts`` for a role that is bound; `PostgresError`.
     package func find(_ term: LookupTerm, on connection: isolated Connection) throws -> LookupAnswer {
-        try HiddenAccounts.refuse(on: connection)
-        let isInstalled = try Self.isInstalled(on: connection)
-        let usernames = try Usernames.read(on: connection)
+        try find(term, in: .read(for: [term], on: connection), on: connection)
+    }
+
+    /// Looks several terms up, each by itself; the answers are in the order of `terms`.
+    ///
+    /// - Throws: As ``find(_:on:)-(LookupTerm,_)``.
+    package func find(_ terms: [LookupTerm], on connection: isolated Connection) throws -> [LookupAnswer] {
+        let schema = try DirectorySchema.read(for: terms, on: connection)
+        return try terms.map { try find($0, in: schema, on: connection) }
+    }
+
+    private func find(
+        _ term: LookupTerm,
+        in schema: DirectorySchema,
+        on connection: isolated Connection
+    ) throws -> LookupAnswer {
         var hits: [AccountMatch] = []
-        if let candidates = candidates(term, isInstalled: isInstalled, usernames) {
-            hits = try matches(candidates, isInstalled: isInstalled, on: connection)
+        if let candidates = candidates(term, in: schema) {
+            hits = try matches(candidates, isInstalled: schema.isInstalled, on: connection)
         }
         // A receipt's number may be a phone number or a username as well: then both are told.
-        let isGoneSought = isInstalled && (hits.isEmpty || term.receipt != nil)
+        let isGoneSought = schema.isInstalled && (hits.isEmpty || term.receipt != nil)
         let erased = isGoneSought ? try erased(term, on: connection) : []
         let isAbsent = hits.isEmpty && erased.isEmpty
         return LookupAnswer(
@@ -46,8 +59,8 @@ package struct AccountDirectory: Sendable {
             isCut: max(hits.count, erased.count) > limit,
             erased: Array(erased.prefix(limit)),
             isErasureUnknown: isAbsent
-                && (term.userID != nil ? hashKey == nil : isInstalled && term.isStartOfUserID),
-            usernames: usernames
+                && (term.userID != nil ? hashKey == nil : schema.isInstalled && term.isStartOfUserID),
+            usernames: schema.usernames
         )
     }
 
@@ -157,9 +170,5 @@ package struct AccountDirectory: Sendable {
             as: (UUID, Date, Date, Int64?).self
         )
         .map { ErasedAccount(request: $0.0, requestedAt: $0.1, erasedAt: $0.2, receipt: $0.3) }
-    }
-
-    private static func isInstalled(on connection: isolated Connection) throws -> Bool {
-        try connection.one("select to_regclass('accountctl.deletion_requests') is not null", as: Bool.self)
     }
 }

@@ -9,21 +9,21 @@ package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertib
         "row-level security hides rows of \(tables.joined(separator: ", ")) from this role: what it does not find may be there"
     }
 
+    /// The tables whose rows are hidden from the role that asks.
+    static let statement: Statement = """
+        select name
+        from unnest(array[
+            'auth.users', 'auth.identities', 'public.profiles', 'accountctl.deletion_requests',
+            'accountctl.deletion_receipts'
+        ]) as name
+        where to_regclass(name) is not null and row_security_active(to_regclass(name))
+        """
+
     /// Refuses to look for accounts as a role that would find nothing and believe it.
     ///
     /// - Throws: `HiddenAccounts`; `PostgresError`.
     static func refuse(on connection: isolated Connection) throws {
-        let tables = try connection.query(
-            """
-            select name
-            from unnest(array[
-                'auth.users', 'auth.identities', 'public.profiles', 'accountctl.deletion_requests',
-                'accountctl.deletion_receipts'
-            ]) as name
-            where to_regclass(name) is not null and row_security_active(to_regclass(name))
-            """,
-            as: String.self
-        )
+        let tables = try connection.query(statement, as: String.self)
         if !tables.isEmpty { throw HiddenAccounts(tables: tables) }
     }
 }

@@ -4,44 +4,39 @@ import Postgres
 package enum Usernames: Sendable, Hashable {
     /// There is no `public.profiles` with the account's id as `id` and a text as `username`.
     case none
-    /// No index leads to the start of one: whoever looks one up reads the table.
+    /// No index leads to the start of one, or nobody asked: whoever looks a start up reads the table.
     case unindexed
     case indexed
 
-    /// Looks into the catalog.
-    static func read(on connection: isolated Connection) throws -> Usernames {
-        let (isThere, isIndexed) = try connection.one(
-            """
-            select count(*) = 2,
-                   coalesce(
-                       bool_or(
-                           a.attname = 'username'
-                           and a.atttypid in ('text'::regtype, 'varchar'::regtype)
-                           and exists (
-                               select
-                               from pg_index as i
-                               join pg_class as c on c.oid = i.indexrelid
-                               join pg_am as m on m.oid = c.relam
-                               join pg_opclass as o on o.oid = i.indclass[0]
-                               where i.indrelid = a.attrelid
-                                 and i.indisvalid
-                                 and i.indpred is null
-                                 and i.indkey[0] = a.attnum
-                                 and i.indcollation[0] = a.attcollation
-                                 and m.amname = 'btree'
-                                 and o.opcdefault
-                           )
-                       ),
-                       false
-                   )
+    /// Whether there are any, as an expression.
+    static let areThere: Statement = """
+        (
+            select count(*) = 2
             from pg_attribute as a
             join pg_type as t on t.oid = a.atttypid
             where a.attrelid = to_regclass('public.profiles')
               and (a.attname = 'id' and t.oid = 'uuid'::regtype or a.attname = 'username' and t.typcategory = 'S')
               and not a.attisdropped
-            """,
-            as: (Bool, Bool).self
         )
-        return !isThere ? .none : isIndexed ? .indexed : .unindexed
-    }
+        """
+
+    /// Whether an index leads to the start of one, as an expression.
+    static let areIndexed: Statement = """
+        exists (
+            select
+            from pg_attribute as a
+            join pg_index as i on i.indrelid = a.attrelid and i.indkey[0] = a.attnum and i.indcollation[0] = a.attcollation
+            join pg_class as c on c.oid = i.indexrelid
+            join pg_am as m on m.oid = c.relam
+            join pg_opclass as o on o.oid = i.indclass[0]
+            where a.attrelid = to_regclass('public.profiles')
+              and a.attname = 'username'
+              and a.atttypid in ('text'::regtype, 'varchar'::regtype)
+              and not a.attisdropped
+              and i.indisvalid
+              and i.indpred is null
+              and m.amname = 'btree'
+              and o.opcdefault
+        )
+        """
 }

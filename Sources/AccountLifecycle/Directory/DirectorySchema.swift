@@ -1,0 +1,37 @@
+import Postgres
+
+/// What a lookup depends on of what the database holds: read once, however many terms are looked up.
+package struct DirectorySchema: Sendable, Equatable {
+    /// Whether the product's own tables are there.
+    package let isInstalled: Bool
+    package let usernames: Usernames
+
+    package init(isInstalled: Bool, usernames: Usernames) {
+        self.isInstalled = isInstalled
+        self.usernames = usernames
+    }
+
+    /// Looks into the catalog, in one statement: a new session has to load every table of it that it names.
+    ///
+    /// - Throws: ``HiddenAccounts`` for a role that row-level security binds; `PostgresError`.
+    static func read(for terms: [LookupTerm], on connection: isolated Connection) throws -> DirectorySchema {
+        // What leads to the start of one is asked only where it decides: the answer takes longer than the lookup.
+        let needsIndex = terms.contains { $0.comparison == .prefix && $0.kind.map { $0 == .username } ?? true }
+        let (hidden, isInstalled, areThere, areIndexed) = try connection.one(
+            """
+            select array(
+            """ + HiddenAccounts.statement
+                + """
+                ),
+                to_regclass('accountctl.deletion_requests') is not null,
+
+                """ + Usernames.areThere + ", " + (needsIndex ? Usernames.areIndexed : "false"),
+            as: ([String], Bool, Bool, Bool).self
+        )
+        if !hidden.isEmpty { throw HiddenAccounts(tables: hidden) }
+        return DirectorySchema(
+            isInstalled: isInstalled,
+            usernames: !areThere ? .none : areIndexed ? .indexed : .unindexed
+        )
+    }
+}
