@@ -11,7 +11,14 @@ struct RelaySuite {
     /// Where the suite lies.
     let path: String
     /// One table and its senders for each scenario, with the results that the suite accepts.
-    let scenarios: [(resolver: ZoneResolver, queries: [SPFQuery], accepted: [[String]])]
+    let scenarios: [(resolver: ZoneResolver, senders: [Sender], accepted: [[SPFResult]])]
+
+    /// A sender as a mail server learns of it.
+    struct Sender {
+        let host: String
+        let mailFrom: String
+        let helo: String
+    }
 
     /// Reads the suite from beside the checkout, or from where ACCOUNTCTL_SPF_SUITE says.
     static func load() throws -> RelaySuite {
@@ -21,18 +28,21 @@ struct RelaySuite {
             throw BenchmarkError("no SPF suite at \(path): set ACCOUNTCTL_SPF_SUITE")
         }
         let scenarios = try JSONDecoder().decode([Scenario].self, from: data)
-        return RelaySuite(path: path, scenarios: scenarios.map { ($0.resolver, $0.queries, $0.tests.map(\.result)) })
+        return RelaySuite(
+            path: path,
+            scenarios: scenarios.map { scenario in
+                (
+                    scenario.resolver,
+                    scenario.tests.map { Sender(host: $0.host, mailFrom: $0.mailfrom, helo: $0.helo) },
+                    scenario.tests.map { $0.result.compactMap { SPFResult(rawValue: $0) } }
+                )
+            }
+        )
     }
 
     private struct Scenario: Decodable {
         let zone: [String: [Record]]
         let tests: [Case]
-
-        var queries: [SPFQuery] {
-            tests.compactMap { test in
-                IPAddress(test.host).map { SPFQuery(address: $0, mailFrom: test.mailfrom, helo: test.helo) }
-            }
-        }
 
         var resolver: ZoneResolver {
             var outcomes: [Question: LookupOutcome] = [:]
