@@ -31,18 +31,18 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         get throws(DomainNameError) {
             switch self {
             case .v4(let address):
-                let value = address.rawValue
-                return try DomainName(
-                    dotted: "\(value & 255).\(value >> 8 & 255).\(value >> 16 & 255).\(value >> 24).in-addr.arpa"
-                )
+                let octets = (0..<4).map { String(address.rawValue >> ($0 * 8) & 255) }
+                return try DomainName(labels: octets.map(\.utf8) + ["in-addr".utf8, "arpa".utf8])
             case .v6(let address):
-                var nibbles: [[UInt8]] = []
+                var text: [UInt8] = []
+                text.reserveCapacity(72)
                 for half in [address.low, address.high] {
-                    for shift in 0..<16 {
-                        nibbles.append([Self.hexDigits[Int(half >> UInt64(shift * 4) & 15)].lowercasedASCII])
+                    for shift in stride(from: UInt64(0), to: 64, by: 4) {
+                        text.append(Self.hexDigits[Int(half >> shift & 15)])
+                        text.append(UInt8(ascii: "."))
                     }
                 }
-                return try DomainName(labels: nibbles + [Array("ip6".utf8), Array("arpa".utf8)])
+                return try DomainName(dotted: text + "ip6.arpa".utf8)
             }
         }
     }

@@ -55,6 +55,14 @@ package final class CachingResolver: Resolver {
         }
     }
 
+    /// What has been answered already.
+    package func outcomeAtHand(_ question: Question) -> LookupOutcome? {
+        entries.withLock { entries in
+            guard case .known(let outcome)? = entries[question] else { return nil }
+            return outcome
+        }
+    }
+
     private func ask(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
         let outcome = await upstream.lookup(question, by: deadline)
         let waiting = entries.withLock { entries -> [CheckedContinuation<LookupOutcome, Never>] in

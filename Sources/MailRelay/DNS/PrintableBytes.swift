@@ -1,7 +1,10 @@
 /// Text of strangers, made safe to show.
 package enum PrintableBytes {
     /// Printable ASCII as it is, a backslash doubled, everything else as `\xNN`.
-    package static func escaped(_ bytes: some Sequence<UInt8>) -> String {
+    package static func escaped(_ bytes: some Collection<UInt8>) -> String {
+        if bytes.allSatisfy({ $0 >= 0x20 && $0 <= 0x7E && $0 != UInt8(ascii: "\\") }) {
+            return String(decoding: bytes, as: UTF8.self)
+        }
         var text = ""
         for byte in bytes {
             switch byte {

@@ -17,6 +17,13 @@ package final class RecordingResolver<Upstream: Resolver>: Resolver {
         return outcome
     }
 
+    /// Takes and notes what is at hand.
+    package func outcomeAtHand(_ question: Question) -> LookupOutcome? {
+        guard let outcome = upstream.outcomeAtHand(question) else { return nil }
+        seen.withLock { $0[question] = outcome }
+        return outcome
+    }
+
     /// Everything asked so far, ordered by name and type.
     package var answers: [(question: Question, outcome: LookupOutcome)] {
         seen.withLock { $0 }

@@ -6,4 +6,12 @@ package protocol Resolver: Sendable {
     ///
     /// Past the deadline, and when the calling task is cancelled, the outcome is ``LookupOutcome/timeout``.
     func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome
+
+    /// The outcome where it is at hand, so that nobody waits for it; nil sends the caller to ``lookup(_:by:)``.
+    func outcomeAtHand(_ question: Question) -> LookupOutcome?
+}
+
+extension Resolver {
+    /// Nothing is at hand with a resolver that keeps nothing.
+    package func outcomeAtHand(_ question: Question) -> LookupOutcome? { nil }
 }

@@ -1,50 +1,81 @@
 /// A resolver that answers from a table: for tests, measurements, and "what if" questions.
-package struct ZoneResolver: Resolver {
-    private let outcomes: [Question: LookupOutcome]
-    private let names: Set<DomainName>
-    /// Names that answer nothing for any type without an entry of its own.
-    private let silent: Set<DomainName>
+package final class ZoneResolver: Resolver {
+    private let names: [DomainName: Entry]
+    /// The outcomes of all names, those of one name together.
+    private let outcomes: [(type: RecordType, outcome: LookupOutcome)]
 
-    /// A table of outcomes.
+    /// What is known of one name.
+    private struct Entry {
+        /// Where its outcomes are.
+        var range = 0..<0
+        /// Whether types without an outcome of their own get no answer at all.
+        var isSilent = false
+    }
+
+    /// A table of outcomes; names in `silent` answer nothing for any type without an entry of its own.
     ///
     /// A name that occurs has no data for other types; all other names do not exist.
     package init(_ outcomes: [Question: LookupOutcome], silent: Set<DomainName> = []) {
-        self.outcomes = outcomes
-        self.names = Set(outcomes.keys.map(\.name)).union(silent)
-        self.silent = silent
+        var names: [DomainName: Entry] = [:]
+        var all: [(type: RecordType, outcome: LookupOutcome)] = []
+        for (name, entries) in Dictionary(grouping: outcomes, by: \.key.name) {
+            names[name] = Entry(range: all.count..<(all.count + entries.count))
+            all += entries.map { ($0.key.type, $0.value) }
+        }
+        for name in silent { names[name, default: Entry()].isSilent = true }
+        self.names = names
+        self.outcomes = all
     }
 
-    /// Looks the question up, following aliases inside the table.
+    /// Looks the question up.
     package func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
-        if let outcome = outcomes[question] { return outcome }
-        return following(question)
+        outcome(question)
     }
 
-    private func following(_ question: Question) -> LookupOutcome {
-        var name = question.name
+    /// All is at hand.
+    package func outcomeAtHand(_ question: Question) -> LookupOutcome? { outcome(question) }
+
+    private func outcome(_ question: Question) -> LookupOutcome {
+        guard let entry = names[question.name] else { return .nxDomain(LookupOutcome.Absence()) }
+        return outcome(entry, question.type) ?? following(question, entry)
+    }
+
+    private func outcome(_ entry: Entry, _ type: RecordType) -> LookupOutcome? {
+        for index in entry.range where outcomes[index].type == type { return outcomes[index].outcome }
+        return nil
+    }
+
+    /// Follows aliases inside the table.
+    private func following(_ question: Question, _ first: Entry) -> LookupOutcome {
+        var entry = first
         var chain: [DomainName] = []
-        while case .records(let alias)? = outcomes[Question(name, .cname)],
-            case .cname(let target)? = alias.records.first
-        {
+        var ttl = UInt32.max
+        while case .records(let alias)? = outcome(entry, .cname), case .cname(let target)? = alias.records.first {
             guard target != question.name, !chain.contains(target) else {
                 return .badReply(.aliasLoop([question.name] + chain + [target]))
             }
             chain.append(target)
-            name = target
-            guard let outcome = outcomes[Question(name, question.type)] else { continue }
-            guard case .records(let answer) = outcome else { return outcome }
-            return .records(
-                LookupOutcome.Answer(
-                    records: answer.records,
-                    ttl: min(alias.ttl, answer.ttl),
-                    chain: chain,
-                    authenticated: answer.authenticated
-                )
-            )
+            ttl = min(ttl, alias.ttl)
+            guard let next = names[target] else { return .nxDomain(LookupOutcome.Absence(chain: chain)) }
+            if let outcome = outcome(next, question.type) { return outcome.reached(through: chain, ttl: ttl) }
+            entry = next
         }
-        if silent.contains(name) { return .timeout }
-        let absence = LookupOutcome.Absence(chain: chain)
-        return names.contains(name) ? .noData(absence) : .nxDomain(absence)
+        return entry.isSilent ? .timeout : .noData(LookupOutcome.Absence(chain: chain))
+    }
+}
+
+extension LookupOutcome {
+    /// The same records as seen from the first of a chain of aliases.
+    fileprivate func reached(through chain: [DomainName], ttl: UInt32) -> LookupOutcome {
+        guard case .records(let answer) = self else { return self }
+        return .records(
+            Answer(
+                records: answer.records,
+                ttl: min(ttl, answer.ttl),
+                chain: chain,
+                authenticated: answer.authenticated
+            )
+        )
     }
 }
 

@@ -15,12 +15,33 @@ package struct SPFEvaluation: Sendable, Hashable {
     /// What was done, in order; empty unless asked for.
     package let trace: [SPFTraceStep]
 
+    init(
+        _ result: SPFResult,
+        explanation: String? = nil,
+        terms: Int = 0,
+        voids: Int = 0,
+        match: Match? = nil,
+        problem: SPFProblem? = nil,
+        trace: [SPFTraceStep] = []
+    ) {
+        self.result = result
+        self.explanation = explanation
+        self.terms = terms
+        self.voids = voids
+        self.match = match
+        self.problem = problem
+        self.trace = trace
+    }
+
     /// The directive that decided.
     package struct Match: Sendable, Hashable {
         /// The domain whose record holds it.
         package let domain: DomainName
+        /// The term as it stands in the record.
+        package let source: ArraySlice<UInt8>
+
         /// The term as published.
-        package let term: String
+        package var term: String { String(decoding: source, as: UTF8.self) }
     }
 }
 
@@ -39,15 +60,17 @@ package struct SPFTraceStep: Sendable, Hashable {
 /// Why there is no result that one could act on.
 package enum SPFProblem: Sendable, Hashable {
     /// The sender's domain is no name that could have a policy.
-    case unusableDomain(String)
+    case unusableDomain([UInt8])
     /// The domain has no policy.
     case noPolicy(DomainName)
     /// The domain has several policies.
     case severalPolicies(DomainName, count: Int)
     /// A policy breaks the grammar.
     case syntax(SPFSyntaxError, in: DomainName)
-    /// An include or redirect leads to a domain without a policy, or to no domain at all.
-    case targetWithoutPolicy(String)
+    /// An include or redirect leads to a domain without a policy.
+    case targetWithoutPolicy(DomainName)
+    /// An include or redirect leads to what is no domain at all.
+    case unusableTarget([UInt8])
     /// More than ten terms that cause lookups.
     case tooManyTerms
     /// More than two lookups that found nothing.
@@ -58,15 +81,31 @@ package enum SPFProblem: Sendable, Hashable {
     case lookup(Question, LookupOutcome)
 }
 
+extension SPFProblem {
+    /// The result a problem leads to.
+    var result: SPFResult {
+        switch self {
+        case .unusableDomain, .noPolicy: .none
+        case .lookup: .temperror
+        case .severalPolicies, .syntax, .targetWithoutPolicy, .unusableTarget, .tooManyTerms, .tooManyVoids,
+            .tooManyExchangers:
+            .permerror
+        }
+    }
+}
+
 extension SPFProblem: CustomStringConvertible {
     /// The problem in words for an operator.
     package var description: String {
         switch self {
-        case .unusableDomain(let text): "“\(text)” cannot have a policy: it is not a full domain name"
+        case .unusableDomain(let text):
+            "“\(PrintableBytes.escaped(text))” cannot have a policy: it is not a full domain name"
         case .noPolicy(let name): "\(name) publishes no SPF policy"
         case .severalPolicies(let name, let count): "\(name) publishes \(count) SPF policies, one is the most"
         case .syntax(let error, let name): "the SPF policy of \(name) is malformed: \(error)"
         case .targetWithoutPolicy(let name): "\(name) is included or redirected to, but publishes no SPF policy"
+        case .unusableTarget(let text):
+            "\(PrintableBytes.escaped(text)) is included or redirected to, but publishes no SPF policy"
         case .tooManyTerms: "more than 10 terms that cause lookups"
         case .tooManyVoids(let question): "more than 2 lookups found nothing, the last one \(question)"
         case .tooManyExchangers(let name, let count): "\(name) has \(count) mail exchangers, 10 is the most"

@@ -10,22 +10,16 @@ enum SPFMacro {
 
     /// What macros expand to.
     struct Values {
-        /// The local part of the sender.
-        var localPart: [UInt8]
-        /// The domain of the sender.
-        var senderDomain: [UInt8]
+        /// The sender.
+        let query: SPFQuery
         /// The domain whose policy is being evaluated.
-        var domain: [UInt8]
-        /// The address of the client.
-        var address: IPAddress
-        /// What the client called itself.
-        var helo: [UInt8]
+        let domain: DomainName
+        /// The validated name of the client, if one is known.
+        let validatedName: DomainName?
         /// Who receives the mail.
-        var receiver: [UInt8]
+        let receiver: [UInt8]
         /// Seconds since 1970.
-        var timestamp: Int64
-        /// The validated name of the client; only looked up when a macro asks for it.
-        var validatedName: [UInt8] = Array("unknown".utf8)
+        let timestamp: Int64
     }
 
     /// Whether every percent sign begins a macro, and every macro is one.
@@ -58,7 +52,7 @@ enum SPFMacro {
     }
 
     /// Whether text asks for the validated name of the client, which costs lookups.
-    static func asksForValidatedName(_ text: [UInt8]) -> Bool {
+    static func asksForValidatedName(_ text: ArraySlice<UInt8>) -> Bool {
         for index in text.indices.dropLast(2) where text[index] == UInt8(ascii: "%") {
             if text[index + 1] == UInt8(ascii: "{"), text[index + 2].lowercasedASCII == UInt8(ascii: "p") {
                 return true
@@ -68,13 +62,13 @@ enum SPFMacro {
     }
 
     /// Expands well-formed text.
-    static func expand(_ text: [UInt8], _ values: Values) -> [UInt8] {
+    static func expand(_ text: ArraySlice<UInt8>, _ values: Values) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count + 32)
-        var index = 0
-        while index < text.count {
+        var index = text.startIndex
+        while index < text.endIndex {
             let byte = text[index]
-            guard byte == UInt8(ascii: "%"), index + 1 < text.count else {
+            guard byte == UInt8(ascii: "%"), index + 1 < text.endIndex else {
                 output.append(byte)
                 index += 1
                 continue
@@ -165,19 +159,23 @@ enum SPFMacro {
     }
 
     private static func value(of letter: UInt8, _ values: Values) -> [UInt8] {
-        switch letter {
-        case UInt8(ascii: "s"): values.localPart + [UInt8(ascii: "@")] + values.senderDomain
-        case UInt8(ascii: "l"): values.localPart
-        case UInt8(ascii: "o"): values.senderDomain
-        case UInt8(ascii: "d"): values.domain
-        case UInt8(ascii: "i"): dotted(values.address)
-        case UInt8(ascii: "p"): values.validatedName
-        case UInt8(ascii: "h"): values.helo
-        case UInt8(ascii: "c"): Array(values.address.description.utf8)
+        let query = values.query
+        return switch letter {
+        case UInt8(ascii: "s"): query.localPart + [UInt8(ascii: "@")] + query.senderDomain
+        case UInt8(ascii: "l"): Array(query.localPart)
+        case UInt8(ascii: "o"): Array(query.senderDomain)
+        // The sender's domain as the sender writes it.
+        case UInt8(ascii: "d"):
+            values.domain == (try? DomainName(dotted: query.senderDomain))
+                ? Array(query.senderDomain) : values.domain.dottedBytes
+        case UInt8(ascii: "i"): dotted(query.address)
+        case UInt8(ascii: "p"): values.validatedName?.dottedBytes ?? Array("unknown".utf8)
+        case UInt8(ascii: "h"): Array(query.helo)
+        case UInt8(ascii: "c"): Array(query.address.description.utf8)
         case UInt8(ascii: "r"): values.receiver
         case UInt8(ascii: "t"): Array(String(values.timestamp).utf8)
         case UInt8(ascii: "v"):
-            switch values.address {
+            switch query.address {
             case .v4: Array("in-addr".utf8)
             case .v6: Array("ip6".utf8)
             }

@@ -2,37 +2,41 @@
 package struct SPFQuery: Sendable, Hashable {
     /// The address of the client.
     package let address: IPAddress
+    /// The sender and the HELO name, in one piece.
+    private let text: [UInt8]
+    private let localPartRange: Range<Int>
+    private let senderDomainRange: Range<Int>
+    private let heloRange: Range<Int>
+
     /// The local part of the sender, "postmaster" when it has none (RFC 7208, 4.3).
-    package let localPart: [UInt8]
+    package var localPart: ArraySlice<UInt8> {
+        localPartRange.isEmpty ? Array("postmaster".utf8)[...] : text[localPartRange]
+    }
     /// The domain of the sender; the HELO name for an empty sender (RFC 7208, 2.4).
-    package let senderDomain: [UInt8]
+    package var senderDomain: ArraySlice<UInt8> { text[senderDomainRange] }
     /// What the client called itself.
-    package let helo: [UInt8]
+    package var helo: ArraySlice<UInt8> { text[heloRange] }
 
     /// Takes an envelope sender apart at its last "@"; without one the whole text is the domain.
     package init(address: IPAddress, mailFrom: String, helo: String) {
+        var text = Array(mailFrom.utf8)
+        var sender = text.indices
+        if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") { sender = 1..<(text.count - 1) }
+        let at = text[sender].lastIndex(of: UInt8(ascii: "@"))
+        heloRange = text.count..<(text.count + helo.utf8.count)
+        text.append(contentsOf: helo.utf8)
+        localPartRange = sender.lowerBound..<(at ?? sender.lowerBound)
+        senderDomainRange = sender.isEmpty ? heloRange : (at.map { $0 + 1 } ?? sender.lowerBound)..<sender.upperBound
         self.address = address
-        self.helo = Array(helo.utf8)
-        var sender = Array(mailFrom.utf8)
-        if sender.first == UInt8(ascii: "<"), sender.last == UInt8(ascii: ">") {
-            sender = Array(sender[1..<(sender.count - 1)])
-        }
-        guard !sender.isEmpty else {
-            self.localPart = Array("postmaster".utf8)
-            self.senderDomain = self.helo
-            return
-        }
-        guard let at = sender.lastIndex(of: UInt8(ascii: "@")) else {
-            self.localPart = Array("postmaster".utf8)
-            self.senderDomain = sender
-            return
-        }
-        self.localPart = at == 0 ? Array("postmaster".utf8) : Array(sender[..<at])
-        self.senderDomain = Array(sender[(at + 1)...])
+        self.text = text
     }
 
     /// A sender at a domain.
     package init(address: IPAddress, domain: DomainName, helo: DomainName) {
-        self.init(address: address, mailFrom: "postmaster@\(domain)", helo: helo.description)
+        self.address = address
+        text = domain.dottedBytes + helo.dottedBytes
+        localPartRange = 0..<0
+        senderDomainRange = 0..<max(0, domain.wire.count - 1)
+        heloRange = senderDomainRange.upperBound..<text.count
     }
 }

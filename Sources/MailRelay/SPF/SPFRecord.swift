@@ -1,13 +1,33 @@
 /// A policy as a domain publishes it, checked for syntax and ready to be evaluated.
+///
+/// Its terms are ranges of its text: taking a record apart copies nothing.
 package struct SPFRecord: Sendable, Hashable {
+    /// The strings of the record, joined.
+    package let text: [UInt8]
     /// The mechanisms in their order.
-    package let directives: [SPFDirective]
+    package internal(set) var directives: [SPFDirective] = []
     /// The target of `redirect=`.
-    package let redirect: SPFDomainSpec?
+    package internal(set) var redirect: SPFDomainSpec?
     /// The target of `exp=`.
-    package let explanation: SPFDomainSpec?
+    package internal(set) var explanation: SPFDomainSpec?
     /// Names of modifiers that mean nothing here; evaluation ignores them (RFC 7208, 6).
-    package let unknownModifiers: [String]
+    package internal(set) var unknownModifiers: [String] = []
+
+    /// A record of which nothing is read yet.
+    init(unread text: [UInt8]) {
+        self.text = text
+    }
+
+    /// A term as published.
+    package func shown(_ directive: SPFDirective) -> String { String(decoding: text[directive.source], as: UTF8.self) }
+
+    /// A domain as it stands in the record.
+    package func shown(_ domain: SPFDomainSpec) -> String { String(decoding: text[domain.source], as: UTF8.self) }
+
+    /// The name that a domain in the record is, where it holds no macros and is well formed.
+    package func name(_ domain: SPFDomainSpec) -> DomainName? {
+        domain.hasMacros ? nil : try? DomainName(dotted: text[domain.source])
+    }
 
     /// Whether a TXT record is a policy of this version (RFC 7208, 4.5): the version, then a space or nothing.
     package static func isPolicy(_ text: [UInt8]) -> Bool {
@@ -23,8 +43,8 @@ package struct SPFDirective: Sendable, Hashable {
     package let result: SPFResult
     /// What is matched.
     package let mechanism: SPFMechanism
-    /// The term as it stands in the record.
-    package let source: [UInt8]
+    /// Where the term stands in the record.
+    package let source: Range<Int>
 }
 
 /// What a directive compares the sender with (RFC 7208, 5).
@@ -62,16 +82,11 @@ package struct SPFPrefixLengths: Sendable, Hashable {
 }
 
 /// A domain in a record, possibly with macros.
-package struct SPFDomainSpec: Sendable, Hashable, CustomStringConvertible {
-    /// As it stands in the record.
-    package let source: [UInt8]
-    /// The name, where it holds no macros and is well formed.
-    package let literal: DomainName?
+package struct SPFDomainSpec: Sendable, Hashable {
+    /// Where it stands in the record.
+    package let source: Range<Int>
     /// Whether expansion depends on the sender.
     package let hasMacros: Bool
-
-    /// As it stands in the record.
-    package var description: String { String(decoding: source, as: UTF8.self) }
 }
 
 /// What in a record breaks the grammar; the result of every evaluation is then "permerror".

@@ -10,13 +10,18 @@ enum SPFRemarks {
             switch record.directives[all].result {
             case .pass:
                 findings.append(
-                    Finding(.spfAnyone, at: domain, "“\(record.directives[all].shown)” lets everyone send", seen: seen)
+                    Finding(
+                        .spfAnyone,
+                        at: domain,
+                        "“\(record.shown(record.directives[all]))” lets everyone send",
+                        seen: seen
+                    )
                 )
             case .neutral:
                 findings.append(Finding(.spfNeutralAll, at: domain, "“?all” says nothing about strangers", seen: seen))
             default: break
             }
-            let behind = record.directives[(all + 1)...].map(\.shown)
+            let behind = record.directives[(all + 1)...].map { record.shown($0) }
             if !behind.isEmpty {
                 findings.append(
                     Finding(.spfAfterAll, at: domain, "never reached: \(behind.joined(separator: " "))", seen: seen)
@@ -188,14 +193,14 @@ enum SPFRemarks {
         case .tooManyTerms: code = .spfTooManyTerms
         case .tooManyVoids: code = .spfTooManyVoids
         case .tooManyExchangers: code = .spfTooManyExchangers
-        case .targetWithoutPolicy: code = .spfTargetWithoutPolicy
+        case .targetWithoutPolicy, .unusableTarget: code = .spfTargetWithoutPolicy
         case .syntax: code = .spfSyntax
         case .severalPolicies: code = .spfSeveral
         case .noPolicy, .unusableDomain: code = .spfMissing
         case .lookup: return nil
         }
         var summary = problem.description
-        if case .targetWithoutPolicy(let name) = problem, name.hasSuffix("-all") {
+        if case .targetWithoutPolicy(let name) = problem, name.description.hasSuffix("-all") {
             summary += "; a space is missing before “-all”"
         }
         return Finding(code, at: domain, summary, seen: seen)

@@ -1,370 +1,184 @@
-/// One evaluation under way: what it has used up, and what it has seen.
+/// One evaluation, a plain function of what DNS has answered: what it has used up, and what it has seen.
+///
+/// It never waits. The first answer that is missing stops it, and it is run again with that answer: next to the time that
+/// an answer takes on its way, that is nothing.
 struct SPFRun<Source: Resolver> {
-    let resolver: Source
-    let deadline: ContinuousClock.Instant
-    let tracing: Bool
-    var values: SPFMacro.Values
-    private var terms = 0
-    private var voids = 0
-    private var trace: [SPFTraceStep] = []
+    private let evaluator: SPFEvaluator<Source>
+    private let answers: [Question: LookupOutcome]
+    let query: SPFQuery
+    private let timestamp: Int64
+    private(set) var terms = 0
+    private(set) var voids = 0
+    private(set) var trace: [SPFTraceStep] = []
+    /// The name that the macro `p` stands for.
+    var validatedName: DomainName?
     /// What reverse DNS says of the client, asked once: a lookup that found nothing counts once as such.
-    private var reversePointers: [DomainName]?
-    private var confirmedPointers: [DomainName: Bool] = [:]
+    var knownReverseNames: [DomainName]?
+    /// Which of those names lead back to the client.
+    var knownToLeadBack: [DomainName: Bool] = [:]
 
-    /// What evaluating one domain's policy came to.
-    struct Verdict {
-        var result: SPFResult
-        var domain: DomainName
-        var explanation: SPFDomainSpec?
-        var match: SPFEvaluation.Match?
-        var problem: SPFProblem?
+    init(
+        _ evaluator: SPFEvaluator<Source>,
+        _ query: SPFQuery,
+        timestamp: Int64,
+        _ answers: [Question: LookupOutcome]
+    ) {
+        self.evaluator = evaluator
+        self.query = query
+        self.timestamp = timestamp
+        self.answers = answers
     }
 
-    /// What ends an evaluation before its result.
-    private struct Stop: Error {
-        let problem: SPFProblem
-    }
-
-    init(resolver: Source, deadline: ContinuousClock.Instant, tracing: Bool, values: SPFMacro.Values) {
-        self.resolver = resolver
-        self.deadline = deadline
-        self.tracing = tracing
-        self.values = values
-    }
-
-    func finished(
-        _ result: SPFResult,
-        explanation: String? = nil,
-        match: SPFEvaluation.Match? = nil,
-        problem: SPFProblem? = nil
-    ) -> SPFEvaluation {
-        SPFEvaluation(
-            result: result,
-            explanation: explanation,
-            terms: terms,
-            voids: voids,
-            match: match,
-            problem: problem,
-            trace: trace
-        )
-    }
-
-    // MARK: The policy of one domain
-
-    /// Evaluates the policy of `domain`; the macro values name it already.
-    mutating func check(_ domain: DomainName, depth: Int) async -> Verdict {
+    /// Evaluates the sender's policy; throws the question that must be asked first.
+    mutating func evaluation(_ domain: DomainName) throws(SPFUnanswered) -> SPFEvaluation {
         do {
-            let record = try await policy(of: domain, depth: depth)
-            return try await apply(record, of: domain, depth: depth)
-        } catch {
-            return Verdict(result: error.problem.result, domain: domain, problem: error.problem)
-        }
-    }
-
-    private mutating func policy(of domain: DomainName, depth: Int) async throws(Stop) -> SPFRecord {
-        let question = Question(domain, .txt)
-        let policies: [[UInt8]]
-        switch await resolver.lookup(question, by: deadline) {
-        case .records(let answer):
-            policies = answer.records.compactMap { record in
-                guard case .text(let strings) = record else { return nil }
-                let text = strings.count == 1 ? strings[0] : Array(strings.joined())
-                return SPFRecord.isPolicy(text) ? text : nil
-            }
-        case .noData, .nxDomain:
-            policies = []
-        case let outcome:
-            throw Stop(problem: .lookup(question, outcome))
-        }
-        guard let text = policies.first else { throw Stop(problem: .noPolicy(domain)) }
-        guard policies.count == 1 else { throw Stop(problem: .severalPolicies(domain, count: policies.count)) }
-        if tracing { note(depth, domain, PrintableBytes.escaped(text), "policy") }
-        do {
-            return try SPFRecord(parsing: text)
-        } catch {
-            throw Stop(problem: .syntax(error, in: domain))
-        }
-    }
-
-    private mutating func apply(_ record: SPFRecord, of domain: DomainName, depth: Int) async throws(Stop) -> Verdict {
-        for directive in record.directives {
-            let matches: Bool
-            do {
-                matches = try await match(directive.mechanism, domain, depth: depth)
-            } catch {
-                if tracing {
-                    note(depth, domain, directive.source, "\(error.problem.result.rawValue): \(error.problem)")
-                }
-                throw error
-            }
-            if tracing { note(depth, domain, directive.source, matches ? directive.result.rawValue : "no match") }
-            guard matches else { continue }
-            return Verdict(
-                result: directive.result,
-                domain: domain,
-                explanation: record.explanation,
-                match: SPFEvaluation.Match(domain: domain, term: String(decoding: directive.source, as: UTF8.self))
+            let verdict = try check(domain, depth: 0)
+            return SPFEvaluation(
+                verdict.result,
+                explanation: try explanation(of: verdict),
+                terms: terms,
+                voids: voids,
+                match: verdict.match,
+                trace: trace
             )
-        }
-        guard let redirect = record.redirect else { return Verdict(result: .neutral, domain: domain) }
-        return try await follow(redirect, from: domain, depth: depth)
-    }
-
-    private mutating func follow(
-        _ redirect: SPFDomainSpec,
-        from domain: DomainName,
-        depth: Int
-    ) async throws(Stop) -> Verdict {
-        try countTerm()
-        guard let target = try await name(redirect, domain) else {
-            throw Stop(problem: .targetWithoutPolicy(redirect.description))
-        }
-        if tracing { note(depth, domain, "redirect=\(redirect)", "to \(target)") }
-        let outer = values.domain
-        values.domain = target.dottedBytes
-        let verdict = await check(target, depth: depth + 1)
-        values.domain = outer
-        if case .noPolicy = verdict.problem { throw Stop(problem: .targetWithoutPolicy(target.description)) }
-        return verdict
-    }
-
-    // MARK: Mechanisms
-
-    private mutating func match(
-        _ mechanism: SPFMechanism,
-        _ domain: DomainName,
-        depth: Int
-    ) async throws(Stop) -> Bool {
-        if mechanism.causesLookup { try countTerm() }
-        switch mechanism {
-        case .all:
-            return true
-        case .ip(let network):
-            return network.contains(values.address)
-        case .include(let spec):
-            return try await include(spec, domain, depth: depth)
-        case .a(let spec, let lengths):
-            guard let target = try await target(spec, domain) else { return false }
-            return try await addresses(of: target, include: lengths)
-        case .mx(let spec, let lengths):
-            guard let target = try await target(spec, domain) else { return false }
-            return try await exchangers(of: target, include: lengths)
-        case .ptr(let spec):
-            guard let target = try await target(spec, domain) else { return false }
-            for name in try await reverseNames() where name.isWithin(target) {
-                if try await leadsBack(name) { return true }
-            }
-            return false
-        case .exists(let spec):
-            guard let target = try await name(spec, domain) else { return false }
-            // Always A, whatever the family of the client (RFC 7208, 5.7).
-            return try await !records(Question(target, .a)).isEmpty
-        }
-    }
-
-    private mutating func include(_ spec: SPFDomainSpec, _ domain: DomainName, depth: Int) async throws(Stop) -> Bool {
-        guard let target = try await name(spec, domain) else {
-            throw Stop(problem: .targetWithoutPolicy(spec.description))
-        }
-        let outer = values.domain
-        values.domain = target.dottedBytes
-        let verdict = await check(target, depth: depth + 1)
-        values.domain = outer
-        switch verdict.result {
-        case .pass: return true
-        case .fail, .softfail, .neutral: return false
-        case .none: throw Stop(problem: .targetWithoutPolicy(target.description))
-        case .temperror, .permerror: throw Stop(problem: verdict.problem ?? .targetWithoutPolicy(target.description))
-        }
-    }
-
-    private mutating func addresses(of name: DomainName, include lengths: SPFPrefixLengths) async throws(Stop) -> Bool {
-        for record in try await records(Question(name, addressType)) {
-            switch record {
-            case .a(let address):
-                if IPNetwork.v4(address, length: lengths.v4).contains(values.address) { return true }
-            case .aaaa(let address):
-                if IPNetwork.v6(address, length: lengths.v6).contains(values.address) { return true }
-            default: continue
-            }
-        }
-        return false
-    }
-
-    private mutating func exchangers(of name: DomainName, include lengths: SPFPrefixLengths) async throws(Stop) -> Bool
-    {
-        let exchangers = try await records(Question(name, .mx))
-        guard exchangers.count <= SPFEvaluator<Source>.nameLimit else {
-            throw Stop(problem: .tooManyExchangers(name, count: exchangers.count))
-        }
-        for record in exchangers {
-            guard case .mx(_, let exchange) = record, !exchange.isRoot else { continue }
-            if try await addresses(of: exchange, include: lengths) { return true }
-        }
-        return false
-    }
-
-    /// The reverse names of the client, as many as are looked at.
-    ///
-    /// DNS errors count as "no such name" here (RFC 7208, 5.5).
-    private mutating func reverseNames() async throws(Stop) -> [DomainName] {
-        if let reversePointers { return reversePointers }
-        var names: [DomainName] = []
-        reversePointers = names
-        if let reverse = try? values.address.reverseName {
-            for case .ptr(let name) in try await recordsIfAny(Question(reverse, .ptr)) ?? [] where !name.isRoot {
-                names.append(name)
-            }
-        }
-        names = Array(names.prefix(SPFEvaluator<Source>.nameLimit))
-        reversePointers = names
-        return names
-    }
-
-    /// Whether a reverse name leads back to the client.
-    private mutating func leadsBack(_ name: DomainName) async throws(Stop) -> Bool {
-        if let known = confirmedPointers[name] { return known }
-        confirmedPointers[name] = false
-        let leadsBack = try await recordsIfAny(Question(name, addressType))?.contains { record in
-            switch record {
-            case .a(let address): values.address == .v4(address)
-            case .aaaa(let address): values.address == .v6(address)
-            default: false
-            }
-        }
-        confirmedPointers[name] = leadsBack == true
-        return leadsBack == true
-    }
-
-    private var addressType: RecordType {
-        switch values.address {
-        case .v4: .a
-        case .v6: .aaaa
-        }
-    }
-
-    // MARK: Names
-
-    /// The name a mechanism speaks of; nil when it expands to something that is no name, which then matches nothing.
-    private mutating func target(_ spec: SPFDomainSpec?, _ domain: DomainName) async throws(Stop) -> DomainName? {
-        guard let spec else { return domain }
-        return try await name(spec, domain)
-    }
-
-    private mutating func name(_ spec: SPFDomainSpec, _ domain: DomainName) async throws(Stop) -> DomainName? {
-        guard spec.hasMacros else { return spec.literal }
-        try await prepareValidatedName(for: spec.source, domain)
-        var expanded = SPFMacro.expand(spec.source, values)
-        if expanded.last == UInt8(ascii: ".") { expanded.removeLast() }
-        // Too long: labels go from the left until it fits (RFC 7208, 7.3).
-        while expanded.count > 253, let dot = expanded.firstIndex(of: UInt8(ascii: ".")) {
-            expanded.removeSubrange(...dot)
-        }
-        return try? DomainName(dotted: expanded)
-    }
-
-    private mutating func prepareValidatedName(for text: [UInt8], _ domain: DomainName) async throws(Stop) {
-        guard SPFMacro.asksForValidatedName(text) else { return }
-        // The domain itself is preferred, then a name within it, then any (RFC 7208, 7.3).
-        let names = try await reverseNames()
-        let own = names.filter { $0 == domain }
-        let within = names.filter { $0 != domain && $0.isWithin(domain) }
-        let others = names.filter { $0 != domain && !$0.isWithin(domain) }
-        values.validatedName = Array("unknown".utf8)
-        for name in own + within + others where try await leadsBack(name) {
-            values.validatedName = name.dottedBytes
-            return
-        }
-    }
-
-    // MARK: Lookups
-
-    private mutating func countTerm() throws(Stop) {
-        terms += 1
-        guard terms <= SPFEvaluator<Source>.termLimit else { throw Stop(problem: .tooManyTerms) }
-    }
-
-    private mutating func records(_ question: Question) async throws(Stop) -> [RecordData] {
-        let outcome = await resolver.lookup(question, by: deadline)
-        switch outcome {
-        case .records(let answer):
-            return answer.records
-        case .noData, .nxDomain:
-            voids += 1
-            guard voids <= SPFEvaluator<Source>.voidLimit else { throw Stop(problem: .tooManyVoids(question)) }
-            return []
-        case .serverFailure, .timeout, .refused, .unreachable, .badReply:
-            throw Stop(problem: .lookup(question, outcome))
-        }
-    }
-
-    /// Like ``records(_:)``, nil instead of a failure of DNS.
-    private mutating func recordsIfAny(_ question: Question) async throws(Stop) -> [RecordData]? {
-        do {
-            return try await records(question)
         } catch {
-            if case .lookup = error.problem { return nil }
+            switch error {
+            case .problem(let problem):
+                return SPFEvaluation(problem.result, terms: terms, voids: voids, problem: problem, trace: trace)
+            case .missing(let question):
+                throw SPFUnanswered(question: question)
+            }
+        }
+    }
+
+    /// Evaluates the policy of `domain`.
+    private mutating func check(_ domain: DomainName, depth: Int) throws(SPFStop) -> SPFVerdict {
+        let policy = try policy(of: domain, depth: depth)
+        for directive in policy.record.directives where try matches(directive, of: policy) {
+            return SPFVerdict(result: directive.result, policy: policy, decisive: directive.source)
+        }
+        guard let redirect = policy.record.redirect else {
+            return SPFVerdict(result: .neutral, policy: policy, decisive: nil)
+        }
+        try countTerm()
+        let target = try target(redirect, of: policy)
+        if evaluator.isTracing { note(policy, "redirect=\(policy.record.shown(redirect))", "to \(target)") }
+        return try check(target: target, of: policy)
+    }
+
+    /// Evaluates the policy that an include or redirect leads to.
+    mutating func check(target: DomainName, of policy: SPFPolicy) throws(SPFStop) -> SPFVerdict {
+        do {
+            return try check(target, depth: policy.depth + 1)
+        } catch {
+            if case .problem(.noPolicy) = error { throw .problem(.targetWithoutPolicy(target)) }
             throw error
         }
     }
 
-    // MARK: Explanation
-
-    /// The text behind `exp=`; nil where anything is wrong with it, since it must not change the result (RFC 7208, 6.2).
-    mutating func explanation(_ spec: SPFDomainSpec, domain: DomainName) async -> String? {
-        values.domain =
-            domain == (try? DomainName(dotted: values.senderDomain)) ? values.senderDomain : domain.dottedBytes
-        guard let target = try? await name(spec, domain),
-            case .records(let answer) = await resolver.lookup(Question(target, .txt), by: deadline),
-            answer.records.count == 1, case .text(let strings)? = answer.records.first
-        else { return nil }
-        let text = Array(strings.joined())
-        guard text.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), SPFMacro.isWellFormed(text[...], letters: .all) else {
-            return nil
+    private mutating func policy(of domain: DomainName, depth: Int) throws(SPFStop) -> SPFPolicy {
+        let question = Question(domain, .txt)
+        var text: [UInt8]?
+        var count = 0
+        switch try outcome(of: question) {
+        case .records(let answer):
+            for case .text(let strings) in answer.records {
+                let joined = strings.count == 1 ? strings[0] : Array(strings.joined())
+                guard SPFRecord.isPolicy(joined) else { continue }
+                text = joined
+                count += 1
+            }
+        case .noData, .nxDomain: break
+        case let outcome: throw .problem(.lookup(question, outcome))
         }
+        guard let text else { throw .problem(.noPolicy(domain)) }
+        guard count == 1 else { throw .problem(.severalPolicies(domain, count: count)) }
+        if evaluator.isTracing { note(domain, depth, PrintableBytes.escaped(text), "policy") }
         do {
-            try await prepareValidatedName(for: text, domain)
+            return SPFPolicy(domain: domain, record: try SPFRecord(parsing: text), depth: depth)
         } catch {
-            return nil
+            throw .problem(.syntax(error, in: domain))
         }
-        return PrintableBytes.escaped(SPFMacro.expand(text, values))
     }
 
-    // MARK: Trace
-
-    private mutating func note(_ depth: Int, _ domain: DomainName, _ term: [UInt8], _ outcome: String) {
-        note(depth, domain, PrintableBytes.escaped(term), outcome)
+    private mutating func matches(_ directive: SPFDirective, of policy: SPFPolicy) throws(SPFStop) -> Bool {
+        do {
+            let matches = try matches(directive.mechanism, of: policy)
+            if evaluator.isTracing {
+                note(policy, policy.record.shown(directive), matches ? directive.result.rawValue : "no match")
+            }
+            return matches
+        } catch {
+            if evaluator.isTracing, case .problem(let problem) = error {
+                note(policy, policy.record.shown(directive), "\(problem.result.rawValue): \(problem)")
+            }
+            throw error
+        }
     }
 
-    private mutating func note(_ depth: Int, _ domain: DomainName, _ term: String, _ outcome: String) {
+    private mutating func note(_ policy: SPFPolicy, _ term: String, _ outcome: String) {
+        note(policy.domain, policy.depth, term, outcome)
+    }
+
+    private mutating func note(_ domain: DomainName, _ depth: Int, _ term: String, _ outcome: String) {
         trace.append(SPFTraceStep(depth: depth, domain: domain.description, term: term, outcome: outcome))
     }
 }
 
-extension SPFProblem {
-    /// The result a problem leads to.
-    var result: SPFResult {
-        switch self {
-        case .unusableDomain, .noPolicy: .none
-        case .lookup: .temperror
-        case .severalPolicies, .syntax, .targetWithoutPolicy, .tooManyTerms, .tooManyVoids, .tooManyExchangers:
-            .permerror
-        }
+// MARK: Macros
+
+extension SPFRun {
+    /// What macros of a policy stand for.
+    func values(_ policy: SPFPolicy) -> SPFMacro.Values {
+        SPFMacro.Values(
+            query: query,
+            domain: policy.domain,
+            validatedName: validatedName,
+            receiver: evaluator.receiver,
+            timestamp: timestamp
+        )
     }
 }
 
-extension DomainName {
-    /// The labels with dots between them, unescaped: the form SPF macros take names apart in.
-    var dottedBytes: [UInt8] {
-        var output: [UInt8] = []
-        output.reserveCapacity(wire.count)
-        var index = 0
-        while index < wire.count {
-            let end = index + 1 + Int(wire[index])
-            if index > 0 { output.append(UInt8(ascii: ".")) }
-            output.append(contentsOf: wire[(index + 1)..<end])
-            index = end
+// MARK: Lookups
+
+extension SPFRun {
+    /// What DNS says.
+    func outcome(of question: Question) throws(SPFStop) -> LookupOutcome {
+        guard let outcome = answers[question] ?? evaluator.resolver.outcomeAtHand(question) else {
+            throw .missing(question)
         }
-        return output
+        return outcome
+    }
+
+    /// The records that a term asks for; finding none uses up one of the void lookups.
+    mutating func records(_ name: DomainName, _ type: RecordType) throws(SPFStop) -> [RecordData] {
+        let question = Question(name, type)
+        switch try outcome(of: question) {
+        case .records(let answer):
+            return answer.records
+        case .noData, .nxDomain:
+            voids += 1
+            guard voids <= SPFEvaluator<Source>.voidLimit else { throw .problem(.tooManyVoids(question)) }
+            return []
+        case let outcome:
+            throw .problem(.lookup(question, outcome))
+        }
+    }
+
+    /// Like ``records(_:_:)``, nil instead of a failure of DNS.
+    mutating func recordsIfAny(_ name: DomainName, _ type: RecordType) throws(SPFStop) -> [RecordData]? {
+        do {
+            return try records(name, type)
+        } catch {
+            if case .problem(.lookup) = error { return nil }
+            throw error
+        }
+    }
+
+    /// Counts a term that may cause lookups.
+    mutating func countTerm() throws(SPFStop) {
+        terms += 1
+        guard terms <= SPFEvaluator<Source>.termLimit else { throw .problem(.tooManyTerms) }
     }
 }

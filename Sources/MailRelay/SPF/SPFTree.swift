@@ -143,20 +143,22 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
         }
         var survey = Survey()
         for directive in record.directives {
-            await survey.add(directive, of: domain, resolver, by: deadline)
-            guard case .include(let spec) = directive.mechanism, let target = spec.literal, left > 0 else { continue }
-            let shown = String(decoding: directive.source, as: UTF8.self)
+            await survey.add(directive, of: record, at: domain, resolver, by: deadline)
+            guard case .include(let spec) = directive.mechanism, let target = record.name(spec), left > 0 else {
+                continue
+            }
+            let shown = record.shown(directive)
             survey.children.append(
                 await node(target, term: shown, above: above + [domain], left: &left, by: deadline)
             )
         }
         if let redirect = record.redirect, !record.hasAll {
-            if let target = redirect.literal {
+            if let target = record.name(redirect) {
                 if left > 0 {
                     survey.children.append(
                         await node(
                             target,
-                            term: "redirect=\(redirect)",
+                            term: "redirect=\(record.shown(redirect))",
                             above: above + [domain],
                             left: &left,
                             by: deadline
@@ -164,7 +166,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
                     )
                 }
             } else {
-                survey.openTerms.append("redirect=\(redirect)")
+                survey.openTerms.append("redirect=\(record.shown(redirect))")
             }
         }
         return SPFTree.Node(
@@ -192,7 +194,8 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
 
         mutating func add(
             _ directive: SPFDirective,
-            of domain: DomainName,
+            of record: SPFRecord,
+            at domain: DomainName,
             _ resolver: Source,
             by deadline: ContinuousClock.Instant
         ) async {
@@ -200,17 +203,17 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             switch directive.mechanism {
             case .all: break
             case .ip(let network): if sends { networks.append(network) }
-            case .include(let spec): if spec.hasMacros { openTerms.append(directive.shown) }
-            case .exists, .ptr: openTerms.append(directive.shown)
+            case .include(let spec): if spec.hasMacros { openTerms.append(record.shown(directive)) }
+            case .exists, .ptr: openTerms.append(record.shown(directive))
             case .a(let spec, let lengths):
-                guard let target = spec == nil ? domain : spec?.literal else {
-                    openTerms.append(directive.shown)
+                guard let target = spec.map({ record.name($0) }) ?? domain else {
+                    openTerms.append(record.shown(directive))
                     return
                 }
                 await addAddresses(of: target, lengths, sends: sends, resolver, by: deadline)
             case .mx(let spec, let lengths):
-                guard let target = spec == nil ? domain : spec?.literal else {
-                    openTerms.append(directive.shown)
+                guard let target = spec.map({ record.name($0) }) ?? domain else {
+                    openTerms.append(record.shown(directive))
                     return
                 }
                 let question = Question(target, .mx)
@@ -252,11 +255,6 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             }
         }
     }
-}
-
-extension SPFDirective {
-    /// The term as published.
-    var shown: String { String(decoding: source, as: UTF8.self) }
 }
 
 extension SPFTree.Node {

@@ -303,13 +303,13 @@ struct SPFPathCheck<Source: Resolver> {
             let value = (["v=spf1"] + terms + ["-all"]).joined(separator: " ")
             return Finding.Publication(type: "TXT", name: domain.description, value: value)
         }
-        var present = record.directives.map(\.shown)
+        var present = record.directives.map { record.shown($0) }
         terms.removeAll { present.contains($0) }
         guard !terms.isEmpty else { return nil }
         let position = record.directives.firstIndex { $0.mechanism == .all } ?? present.count
         present.insert(contentsOf: terms, at: position)
-        if let redirect = record.redirect { present.append("redirect=\(redirect)") }
-        if let explanation = record.explanation { present.append("exp=\(explanation)") }
+        if let redirect = record.redirect { present.append("redirect=\(record.shown(redirect))") }
+        if let explanation = record.explanation { present.append("exp=\(record.shown(explanation))") }
         let value = (["v=spf1"] + present).joined(separator: " ")
         return Finding.Publication(type: "TXT", name: domain.description, value: value)
     }

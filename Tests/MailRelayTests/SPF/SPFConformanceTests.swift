@@ -1,4 +1,5 @@
 import MailRelay
+import Synchronization
 import Testing
 
 @Suite("The published SPF suite")
@@ -26,5 +27,39 @@ struct SPFConformanceTests {
             }
         }
         #expect(count == 203)
+    }
+
+    @Test("answers that must be waited for give the same as those at hand, and none is asked for twice")
+    func distantAnswers() async throws {
+        for scenario in try SPFSuite.load().scenarios {
+            let zone = scenario.resolver()
+            let near = SPFEvaluator(zone, tracing: true)
+            for test in scenario.tests {
+                let address = try #require(IPAddress(test.host))
+                let query = SPFQuery(address: address, mailFrom: test.mailfrom, helo: test.helo)
+                let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+                let distant = DistantResolver(zone)
+                let evaluation = await SPFEvaluator(distant, tracing: true).evaluate(query, by: deadline)
+                #expect(evaluation == (await near.evaluate(query, by: deadline)), "\(scenario.scenario)/\(test.id)")
+                #expect(distant.asked.count == Set(distant.asked).count, "\(scenario.scenario)/\(test.id)")
+            }
+        }
+    }
+}
+
+/// Has nothing at hand, and notes what it is asked.
+private final class DistantResolver: Resolver {
+    private let zone: ZoneResolver
+    private let questions = Mutex<[Question]>([])
+
+    init(_ zone: ZoneResolver) {
+        self.zone = zone
+    }
+
+    var asked: [Question] { questions.withLock { $0 } }
+
+    func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
+        questions.withLock { $0.append(question) }
+        return await zone.lookup(question, by: deadline)
     }
 }

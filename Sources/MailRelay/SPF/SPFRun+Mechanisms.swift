@@ -1,0 +1,98 @@
+extension SPFRun {
+    /// Whether a mechanism matches the sender (RFC 7208, 5).
+    mutating func matches(_ mechanism: SPFMechanism, of policy: SPFPolicy) throws(SPFStop) -> Bool {
+        if mechanism.causesLookup { try countTerm() }
+        switch mechanism {
+        case .all:
+            return true
+        case .ip(let network):
+            return network.contains(query.address)
+        case .include(let spec):
+            return try check(target: try target(spec, of: policy), of: policy).result == .pass
+        case .a(let spec, let lengths):
+            guard let name = try name(spec, of: policy) else { return false }
+            return try addresses(of: name, include: lengths)
+        case .mx(let spec, let lengths):
+            guard let name = try name(spec, of: policy) else { return false }
+            return try exchangers(of: name, include: lengths)
+        case .ptr(let spec):
+            guard let domain = try name(spec, of: policy) else { return false }
+            for name in try reverseNames() where name.isWithin(domain) {
+                if try leadsBack(name) { return true }
+            }
+            return false
+        case .exists(let spec):
+            guard let name = try name(spec, of: policy) else { return false }
+            // Always A, whatever the family of the client (RFC 7208, 5.7).
+            return try !records(name, .a).isEmpty
+        }
+    }
+
+    private mutating func addresses(of name: DomainName, include lengths: SPFPrefixLengths) throws(SPFStop) -> Bool {
+        for record in try records(name, addressType) {
+            switch record {
+            case .a(let address):
+                if IPNetwork.v4(address, length: lengths.v4).contains(query.address) { return true }
+            case .aaaa(let address):
+                if IPNetwork.v6(address, length: lengths.v6).contains(query.address) { return true }
+            default: continue
+            }
+        }
+        return false
+    }
+
+    private mutating func exchangers(of name: DomainName, include lengths: SPFPrefixLengths) throws(SPFStop) -> Bool {
+        let exchangers = try records(name, .mx)
+        guard exchangers.count <= SPFEvaluator<Source>.nameLimit else {
+            throw .problem(.tooManyExchangers(name, count: exchangers.count))
+        }
+        for case .mx(_, let exchange) in exchangers where !exchange.isRoot {
+            if try addresses(of: exchange, include: lengths) { return true }
+        }
+        return false
+    }
+}
+
+// MARK: Reverse names
+
+extension SPFRun {
+    /// The reverse names of the client, as many as are looked at.
+    ///
+    /// DNS errors count as "no such name" here (RFC 7208, 5.5).
+    mutating func reverseNames() throws(SPFStop) -> [DomainName] {
+        if let knownReverseNames { return knownReverseNames }
+        knownReverseNames = []
+        guard let reverse = try? query.address.reverseName, let found = try recordsIfAny(reverse, .ptr) else {
+            return []
+        }
+        var names: [DomainName] = []
+        for case .ptr(let name) in found where !name.isRoot && names.count < SPFEvaluator<Source>.nameLimit {
+            names.append(name)
+        }
+        knownReverseNames = names
+        return names
+    }
+
+    /// Whether a reverse name leads back to the client.
+    mutating func leadsBack(_ name: DomainName) throws(SPFStop) -> Bool {
+        if let known = knownToLeadBack[name] { return known }
+        knownToLeadBack[name] = false
+        let address = query.address
+        let leadsBack = try recordsIfAny(name, addressType)?.contains { record in
+            switch record {
+            case .a(let found): address == .v4(found)
+            case .aaaa(let found): address == .v6(found)
+            default: false
+            }
+        }
+        knownToLeadBack[name] = leadsBack == true
+        return leadsBack == true
+    }
+
+    private var addressType: RecordType {
+        switch query.address {
+        case .v4: .a
+        case .v6: .aaaa
+        }
+    }
+}

@@ -1,0 +1,60 @@
+extension SPFRun {
+    /// The domain whose policy an include or redirect asks for.
+    mutating func target(_ spec: SPFDomainSpec, of policy: SPFPolicy) throws(SPFStop) -> DomainName {
+        guard let target = try name(spec, of: policy) else {
+            throw .problem(.unusableTarget(Array(policy.record.text[spec.source])))
+        }
+        return target
+    }
+
+    /// The name a mechanism speaks of, the current domain where it names none; nil when it expands to something that is no
+    /// name, which then matches nothing.
+    mutating func name(_ spec: SPFDomainSpec?, of policy: SPFPolicy) throws(SPFStop) -> DomainName? {
+        guard let spec else { return policy.domain }
+        guard spec.hasMacros else { return policy.record.name(spec) }
+        let text = policy.record.text[spec.source]
+        try prepareValidatedName(for: text, of: policy)
+        var expanded = SPFMacro.expand(text, values(policy))[...]
+        if expanded.last == UInt8(ascii: ".") { expanded.removeLast() }
+        // Too long: labels go from the left until it fits (RFC 7208, 7.3).
+        while expanded.count > 253, let dot = expanded.firstIndex(of: UInt8(ascii: ".")) {
+            expanded = expanded[(dot + 1)...]
+        }
+        return try? DomainName(dotted: expanded)
+    }
+
+    private mutating func prepareValidatedName(for text: ArraySlice<UInt8>, of policy: SPFPolicy) throws(SPFStop) {
+        guard SPFMacro.asksForValidatedName(text) else { return }
+        // The domain itself is preferred, then a name within it, then any (RFC 7208, 7.3).
+        let domain = policy.domain
+        let names = try reverseNames()
+        let own = names.filter { $0 == domain }
+        let within = names.filter { $0 != domain && $0.isWithin(domain) }
+        let others = names.filter { !$0.isWithin(domain) }
+        validatedName = nil
+        for name in own + within + others where try leadsBack(name) {
+            validatedName = name
+            return
+        }
+    }
+
+    /// The text behind `exp=`; nil where anything is wrong with it, since it must not change the result (RFC 7208, 6.2).
+    mutating func explanation(of verdict: SPFVerdict) throws(SPFStop) -> String? {
+        guard verdict.result == .fail, let spec = verdict.policy.record.explanation else { return nil }
+        do {
+            guard let name = try name(spec, of: verdict.policy),
+                case .records(let answer) = try outcome(of: Question(name, .txt)),
+                answer.records.count == 1, case .text(let strings)? = answer.records.first
+            else { return nil }
+            let text = Array(strings.joined())[...]
+            guard text.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), SPFMacro.isWellFormed(text, letters: .all) else {
+                return nil
+            }
+            try prepareValidatedName(for: text, of: verdict.policy)
+            return PrintableBytes.escaped(SPFMacro.expand(text, values(verdict.policy)))
+        } catch {
+            if case .missing = error { throw error }
+            return nil
+        }
+    }
+}
