@@ -34,9 +34,9 @@ package struct MigrationEngine: Sendable {
 
     package let set: MigrationSet
     package let options: Options
-    private let configuration: ConnectionConfiguration
-    private let logger: Logger
-    private let event: @Sendable (MigrationEvent) -> Void
+    let configuration: ConnectionConfiguration
+    let logger: Logger
+    let event: @Sendable (MigrationEvent) -> Void
 
     /// Makes an engine.
     ///
@@ -112,7 +112,7 @@ package struct MigrationEngine: Sendable {
         if found == nil { try await MigrationHistory.create(on: connection) }
         let bundles = wanted(asked, found?.bundles ?? [])
         let plan = MigrationPlan(set: set, history: found?.rows ?? [], bundles: bundles)
-        try refuse(plan.conflicts)
+        if let conflict = plan.conflicts.first?.conflict { throw conflict }
         // Kept from the first moment: a run that dies between two bundles still knows that both were wanted.
         try MigrationHistory.choose(bundles, on: connection)
         found = nil
@@ -140,182 +140,5 @@ package struct MigrationEngine: Sendable {
             applied.append(migration.fileName)
         }
         return applied
-    }
-
-    private func refuse(_ conflicts: [MigrationPlan.Item]) throws {
-        guard let first = conflicts.first else { return }
-        let name = "\(first.number) \(first.name)"
-        switch first.state {
-        case .unknown:
-            throw MigrationError(
-                .conflict,
-                "migration \(name) was applied by a newer version (\(first.applied?.version ?? "unknown")) of this program",
-                hint: "Use that version or a later one."
-            )
-        case .outOfOrder:
-            throw MigrationError(
-                .conflict,
-                "migration \(name) has a lower number than one of its bundle that is applied already"
-            )
-        default:
-            throw MigrationError(
-                .conflict,
-                "migration \(name) was applied with another text than this program has",
-                hint:
-                    "Applied migrations are never edited: use the version that applied it (\(first.applied?.version ?? "unknown")), "
-                    + "or a database made by this one."
-            )
-        }
-    }
-
-    private func applyInTransaction(_ migration: Migration, on connection: isolated Connection) async throws -> Duration
-    {
-        try await withRetries(migration, on: connection) { connection in
-            let start = ContinuousClock.now
-            try await connection.transaction { connection in
-                try setSession(lockTimeout: options.lockTimeout, isLocal: true, on: connection)
-                try connection.script(unsafeSQL: migration.sql)
-                guard connection.isInTransaction else {
-                    throw MigrationError(.failed, "\(migration.fileName) ends its transaction itself")
-                }
-                let duration = ContinuousClock.now - start
-                try MigrationHistory.insert(
-                    migration,
-                    state: .done,
-                    duration: duration,
-                    version: options.version,
-                    on: connection
-                )
-            }
-            return ContinuousClock.now - start
-        }
-    }
-
-    private func applyAlone(
-        _ migration: Migration,
-        wasStarted: Bool,
-        on connection: isolated Connection
-    ) async throws -> Duration {
-        let statement = SQLText.statements(migration.sql)[0]
-        let index = ConcurrentIndex(statement: statement)
-        if !wasStarted {
-            try MigrationHistory.insert(
-                migration,
-                state: .started,
-                duration: .zero,
-                version: options.version,
-                on: connection
-            )
-        }
-        var isRepeated = wasStarted
-        let duration = try await withRetries(migration, on: connection) { connection in
-            let start = ContinuousClock.now
-            // A concurrent build waits without making others wait: it may take the patience of all tries in one.
-            try setSession(lockTimeout: options.lockPatience, isLocal: false, on: connection)
-            var isNeeded = true
-            if isRepeated, let index {
-                switch try index.state(on: connection) {
-                case .missing: break
-                // It was finished, only the history did not hear of it.
-                case .valid: isNeeded = false
-                case .invalid:
-                    try index.drop(on: connection)
-                    event(.droppedInvalidIndex(name: index.name))
-                }
-            }
-            isRepeated = true
-            if isNeeded { try connection.execute(Statement(unsafeSQL: statement)) }
-            return ContinuousClock.now - start
-        }
-        try connection.execute("reset all")
-        try MigrationHistory.finish(migration, duration: duration, on: connection)
-        return duration
-    }
-
-    private func setSession(lockTimeout: Duration, isLocal: Bool, on connection: isolated Connection) throws {
-        var settings = options.sessionSettings
-        settings["lock_timeout"] = lockTimeout.inMilliseconds
-        settings["statement_timeout"] = options.statementTimeout.inMilliseconds
-        // In one statement: a trip for each would be most of what a small migration takes.
-        var calls: Statement = "select"
-        for (index, (name, value)) in settings.sorted(by: { $0.key < $1.key }).enumerated() {
-            calls += (index == 0 ? " " : ", ") + "set_config(\(name), \(value), \(isLocal))"
-        }
-        try connection.execute(calls)
-    }
-
-    /// Runs a whole migration again as long as it fails for want of a lock; from the second try on somebody watches who has it.
-    private func withRetries<Result: Sendable>(
-        _ migration: Migration,
-        on connection: isolated Connection,
-        _ body: (isolated Connection) async throws -> Result
-    ) async throws -> Result {
-        let retry = LockRetry(patience: options.lockPatience)
-        let start = ContinuousClock.now
-        let watch = LockBlockerWatch(configuration: configuration, logger: logger)
-        var tries = 0
-        while true {
-            tries += 1
-            do {
-                if tries == 1 { return try await body(connection) }
-                return try await watched(by: watch, on: connection, body)
-            } catch let error as PostgresError where Self.isLockFailure(error) {
-                let elapsed = ContinuousClock.now - start
-                guard let pause = retry.pause(after: tries, elapsed: elapsed, random: .random(in: 0...1)) else {
-                    throw gaveUp(migration, tries: tries, watch.blockers, error)
-                }
-                event(.blocked(fileName: migration.fileName, by: watch.blockers, pause: pause))
-                try await Task.sleep(for: pause)
-            } catch let error as PostgresError where error.code == .server {
-                throw MigrationError(
-                    .failed,
-                    "\(migration.fileName) failed: \(error.diagnostics?.message ?? error.description)",
-                    hint: error.diagnostics?.hint,
-                    underlying: error
-                )
-            }
-        }
-    }
-
-    private func watched<Result: Sendable>(
-        by watch: LockBlockerWatch,
-        on connection: isolated Connection,
-        _ body: (isolated Connection) async throws -> Result
-    ) async throws -> Result {
-        let pid = try connection.one("select pg_backend_pid()", as: Int.self)
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            // Not on this connection's thread, which children of a lease would use: it is busy waiting for the lock.
-            group.addTask(executorPreference: globalConcurrentExecutor) { await watch.watch(pid: pid) }
-            defer { group.cancelAll() }
-            return try await body(connection)
-        }
-    }
-
-    /// No lock in time, a deadlock, or a conflict of serialisable transactions: nothing happened, and it may go well the next time.
-    private static func isLockFailure(_ error: PostgresError) -> Bool {
-        error.sqlState == .lockNotAvailable || error.sqlState == .deadlockDetected
-            || error.sqlState == .serializationFailure
-    }
-
-    private func gaveUp(
-        _ migration: Migration,
-        tries: Int,
-        _ blockers: [LockBlocker],
-        _ error: PostgresError
-    ) -> MigrationError {
-        let names = blockers.map(\.description).joined(separator: "; ")
-        return MigrationError(
-            .lockTimeout,
-            "\(migration.fileName) got no lock in \(tries) tries" + (names.isEmpty ? "" : ", blocked by \(names)"),
-            hint: "Nothing of it was applied. End the transaction that blocks, or try again at a quieter time.",
-            underlying: error
-        )
-    }
-}
-
-extension Duration {
-    /// As the server's settings take it.
-    fileprivate var inMilliseconds: String {
-        String(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -1,0 +1,71 @@
+import Postgres
+
+extension MigrationEngine {
+    /// Runs a whole migration again as long as it fails for want of a lock; from the second try on somebody watches who has it.
+    func withRetries<Result: Sendable>(
+        _ migration: Migration,
+        on connection: isolated Connection,
+        _ body: (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        let retry = LockRetry(patience: options.lockPatience)
+        let start = ContinuousClock.now
+        let watch = LockBlockerWatch(configuration: configuration, logger: logger)
+        var tries = 0
+        while true {
+            tries += 1
+            do {
+                if tries == 1 { return try await body(connection) }
+                return try await watched(by: watch, on: connection, body)
+            } catch let error as PostgresError where Self.isLockFailure(error) {
+                let elapsed = ContinuousClock.now - start
+                guard let pause = retry.pause(after: tries, elapsed: elapsed, random: .random(in: 0...1)) else {
+                    throw gaveUp(migration, tries: tries, watch.blockers, error)
+                }
+                event(.blocked(fileName: migration.fileName, by: watch.blockers, pause: pause))
+                try await Task.sleep(for: pause)
+            } catch let error as PostgresError where error.code == .server {
+                throw MigrationError(
+                    .failed,
+                    "\(migration.fileName) failed: \(error.diagnostics?.message ?? error.description)",
+                    hint: error.diagnostics?.hint,
+                    underlying: error
+                )
+            }
+        }
+    }
+
+    private func watched<Result: Sendable>(
+        by watch: LockBlockerWatch,
+        on connection: isolated Connection,
+        _ body: (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        let pid = try connection.one("select pg_backend_pid()", as: Int.self)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            // Not on this connection's thread, which children of a lease would use: it is busy waiting for the lock.
+            group.addTask(executorPreference: globalConcurrentExecutor) { await watch.watch(pid: pid) }
+            defer { group.cancelAll() }
+            return try await body(connection)
+        }
+    }
+
+    /// No lock in time, a deadlock, or a conflict of serialisable transactions: nothing happened, and it may go well the next time.
+    private static func isLockFailure(_ error: PostgresError) -> Bool {
+        error.sqlState == .lockNotAvailable || error.sqlState == .deadlockDetected
+            || error.sqlState == .serializationFailure
+    }
+
+    private func gaveUp(
+        _ migration: Migration,
+        tries: Int,
+        _ blockers: [LockBlocker],
+        _ error: PostgresError
+    ) -> MigrationError {
+        let names = blockers.map(\.description).joined(separator: "; ")
+        return MigrationError(
+            .lockTimeout,
+            "\(migration.fileName) got no lock in \(tries) tries" + (names.isEmpty ? "" : ", blocked by \(names)"),
+            hint: "Nothing of it was applied. End the transaction that blocks, or try again at a quieter time.",
+            underlying: error
+        )
+    }
+}

@@ -1,0 +1,29 @@
+extension MigrationPlan.Item {
+    /// Why nothing is run as long as this migration stands so; nil where it does not stand in the way.
+    var conflict: MigrationError? {
+        let title = "\(number) \(name)"
+        let version = applied?.version ?? "unknown"
+        return switch state {
+        case .applied, .pending, .interrupted, .notChosen:
+            nil
+        case .unknown:
+            MigrationError(
+                .conflict,
+                "migration \(title) was applied by a newer version (\(version)) of this program",
+                hint: "Use that version or a later one."
+            )
+        case .outOfOrder:
+            MigrationError(
+                .conflict,
+                "migration \(title) has a lower number than one of its bundle that is applied already"
+            )
+        case .changed:
+            MigrationError(
+                .conflict,
+                "migration \(title) was applied with another text than this program has",
+                hint: "Applied migrations are never edited: use the version that applied it (\(version)), "
+                    + "or a database made by this one."
+            )
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import SignInWithApple
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Writes the file for the recipient.
+struct AppleTransferExportCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the file for the recipient: one JSON object a line with user_id and transfer_sub.",
+        discussion: """
+            Old subs and relay addresses are not in it: they are not for the recipient.
+
+            EXAMPLES
+              accountctl apple transfer export com.example.app --team ABCDE12345 > transfer.ndjson
+            """
+    )
+
+    @OptionGroup
+    var options: TransferOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let transfer = options.transfer
+        let output = context.output
+        try await context.withDatabase { pool in
+            try await TransferBooks(pool: pool, transfer: transfer).export { line in
+                let text = String(decoding: try JSONEncoder().encode(line), as: UTF8.self)
+                try output.document(text + "\n")
+            }
+        }
+        return .ok
+    }
+}
+
+/// Takes in the file of the sending team.
+struct AppleTransferImportCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Take in, on standard input, the file that the sending team exported.",
+        discussion: """
+            EXAMPLES
+              accountctl apple transfer import com.example.app --team ABCDE12345 < transfer.ndjson
+            """
+    )
+
+    @OptionGroup
+    var options: TransferOptions
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let texts = StandardInput.text().split(whereSeparator: \.isNewline)
+        let lines = try texts.enumerated().map { index, text in
+            guard let line = try? JSONDecoder().decode(TeamTransfer.Line.self, from: Data(text.utf8)) else {
+                throw CommandError(.usage, "line \(index + 1) is not an object with user_id and transfer_sub")
+            }
+            return line
+        }
+        if write.dryRun {
+            context.messages.note("Would take in \(lines.count) lines.")
+            return .ok
+        }
+        let transfer = options.transfer
+        let signature = try context.signature(acting)
+        let facts = options.facts(accounts: lines.count)
+        let taken = try await context.withDatabase { pool in
+            try await pool.withConnection { try signature.log("apple.transfer_import", facts: facts, on: $0) }
+            return try await TransferBooks(pool: pool, transfer: transfer).importLines(lines)
+        }
+        context.messages.note("\(taken.new) of \(lines.count) lines are new.")
+        if taken.unknown > 0 {
+            context.messages.warning("\(taken.unknown) name accounts that this database does not have")
+        }
+        return .ok
+    }
+}

@@ -1,0 +1,37 @@
+import AccountLifecycle
+import ArgumentParser
+
+/// Which transfer.
+struct TransferOptions: ParsableArguments {
+    @Argument(help: "The client id that changes teams.")
+    var clientID: String
+
+    @Option(name: .long, help: ArgumentHelp("The team id of the recipient.", valueName: "team"))
+    var team: String
+
+    mutating func validate() throws {
+        guard team.utf8.count == 10, team.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+            throw ValidationError("--team must be the recipient's team id, ten letters and digits")
+        }
+    }
+
+    var transfer: TeamTransfer { TeamTransfer(clientID: clientID, targetTeam: team) }
+
+    /// What the operators' log keeps of a step.
+    func facts(accounts: Int) -> [String: String] {
+        ["client_id": clientID, "team": team, "accounts": "\(accounts)"]
+    }
+}
+
+/// How fast Apple is asked, and about whom.
+struct TransferRateOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("At most so many calls a second.", valueName: "calls"))
+    var rate = 10.0
+
+    @Flag(name: .long, help: "Ask again about users whom Apple refused in an earlier run.")
+    var retryRefused = false
+
+    mutating func validate() throws {
+        if !(0.1...200).contains(rate) { throw ValidationError("--rate must be from 0.1 to 200") }
+    }
+}

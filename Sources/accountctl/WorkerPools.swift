@@ -1,0 +1,31 @@
+import Logging
+import Postgres
+
+/// The connections of a process that works, apart by what may not wait for what.
+struct WorkerPools {
+    /// Of the work: a handler may hold one for long.
+    let work: Pool
+    /// Of heartbeats, claims and outcomes, which must not wait behind handlers that hold every other connection.
+    let control: Pool
+    /// Of Apple's notifications, which must be neither behind the work nor before the heartbeats.
+    let intake: Pool
+
+    /// Opens them for the duration of a closure; `work` says how many connections the work has, and where.
+    static func with<Result: Sendable>(
+        _ work: PoolConfiguration,
+        _ logger: Logger,
+        _ body: @Sendable (WorkerPools) async throws -> Result
+    ) async throws -> Result {
+        var (control, intake) = (work, work)
+        control.maximumConnections = 2
+        intake.maximumConnections = 3
+        let (controlled, taken) = (control, intake)
+        return try await Pool.withPool(work, logger: logger) { work in
+            try await Pool.withPool(controlled, logger: logger) { control in
+                try await Pool.withPool(taken, logger: logger) { intake in
+                    try await body(WorkerPools(work: work, control: control, intake: intake))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import AccountLifecycle
+import HTTPService
+import JobQueue
+import Logging
+import Postgres
+import Settings
+import SignInWithApple
+import Telemetry
+
+extension WorkerProcess {
+    /// Serves health, metrics and the wake-up, where an address for them is set.
+    func adminListener(
+        _ health: Health,
+        _ metrics: MetricsRegistry,
+        _ queue: JobQueue,
+        _ pool: Pool,
+        _ logger: Logger
+    ) -> AdminListener? {
+        guard let address = settings.listeners.admin else { return nil }
+        return AdminListener(
+            address: ListenerAddress(host: address.host, port: address.port),
+            health: health,
+            metrics: { metrics.text() },
+            wake: { await Self.wake(queue, pool, logger) },
+            logger: logger,
+            started: { port in logger.notice("admin listener started", metadata: ["port": "\(port)"]) }
+        )
+    }
+
+    /// Takes Apple's notifications, where an address for them is set.
+    func publicListener(
+        _ pool: Pool,
+        _ parts: WorkerServices,
+        _ apple: AppleClients?,
+        _ logger: Logger
+    ) throws -> PublicListener? {
+        guard let address = settings.listeners.publicAddress else { return nil }
+        guard let credentials = try parts.credentialServices(pool: pool, apple: apple) else {
+            throw CommandError(
+                .usage,
+                "listen.public is set, and Sign in with Apple is not configured",
+                hint: "Settings of the section [apple]: notifications are verified for the configured client ids."
+            )
+        }
+        let intake = NotificationIntake(credentials)
+        return PublicListener(
+            address: ListenerAddress(host: address.host, port: address.port),
+            logger: logger,
+            notification: { body in
+                switch try await intake.take(body) {
+                case .stored, .duplicate: .accepted
+                case .refused: .refused
+                case .notNow: .later
+                }
+            },
+            started: { port in logger.notice("public listener started", metadata: ["port": "\(port)"]) }
+        )
+    }
+
+    private static func wake(_ queue: JobQueue, _ pool: Pool, _ logger: Logger) async {
+        do {
+            let queues = try await pool.withConnection { connection in
+                try connection.query("select name from accountctl.queues", as: String.self)
+            }
+            try await queue.wake(Set(queues), in: pool)
+        } catch {
+            // Polling finds the work a moment later.
+            logger.warning("could not wake workers", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Whether the database answers.
+    static func databaseVerdict(_ pool: Pool) async -> Health.Verdict {
+        do {
+            try await pool.withConnection { connection in
+                _ = try connection.one("select 1", as: Int.self, deadline: .seconds(2))
+            }
+            return .ready
+        } catch {
+            return .notReady("the database cannot be reached")
+        }
+    }
+}

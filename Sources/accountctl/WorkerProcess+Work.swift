@@ -1,0 +1,114 @@
+import AccountLifecycle
+import JobQueue
+import Logging
+import MailRelay
+import Migrations
+import Postgres
+import ServiceLifecycle
+import Settings
+import SignInWithApple
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension WorkerProcess {
+    /// The database has to have the schema of this version, or one that a deploy has already brought further.
+    func check(_ pool: Pool) async throws {
+        let isInstalled = try await pool.withConnection { connection in
+            try connection.one("select to_regclass('accountctl.jobs') is not null", as: Bool.self)
+        }
+        guard isInstalled else {
+            throw CommandError(
+                .failure,
+                "the schema is not installed in this database",
+                hint: "Install it: accountctl migrate up"
+            )
+        }
+        // Without its tables some jobs would fail again and again, and nothing would say why.
+        let plan = try await context.withMigrations { engine, connection in try engine.plan(on: connection) }
+        if let behind = SchemaGap.behind(plan) { throw behind }
+    }
+
+    /// The worker with everything that its jobs need.
+    func makeWorker(
+        _ pool: Pool,
+        _ control: Pool,
+        _ parts: WorkerServices,
+        _ apple: AppleClients?,
+        _ queue: JobQueue,
+        _ logger: Logger
+    ) async throws -> Worker {
+        let services = try parts.deletionServices(pool: pool, apple: apple)
+        try await publish(parts.policy, pool)
+        var registry = JobRegistry()
+        try AccountLifecycle.registerJobs(in: &registry, services: services)
+        try await parts.checkKeys(pool: pool)
+        if let credentials = try parts.credentialServices(pool: pool, apple: apple) {
+            try CredentialJobs.register(in: &registry, services: credentials)
+        }
+        if let secret = settings.apple.webClientSecret {
+            try WebSecretReminder(secret).register(in: &registry)
+        }
+        try MailCheckJob(
+            ResolverConfiguration(servers: settings.mail.resolvers.compactMap { NameServer($0) }),
+            relayDomains: settings.mail.relayDomains
+        )
+        .register(in: &registry)
+        var configuration = WorkerConfiguration(name: Self.name)
+        configuration.version = Version.number
+        configuration.slots = settings.worker.concurrency
+        configuration.pollInterval = settings.worker.pollInterval
+        configuration.leaseLifetime = settings.worker.leaseDuration
+        configuration.shutdownGrace = settings.worker.shutdownTimeout
+        return try Worker(
+            queue: queue,
+            pool: pool,
+            control: control,
+            // Notifications cannot be heard through a pooler in transaction mode: then polling alone finds work.
+            listener: settings.database.pooler == .transaction
+                ? nil : JobListener(context.connectionConfiguration(settings), logger: logger),
+            registry: registry,
+            configuration: configuration,
+            logger: logger
+        )
+    }
+
+    /// What functions in the database need to know of the settings.
+    private func publish(_ policy: DeletionPolicy, _ pool: Pool) async throws {
+        try await pool.withTransaction { connection in
+            for (name, value) in policy.published {
+                try connection.execute(
+                    """
+                    insert into accountctl.settings (name, value)
+                    values (\(name), to_jsonb(\(value)::text))
+                    on conflict (name) do update
+                    set value = excluded.value, updated_at = now()
+                    where settings.value is distinct from excluded.value
+                    """
+                )
+            }
+        }
+    }
+
+    /// Host and process id, as `workers` shows it.
+    private static var name: String {
+        "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
+    }
+}
+
+/// The worker as a service that may end by itself.
+struct WorkService: Service {
+    let worker: Worker
+    let endsWhenIdle: Bool
+
+    func run() async throws {
+        if endsWhenIdle {
+            try await worker.runUntilIdle()
+        } else {
+            try await worker.run()
+        }
+    }
+}
