@@ -11,6 +11,8 @@ struct AvatarNamesTests {
             "https://x.test/render/image/public/avatars/u/a b.png?width=1&height=2",
             "https://x.test/avatar?path=u/a%20b.png", "https://x.test/avatar?size=2&path=u%2Fa+b.png&t=1#top",
             "https://x.test/image?url=https%3A%2F%2Fx.test%2Favatars%2Fu%2Fa%2520b.png&w=640", "avatar:u/a b.png",
+            "https://x.test/avatars//u//a%20b.png", "https://x.test/avatars/./u/v/../a%20b.png#", "u/a b.png \n",
+            #"https:\\x.test\avatars\u\a b.png"#, "https://x.test/avatars/u/%2E/a+b.png?t=1", "avatars/u/.//./a b.png",
         ]
     )
     func named(_ url: String) {

@@ -26,14 +26,23 @@ package struct StoredObject: Sendable, Hashable, Comparable {
 ///
 /// The rule: an object is an account's when `owner` or `owner_id` is this account; or when both are empty and either the first
 /// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns, or
-/// what lies in a folder named by another user id, is never an account's, whatever its profile says.
+/// what lies in a folder named by another user id, is never an account's, whatever its profile says. What another profile names is
+/// told by ``AvatarNames``, as it is for sweeps: in doubt an object is shared, and stays.
 enum AccountObjects {
+    /// What was found of one account.
+    struct Found: Sendable {
+        /// Its objects, in order.
+        var objects: [StoredObject] = []
+        /// How many objects of nobody its profile names that stay, since another profile names them, too.
+        var shared = 0
+    }
+
     /// The objects of each account, in every bucket.
     static func find(
         of users: [UUID],
         profiles: DeletionCatalog.Profiles?,
         on connection: isolated Connection
-    ) throws -> [UUID: [StoredObject]] {
+    ) throws -> [UUID: Found] {
         var found: [UUID: Set<StoredObject>] = [:]
         // Owner columns have no index: this reads the table once, for all accounts. Joined, since the server hashes what it
         // joins, and compares each row with every account of an array it was given as a parameter.
@@ -74,13 +83,24 @@ enum AccountObjects {
         for (user, bucket, key) in inFolder {
             found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
         }
+        var shared: [UUID: Int] = [:]
         if let profiles, profiles.hasAvatarURL {
-            let byProfile = try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
-            for (user, key) in byProfile {
-                found[user, default: []].insert(StoredObject(bucket: bucketOfProfiles, key: key))
+            let named = try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
+                .map { NamedObject(account: $0, key: $1) }
+            let others = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
+            for object in named {
+                if others.contains(object) {
+                    shared[object.account, default: 0] += 1
+                } else {
+                    found[object.account, default: []].insert(
+                        StoredObject(bucket: bucketOfProfiles, key: object.key)
+                    )
+                }
             }
         }
-        return found.mapValues { $0.sorted() }
+        return Dictionary(
+            users.map { ($0, Found(objects: (found[$0] ?? []).sorted(), shared: shared[$0] ?? 0)) }
+        ) { first, _ in first }
     }
 
     /// Which of these objects have a row still.
@@ -98,33 +118,27 @@ enum AccountObjects {
     /// The bucket that `avatar_url` names objects of.
     static let bucketOfProfiles = "avatars"
 
-    /// Objects that nobody owns and that the profile of one of these accounts, and no other profile, names.
+    /// Objects that nobody owns and that the profile of one of these accounts names.
     private static func namedByProfiles(_ users: [UUID], _ profiles: DeletionCatalog.Profiles) -> Statement {
-        let id = Statement(unsafeSQL: quoteIdentifier(profiles.key))
-        let table: Statement = "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)"
-        return """
-            with named as (
-                select \(id) as account, \(key(in: "avatar_url")) as path
-                from \(table)
-                where \(id) = any(\(users)) and avatar_url <> ''
-            )
-            select n.account, o.name
-            from named as n
-            join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
-            where o.owner is null
-              and coalesce(o.owner_id, '') = ''
-              -- A profile can be made to name anything: the folder of somebody else is stronger.
-              and (
-                  split_part(o.name, '/', 1) !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-                  or lower(split_part(o.name, '/', 1)) = n.account::text
-              )
-              and not exists (
-                  select
-                  from \(table) as other
-                  where other.\(id) <> n.account
-                    and \(key(in: "other.avatar_url")) = n.path
-              )
-            """
+        """
+        with named as (
+            select \(identifier: profiles.key) as account, \(key(in: "avatar_url")) as path
+            from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
+            where \(identifier: profiles.key) = any(\(users)) and avatar_url <> ''
+        )
+        select n.account, o.name
+        from named as n
+        join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
+        where o.owner is null
+          and coalesce(o.owner_id, '') = ''
+          -- In the account's own folder it is the account's, whoever names it.
+          and not starts_with(lower(o.name), n.account || '/')
+          -- A profile can be made to name anything: the folder of somebody else is stronger.
+          and (
+              split_part(o.name, '/', 1) !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+              or lower(split_part(o.name, '/', 1)) = n.account::text
+          )
+        """
     }
 
     /// The key that a column holds, as such or at the end of a URL of the Storage API.

@@ -20,7 +20,7 @@ package struct DeletionServices: Sendable {
 
     let catalogs = CatalogCache()
     /// The objects of accounts, looked for together.
-    let objects: Coalescer<UUID, [StoredObject]>
+    let objects: Coalescer<UUID, AccountObjects.Found>
     /// What the cascade leaves in the auth schema, removed together; nil where a brake was pulled while it waited.
     let scrubs: Coalescer<UUID, AuthScrub.Counts?>
     /// The search for what is left, for all together.
@@ -58,7 +58,7 @@ package struct DeletionServices: Sendable {
                 try await pool.withConnection { connection in
                     let profiles = try catalogs.plan(on: connection).profiles
                     let found = try AccountObjects.find(of: users, profiles: profiles, on: connection)
-                    return users.map { found[$0] ?? [] }
+                    return users.map { found[$0] ?? AccountObjects.Found() }
                 }
             }
         }

@@ -1,3 +1,5 @@
+import Postgres
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -7,8 +9,8 @@
 /// What profiles name, as texts that end with the keys of objects.
 ///
 /// A text names every object whose key it ends with, wherever in the text that key begins: bare keys, URLs of any host and query
-/// parameters are one to it. A text ends at its end and before each `?`, `#` and `&`, and counts as it is and with its escapes resolved.
-/// That keeps an object too many now and then, and deletes none that is in use.
+/// parameters are one to it. A text ends at its end and before each `?`, `#` and `&`, and counts as it is, with its escapes resolved,
+/// and with its path as a browser asks for it. That keeps an object too many now and then, and deletes none that is in use.
 ///
 /// The texts lie one behind another, each from its last byte to its first, so that those with one ending are neighbours once sorted.
 package struct AvatarNames: Sendable {
@@ -30,7 +32,7 @@ package struct AvatarNames: Sendable {
                 bytes, unescaped, Self.unescaped(unescaped),
                 Self.unescaped(bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }),
             ]
-            for spelling in spellings where !spelling.isEmpty { append(spelling) }
+            for spelling in spellings.union(spellings.map(Self.tidied)) where !spelling.isEmpty { append(spelling) }
         }
 
         private mutating func append(_ text: [UInt8]) {
@@ -45,6 +47,32 @@ package struct AvatarNames: Sendable {
         private static let marks = Array("?#&".utf8)
         /// A text of nothing but marks is of nobody who wants to be understood.
         private static let mostMarks = 32
+
+        /// The path as a browser asks for it: without line breaks and blanks at the end, with slashes for backslashes, one for many, and
+        /// its dots followed.
+        private static func tidied(_ text: [UInt8]) -> [UInt8] {
+            let (slash, colon) = (UInt8(ascii: "/"), UInt8(ascii: ":"))
+            var bytes: [UInt8] = []
+            for byte in text where byte != 0x09 && byte != 0x0A && byte != 0x0D {
+                let byte = byte == UInt8(ascii: "\\") ? slash : byte
+                // The two after the scheme stay.
+                if byte == slash, bytes.last == slash, bytes.dropLast().last != colon { continue }
+                bytes.append(byte)
+            }
+            while let last = bytes.last, last <= UInt8(ascii: " ") { bytes.removeLast() }
+            guard zip(bytes, bytes.dropFirst()).contains(where: { $0 == slash && $1 == UInt8(ascii: ".") }) else {
+                return bytes
+            }
+            var segments: [ArraySlice<UInt8>] = []
+            for segment in bytes.split(separator: slash, omittingEmptySubsequences: false) {
+                switch Array(segment) {
+                case Array(".".utf8): break
+                case Array("..".utf8): _ = segments.popLast()
+                default: segments.append(segment)
+                }
+            }
+            return Array(segments.joined(separator: [slash]))
+        }
 
         /// The bytes with those that are percent-encoded in clear.
         private static func unescaped(_ text: [UInt8]) -> [UInt8] {
@@ -64,6 +92,13 @@ package struct AvatarNames: Sendable {
             return bytes
         }
     }
+
+    /// What a profile names, however much its person wrote there.
+    ///
+    /// A key, escaped too, is within either piece: the first has the path even of a URL with a very long query.
+    static let ends: Statement = """
+        left(avatar_url, 4096), case when length(avatar_url) > 4096 then right(avatar_url, 4096) end
+        """
 
     /// The most bytes of a key, by Storage's rule.
     static let longestKey = 1024

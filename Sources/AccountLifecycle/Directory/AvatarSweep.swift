@@ -54,12 +54,6 @@ package struct AvatarSweep: Sendable {
     package static let batch = 500
     /// Objects and profiles read with one statement.
     private static let page = (objects: 500, profiles: 5000)
-    /// What a profile names, however much its person wrote there.
-    ///
-    /// A key, escaped too, is within either piece: the first has the path even of a URL with a very long query.
-    private static let ends: Statement = """
-        left(avatar_url, 4096), case when length(avatar_url) > 4096 then right(avatar_url, 4096) end
-        """
     private static let anyUserID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
     private let before: Date
@@ -79,7 +73,7 @@ package struct AvatarSweep: Sendable {
         while true {
             let behind: Statement = last.map { "where \(profiles.key) > \($0)" } ?? ""
             let rows = try connection.query(
-                "select \(profiles.key), " + Self.ends + " from \(profiles.table) " + behind
+                "select \(profiles.key), " + AvatarNames.ends + " from \(profiles.table) " + behind
                     + " order by \(profiles.key) limit \(Self.page.profiles)",
                 as: (UUID, String?, String?).self
             )
@@ -137,7 +131,7 @@ package struct AvatarSweep: Sendable {
                 let owners = Array(Set(leftovers.compactMap { UUID(uuidString: $0.account) }))
                 let newest = AvatarNames(
                     try connection.query(
-                        "select " + Self.ends + " from \(profiles.table) where \(profiles.key) = any(\(owners))",
+                        "select " + AvatarNames.ends + " from \(profiles.table) where \(profiles.key) = any(\(owners))",
                         as: (String?, String?).self
                     )
                     .flatMap { [$0, $1] }.compactMap(\.self)

@@ -184,7 +184,7 @@ private struct Source {
         }
         let hasStorage = try connection.one("select to_regclass('storage.objects') is not null", as: Bool.self)
         let objects = hasStorage ? try AccountObjects.find(of: [user], profiles: catalog.profiles, on: connection) : [:]
-        files = (objects[user] ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
+        files = (objects[user]?.objects ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
     }
 
     /// At most 60 characters that no file system and no shell gives a meaning.

@@ -78,7 +78,7 @@ package struct DeletionPreview: Sendable {
                 reachedBy: part.reachedBy.map(\.name)
             )
         }
-        let objects = try AccountObjects.find(of: [user], profiles: plan.profiles, on: connection)[user] ?? []
+        let objects = try AccountObjects.find(of: [user], profiles: plan.profiles, on: connection)[user]?.objects ?? []
         return DeletionPreview(
             user: user,
             tables: tables.filter { $0.rows > 0 },

@@ -13,10 +13,12 @@ extension DeletionRun {
     func deleteAvatars() async throws -> StepResult {
         var deleted = 0
         for _ in 0..<Self.rounds {
-            let objects = try await objectsToDelete()
+            let (objects, shared) = try await objectsToDelete()
             if objects.isEmpty {
                 if let listed = try await listedByStorage() { return .failed(listed) }
-                return .done(deleted == 0 ? .nothingFound : .ok, StepFacts(counts: ["objects": deleted]))
+                var counts = ["objects": deleted]
+                if shared > 0 { counts["shared"] = shared }
+                return .done(deleted == 0 ? .nothingFound : .ok, StepFacts(counts: counts))
             }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
@@ -45,9 +47,10 @@ extension DeletionRun {
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
     }
 
-    /// The account's objects in the buckets that are to be emptied.
-    func objectsToDelete() async throws -> [StoredObject] {
-        try await services.objects.answer(for: user).filter { services.policy.buckets.contains($0.bucket) }
+    /// The account's objects in the buckets that are to be emptied, and how many stay since somebody else's profile names them, too.
+    func objectsToDelete() async throws -> (objects: [StoredObject], shared: Int) {
+        let found = try await services.objects.answer(for: user)
+        return (found.objects.filter { services.policy.buckets.contains($0.bucket) }, found.shared)
     }
 
     /// Whether Storage itself lists objects under the user's id that the database does not know of.

@@ -97,7 +97,7 @@ extension DeletionRun {
 
     /// Whether Storage can be used, and whether somebody decided about every bucket the account has objects in.
     private func lookAtStorage() async throws -> Situation? {
-        let buckets = Set(try await services.objects.answer(for: user).map(\.bucket))
+        let buckets = Set(try await services.objects.answer(for: user).objects.map(\.bucket))
         let undecided = buckets.subtracting(services.policy.buckets).subtracting(services.policy.keptBuckets)
         if let bucket = undecided.min() {
             return Situation(

@@ -27,7 +27,7 @@ extension DeletionRun {
         let target = SearchTarget(request: record.id, userID: user, identifiers: identifiers)
         let (findings, report) = try await services.searches.answer(for: target)
         // What arrived since, by an old token, is work for an earlier step, not residue.
-        if findings.contains(where: { $0.column.hasPrefix("storage.") }), try await !objectsToDelete().isEmpty {
+        if findings.contains(where: { $0.column.hasPrefix("storage.") }), try await !objectsToDelete().objects.isEmpty {
             return .back(to: .deleteAvatars)
         }
         if findings.contains(where: { $0.column.hasPrefix("auth.") || $0.column.hasPrefix("storage.") }) {

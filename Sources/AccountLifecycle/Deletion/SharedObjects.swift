@@ -1,0 +1,103 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An object of nobody that the profile of an account names.
+struct NamedObject: Sendable, Hashable {
+    let account: UUID
+    let key: String
+}
+
+/// Tells which of some objects another profile names, too, by the rule of ``AvatarNames``.
+///
+/// However many profiles and objects there are, profiles are read once: the server sends those with a text that ends as one of the keys
+/// does, by the last characters alone, and those that may mean something else than they spell. What they name is told here.
+struct SharedObjects {
+    private let objects: [NamedObject]
+    private let accounts: Set<UUID>
+
+    /// Texts that are told together.
+    private static let page = 500
+    /// How many characters at the end of a key the server compares: as many as the key has, or the next smaller of these.
+    private static let lengths = [64, 32, 16, 8, 4, 2, 1, 0]
+    /// What may have another spelling: an escape, what a browser changes in a path, a blank at the end or what stands for one.
+    private static let isOdd = #"%|\\|[^:]//|/\.|[\x01-\x1f]|[ +]([?#&]|$)"#
+
+    init(_ objects: [NamedObject]) {
+        self.objects = objects
+        accounts = Set(objects.map(\.account))
+    }
+
+    /// Those that a profile of another account names.
+    func find(in profiles: DeletionCatalog.Profiles, on connection: isolated Connection) throws -> Set<NamedObject> {
+        var shared: Set<NamedObject> = []
+        func tell(_ texts: AvatarNames.Texts, of account: UUID? = nil) {
+            let names = AvatarNames(texts)
+            shared.formUnion(objects.lazy.filter { $0.account != account && names.contains($0.key) })
+        }
+        var texts = AvatarNames.Texts()
+        var gathered = 0
+        try connection.stream(
+            statement(for: profiles),
+            as: (UUID?, String, String?).self,
+            deadline: .seconds(1800)
+        ) { id, start, end in
+            if let id, accounts.contains(id) {
+                var own = AvatarNames.Texts()
+                for text in [start, end].compactMap(\.self) { own.insert(text) }
+                tell(own, of: id)
+                return
+            }
+            for text in [start, end].compactMap(\.self) { texts.insert(text) }
+            gathered += 1
+            guard gathered == Self.page else { return }
+            tell(texts)
+            texts = AvatarNames.Texts()
+            gathered = 0
+        }
+        tell(texts)
+        return shared
+    }
+
+    /// Profiles that may name one of the objects, some of them several times.
+    private func statement(for profiles: DeletionCatalog.Profiles) -> Statement {
+        let endings = Set(objects.map { Self.ending(of: $0.key) })
+        // One comparison for each length, each by a hash table.
+        let mayName = Set(endings.map(\.unicodeScalars.count)).sorted().reduce("p.piece is null" as Statement) {
+            $0 + " or right(p.piece, \(Int32($1))) in (select ending from sought)"
+        }
+        return """
+            with sought as materialized (
+                select ending
+                from unnest(\(endings.sorted())) as e (ending)
+            )
+            select p.id, \(AvatarNames.ends)
+            from (
+                select
+                    \(identifier: profiles.key) as id,
+                    avatar_url::text as avatar_url,
+                    unnest(
+                        case
+                            when octet_length(avatar_url) > 4096 or avatar_url::text collate "C" ~ \(Self.isOdd)
+                                then array[null]
+                            else string_to_array(translate(avatar_url::text, '#&+', '?? '), '?')
+                        end
+                    ) as piece
+                from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
+                where avatar_url <> ''
+            ) as p
+            where \(mayName)
+            """
+    }
+
+    /// The last characters of a key, after the last that may end a text and with blanks for plus signs.
+    private static func ending(of key: String) -> String {
+        let scalars = key.unicodeScalars.reversed().prefix { !"?#&".unicodeScalars.contains($0) }
+        let length = lengths.first { $0 <= scalars.count } ?? 0
+        return String(String.UnicodeScalarView(scalars.prefix(length).reversed().map { $0 == "+" ? " " : $0 }))
+    }
+}

@@ -1,0 +1,155 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+/// Objects of nobody that the profile of a leaving person names.
+@Suite struct SharedObjectTests {
+    /// Ways in which a profile can name the object of a key.
+    private static let spellings: [@Sendable (String) -> String] = [
+        { $0 },
+        { "https://abc.supabase.co/storage/v1/object/public/avatars/\($0)" },
+        { "HTTPS://ABC.Supabase.CO/storage/v1/object/public/avatars/\($0)" },
+        { "https://abc.supabase.co/storage/v1/object/public/avatars/\($0)?t=1&v=2#top" },
+        { "https://abc.supabase.co/storage/v1/object/sign/avatars/\($0)?token=e.y.J" },
+        { "https://abc.supabase.co/storage/v1/render/image/public/avatars/\($0)?width=64&height=64" },
+        { "https://abc.supabase.co/storage/v1/object/public/avatars/\($0.replacing("i", with: "%69"))" },
+        { "https://abc.supabase.co/storage/v1/object/public/avatars/\($0.replacing("/", with: "%2F"))" },
+        { "https://abc.supabase.co/storage/v1/object/public//avatars//\($0.replacing("/", with: "//"))" },
+        { "https://abc.supabase.co/storage/v1/object/public/avatars/x/../\($0.replacing("/", with: "/./"))" },
+        { "https:\\\\abc.supabase.co\\avatars\\\($0.replacing("/", with: "\\"))" },
+        { "https://cdn.example.com/\($0)" },
+        { "https://app.test/image?url=https%3A%2F%2Fx.test%2Favatars%2F\($0.replacing("/", with: "%252F"))&w=64" },
+        { "https://app.example.com/avatar?size=2&path=\($0)&t=1" },
+        { " \($0)\n" },
+        { String(repeating: "/", count: 5000) + $0 },
+        { "https://x.test/avatars/\($0)?t=" + String(repeating: "t", count: 5000) },
+    ]
+
+    private func counts(_ request: UUID, on stage: Stage) async throws -> [String: Int] {
+        try await stage.value(
+            """
+            select facts -> 'counts'
+            from accountctl.deletion_steps
+            where request_id = \(request) and step = 'delete_avatars'
+            """,
+            as: JSON<[String: Int]>.self
+        ).value
+    }
+
+    private func setAvatar(of person: Person, _ text: String, on stage: Stage) async throws {
+        try await stage.sql("update public.profiles set avatar_url = \(text) where id = \(person.id)")
+    }
+
+    @Test func whatAnotherProfileNamesInAnyWayStays() async throws {
+        try await Stage.with { stage in
+            for (number, spelling) in Self.spellings.enumerated() {
+                // Keys of several lengths; some are the end of none.
+                let key = String(repeating: "p", count: number * 5) + "\(number)/pic.png"
+                #expect(try await stage.upload(key, by: nil))
+                let person = try await stage.signUp("anna\(number)", apple: false)
+                let other = try await stage.signUp("berta\(number)", apple: false)
+                try await setAvatar(of: person, key, on: stage)
+                try await setAvatar(of: other, spelling(key), on: stage)
+                let before = try await stage.fingerprint(other)
+                let request = try await stage.request(person)
+                #expect(try await stage.drive(request) == .ended(.verified))
+                let kept: Statement = "select from storage.objects where name = \(key)"
+                #expect(try await stage.count(kept) == 1, "\(spelling(key))")
+                #expect(try await stage.outcome(.deleteAvatars, request) == "nothing_found", "\(spelling(key))")
+                #expect(try await counts(request, on: stage) == ["objects": 0, "shared": 1], "\(spelling(key))")
+                #expect(try await stage.fingerprint(other) == before)
+            }
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == Self.spellings.count)
+            let evidence: Statement = """
+                select
+                from accountctl.deletion_receipts as r, jsonb_array_elements(r.document -> 'steps') as s (step)
+                where step -> 'facts' -> 'counts' ->> 'shared' = '1'
+                """
+            #expect(try await stage.count(evidence) == Self.spellings.count)
+        }
+    }
+
+    @Test func whatNoOtherProfileNamesGoes() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            for key in ["pics/a+b.png", "pics/a b.png", "a+b.png"] {
+                #expect(try await stage.upload(key.replacing(" ", with: "%20"), by: nil))
+            }
+            try await setAvatar(of: person, "https://x.test/avatars/pics/a+b.png?t=1", on: stage)
+            let others = [
+                "https://x.test/avatars/pics/a+b.pngx", "https://x.test/avatars/pics/b.png", "%%", "?", "", "//",
+                "pics",
+                "https://x.test/avatars/pics/a+b.png/2",
+            ]
+            for (number, text) in others.enumerated() {
+                let other = try await stage.signUp("berta\(number)", apple: false)
+                try await setAvatar(of: other, text, on: stage)
+            }
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await counts(request, on: stage) == ["objects": 1])
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 2)
+        }
+    }
+
+    /// Both leave: whoever is the last takes it along.
+    @Test func whatOnlyThoseWhoAreGoneNamedGoesWithTheLast() async throws {
+        try await Stage.with { stage in
+            #expect(try await stage.upload("team.png", by: nil))
+            var requests: [UUID] = []
+            for name in ["anna", "berta"] {
+                let person = try await stage.signUp(name, apple: false)
+                try await setAvatar(of: person, "team.png", on: stage)
+                requests.append(try await stage.request(person))
+            }
+            for (request, counted) in zip(requests, [["objects": 0, "shared": 1], ["objects": 1]]) {
+                #expect(try await stage.drive(request) == .ended(.verified))
+                #expect(try await counts(request, on: stage) == counted)
+            }
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+
+    /// However many profiles there are, they are read once, and hardly any is sent.
+    @Test func profilesAreReadOnce() async throws {
+        try await Stage.with { stage in
+            try await stage.database.psql(
+                """
+                set session_replication_role = replica;
+                insert into auth.users (id, created_at) select md5('u' || n)::uuid, now() from generate_series(1, 3000) as n;
+                insert into public.profiles (id, avatar_url)
+                select id, 'https://x.test/storage/v1/object/public/avatars/' || md5(id::text) || '/avatar.png?t=1' from auth.users;
+                insert into storage.objects (bucket_id, name)
+                select 'avatars', md5(id::text) || '/avatar.png' from auth.users
+                """
+            )
+            try await stage.database.psql("vacuum analyze auth.users, public.profiles, storage.objects")
+            let read: Statement = """
+                select seq_tup_read + coalesce(idx_tup_fetch, 0)
+                from pg_stat_all_tables
+                where relid = 'public.profiles'::regclass
+                """
+            let before = try await stage.value(read, as: Int.self)
+            let users = try await stage.admin.withConnection { connection in
+                try connection.query("select id from auth.users limit 10", as: UUID.self)
+            }
+            try await stage.pool.withConnection { connection in
+                for user in users {
+                    let preview = try await DeletionPreview.read(
+                        user,
+                        policy: Stage.swift,
+                        asksTriggers: false,
+                        on: connection
+                    )
+                    #expect(preview?.objects == ["avatars": 1])
+                }
+                try connection.execute("select pg_stat_force_next_flush()")
+            }
+            let after = try await stage.value(read, as: Int.self)
+            #expect(after - before < users.count * 3100, "\(after - before) rows")
+        }
+    }
+}
