@@ -7,7 +7,8 @@ struct WorkerPools {
     let work: Pool
     /// Of heartbeats, claims and outcomes, which must not wait behind handlers that hold every other connection.
     let control: Pool
-    /// Of Apple's notifications, which must be neither behind the work nor before the heartbeats.
+    /// Of what comes from Apple, notifications and the codes of sign-ins, which must be neither behind the work nor before the
+    /// heartbeats.
     let intake: Pool
 
     /// Opens them for the duration of a closure; `work` says how many connections the work has, and where.

@@ -34,19 +34,18 @@ extension WorkerProcess {
 
     /// The worker with everything that its jobs need.
     func makeWorker(
-        _ pool: Pool,
-        _ control: Pool,
+        _ pools: WorkerPools,
         _ parts: WorkerServices,
         _ apple: AppleClients?,
         _ queue: JobQueue,
         _ logger: Logger
     ) async throws -> Worker {
-        let services = try parts.deletionServices(pool: pool, apple: apple)
-        try await publish(parts.policy, pool)
+        let services = try parts.deletionServices(pool: pools.work, codes: pools.intake, apple: apple)
+        try await publish(parts.policy, pools.work)
         var registry = JobRegistry()
         try AccountLifecycle.registerJobs(in: &registry, services: services)
-        try await parts.checkKeys(pool: pool)
-        if let credentials = try parts.credentialServices(pool: pool, apple: apple) {
+        try await parts.checkKeys(pool: pools.work)
+        if let credentials = try parts.credentialServices(pool: pools.work, apple: apple) {
             try CredentialJobs.register(in: &registry, services: credentials)
         }
         if let secret = settings.apple.webClientSecret {
@@ -65,8 +64,8 @@ extension WorkerProcess {
         configuration.shutdownGrace = settings.worker.shutdownTimeout
         return try Worker(
             queue: queue,
-            pool: pool,
-            control: control,
+            pool: pools.work,
+            control: pools.control,
             // Notifications cannot be heard through a pooler in transaction mode: then polling alone finds work.
             listener: settings.database.pooler == .transaction
                 ? nil : JobListener(context.connectionConfiguration(settings), logger: logger),

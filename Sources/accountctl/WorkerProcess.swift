@@ -68,7 +68,7 @@ struct WorkerProcess {
             services.append(.init(service: DeletionGaugeWatch(pool: pools.work, logger: logger)))
         }
         if role != .listeners {
-            let worker = try await makeWorker(pools.work, pools.control, parts, apple, queue, logger)
+            let worker = try await makeWorker(pools, parts, apple, queue, logger)
             services.append(
                 .init(
                     service: WorkService(worker: worker, endsWhenIdle: role == .untilIdle),

@@ -16,9 +16,10 @@ struct WorkerServices {
     /// What deletions and credentials are carried out with.
     ///
     /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
-    func deletionServices(pool: Pool, apple: AppleClients?) throws -> DeletionServices {
+    func deletionServices(pool: Pool, codes: Pool, apple: AppleClients?) throws -> DeletionServices {
         DeletionServices(
             pool: pool,
+            codes: codes,
             policy: policy,
             vault: try vault(),
             apple: AppleDoor(apple),

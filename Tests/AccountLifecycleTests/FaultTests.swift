@@ -133,6 +133,35 @@ import Testing
         }
     }
 
+    @Test func betweenTwoBatchesOthersHaveTheConnection() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
+            )
+            try await stage.sql("create index on public.posts (author)")
+            try await stage.sql("grant select, delete on public.posts to postgres")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 250) as g")
+            try await stage.sql("analyze public.posts")
+            let request = try await stage.request(person)
+            let pauses = Counter()
+            // Of three connections the deletion has one.
+            try await stage.pool.withConnection { _ in
+                try await stage.pool.withConnection { _ in
+                    var policy = Stage.swift
+                    policy.batchRows = 100
+                    let pause = try await stage.drive(request, policy) { point in
+                        guard point == .between(.deleteRows) else { return }
+                        try await stage.pool.withConnection { _ = try $0.one("select 1", as: Int.self) }
+                        pauses.add()
+                    }
+                    #expect(pause == .ended(.verified))
+                }
+            }
+            #expect(pauses.value == 3)
+        }
+    }
+
     // MARK: Accounts
 
     @Test func aUserDeletedMeanwhileIsStillCleanedUp() async throws {

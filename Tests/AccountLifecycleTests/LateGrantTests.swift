@@ -83,6 +83,27 @@ import Testing
         }
     }
 
+    /// It has five minutes, and a pass over a large table may have half an hour.
+    @Test func aCodeIsExchangedWhileErasuresHoldEveryConnection() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            _ = try await stage.call(
+                person,
+                "select public.submit_apple_authorization_code(\(code), \(Stage.clientID))"
+            )
+            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            try await stage.pool.withConnection { _ in
+                try await stage.pool.withConnection { _ in
+                    try await stage.pool.withConnection { _ in
+                        let outcome = try await CodeExchange(stage.services(codes: stage.admin)).run(id)
+                        #expect(outcome == .settled("exchanged"))
+                    }
+                }
+            }
+        }
+    }
+
     /// A code that nobody exchanges ends by itself, without the upkeep.
     @Test func aCodeThatExpiresUnusedHoldsNobodyUp() async throws {
         try await Stage.with { stage in

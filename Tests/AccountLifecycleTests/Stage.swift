@@ -103,10 +103,12 @@ struct Stage: Sendable {
     func services(
         _ policy: DeletionPolicy = Stage.swift,
         vault: IdentifierVault? = nil,
+        codes: Pool? = nil,
         probe: @escaping DeletionProbe = { _ in }
     ) -> DeletionServices {
         DeletionServices(
             pool: pool,
+            codes: codes,
             policy: policy,
             vault: vault ?? self.vault,
             apple: AppleDoor(apple),

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Sandbox
 import TestSupport
 import Testing
@@ -44,6 +45,41 @@ struct DeletionFaultTests {
                     #expect(try await worker.result().status == 0)
                     try await site.expectAllErased()
                 }
+            }
+        }
+    }
+
+    @Test("A code of a sign-in is not behind erasures that hold every connection")
+    func codes() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let settings = ["ACCOUNTCTL_DATABASE_CONNECTIONS": "1", "ACCOUNTCTL_WORKER_CONCURRENCY": "8"]
+            try await site.withWorker(settings) { worker in
+                try await site.database.withConnection(asAdministrator: true) { connection in
+                    try await connection.transaction { connection in
+                        try connection.execute("lock table storage.objects in access exclusive mode")
+                        try await site.database.psql(
+                            """
+                            select accountctl.open_deletion_request(id, 'operator', null, '0 seconds')
+                            from auth.users
+                            where email = 'stays1@example.com'
+                            """
+                        )
+                        try await connection.waitUntilSomebodyIsBlocked()
+                        // Of one that comes too late nothing is asked of Apple.
+                        try await site.database.psql(
+                            """
+                            select accountctl.store_authorization_code(id, 'code') from auth.users where email = 'stays2@example.com';
+                            update accountctl.authorization_codes set expires_at = now() - interval '1 second'
+                            """
+                        )
+                        try await site.database.waitUntil(
+                            "exists (select from accountctl.authorization_codes where state = 'expired')",
+                            changes: "accountctl.authorization_codes"
+                        )
+                    }
+                }
+                worker.signal(SIGTERM)
+                #expect(try await worker.result().status == 0)
             }
         }
     }

@@ -208,7 +208,7 @@ package struct CodeExchange: Sendable {
         _ fence: JobFence?,
         _ changes: @Sendable (isolated Connection) throws -> Result
     ) async throws -> Result {
-        try await services.pool.withTransaction { connection in
+        try await services.codes.withTransaction { connection in
             try fence?.hold(on: connection)
             return try changes(connection)
         }

@@ -10,6 +10,8 @@ package import Postgres
 /// What the steps of a deletion use: the database, Apple, Storage, keys and the policy.
 package struct DeletionServices: Sendable {
     let pool: Pool
+    /// Connections for authorization codes, which are worth nothing after five minutes: erasures may hold all of `pool` for longer.
+    let codes: Pool
     let policy: DeletionPolicy
     let vault: IdentifierVault
     let apple: AppleDoor
@@ -34,8 +36,10 @@ package struct DeletionServices: Sendable {
     /// How many accounts one pass over the big tables serves at most.
     private static let passLimit = 500
 
+    /// Puts the services together; without `codes` the exchange of authorization codes shares the connections of the work.
     package init(
         pool: Pool,
+        codes: Pool? = nil,
         policy: DeletionPolicy,
         vault: IdentifierVault,
         apple: AppleDoor,
@@ -44,6 +48,7 @@ package struct DeletionServices: Sendable {
         probe: @escaping DeletionProbe = { _ in }
     ) {
         self.pool = pool
+        self.codes = codes ?? pool
         self.policy = policy
         self.vault = vault
         self.apple = apple

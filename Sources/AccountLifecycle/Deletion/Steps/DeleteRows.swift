@@ -6,28 +6,29 @@ extension DeletionRun {
     /// What would stop it is looked for again: the app's tables may have changed since the preflight. Tables with many rows of
     /// the account are emptied before, in batches, deepest first, so that the transaction stays short.
     func deleteRows() async throws -> StepResult {
-        try await services.pool.withConnection { connection in
+        let (plan, blockers) = try await services.pool.withConnection { connection in
             let plan = try services.catalogs.plan(on: connection)
             let blockers = try await BlockerSearch(plan, user: user)
                 .run(maximumRows: services.policy.maximumRows, tries: false, on: connection)
-            if let first = blockers.first {
-                return .stopped(
-                    .blocked,
-                    Situation(first.code, blockers: blockers),
-                    lookAgainAfter: DeletionMachine.lookAgainAfter
-                )
+            return (plan, blockers)
+        }
+        if let first = blockers.first {
+            return .stopped(
+                .blocked,
+                Situation(first.code, blockers: blockers),
+                lookAgainAfter: DeletionMachine.lookAgainAfter
+            )
+        }
+        do {
+            let emptied = try await emptyLargeTables(of: plan)
+            try await services.probe(.middle(.deleteRows))
+            return try await services.pool.withTransaction { connection in
+                try deleteUser(by: plan, emptied: emptied, on: connection)
             }
-            do {
-                let emptied = try await emptyLargeTables(of: plan, on: connection)
-                try await services.probe(.middle(.deleteRows))
-                return try await connection.transaction { connection in
-                    try deleteUser(by: plan, emptied: emptied, on: connection)
-                }
-            } catch is DeleteSwallowed {
-                return blocked(by: BlockerSearch.swallowed(by: plan))
-            } catch let error as PostgresError {
-                return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
-            }
+        } catch is DeleteSwallowed {
+            return blocked(by: BlockerSearch.swallowed(by: plan))
+        } catch let error as PostgresError {
+            return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
         }
     }
 
@@ -89,7 +90,9 @@ extension DeletionRun {
 
     /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete from is
     /// left to the cascade, which runs as the table's owner.
-    private func emptyLargeTables(of plan: DeletionPlan, on connection: isolated Connection) async throws -> Int {
+    ///
+    /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a moment.
+    private func emptyLargeTables(of plan: DeletionPlan) async throws -> Int {
         let batch = services.policy.batchRows
         // Ours are few, and go with the account, under the lock under which they were looked at.
         let large = plan.parts
@@ -102,7 +105,7 @@ extension DeletionRun {
             var deleted = batch
             while deleted == batch {
                 try Task.checkCancellation()
-                deleted = try await connection.transaction { connection in
+                deleted = try await services.pool.withTransaction { connection in
                     try journal.fence(connection)
                     try lockAndLookAgain(.deleteRows, on: connection)
                     return try connection.execute(
