@@ -39,6 +39,7 @@ package enum EmbeddedSQL {
         File(name: "0030_status_token_pruning.sql") { PackageResources._030_status_token_pruning_sql },
         File(name: "0032_relay_rule.sql") { PackageResources._032_relay_rule_sql },
         File(name: "0033_operator_role.sql") { PackageResources._033_operator_role_sql },
+        File(name: "0034_deletion_flushes.sql") { PackageResources._034_deletion_flushes_sql },
         File(name: "0036_relay_rule_edges.sql") { PackageResources._036_relay_rule_edges_sql },
     ]
 }

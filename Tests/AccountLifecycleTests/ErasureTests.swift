@@ -43,6 +43,10 @@ import Testing
             }
             #expect(subject == stage.vault.subject(person.id).bytes)
             #expect(outcome == "revoked")
+            // That all was on disk before is told nowhere among the settings.
+            #expect(try await stage.count("select from accountctl.deletion_flushes") == 1)
+            let settings = "select string_agg(name, ' ' order by name) from accountctl.settings" as Statement
+            #expect(try await stage.value(settings, as: String.self) == "deletion.grace profiles.origin")
         }
     }
 

@@ -41,7 +41,9 @@ from (
     values
         ('insert into accountctl.settings (name, value) values (''a.b_c2'', ''1'')', '1 rows'),
         ('insert into accountctl.settings (name, value) values (''A b'', ''1'')', '23514'),
-        ('insert into accountctl.settings (name, value) values (''a.'', ''1'')', '23514')
+        ('insert into accountctl.settings (name, value) values (''a.'', ''1'')', '23514'),
+        ('insert into accountctl.deletion_flushes (flushed_at) values (now())', '1 rows'),
+        ('insert into accountctl.deletion_flushes (only_row, flushed_at) values (false, now())', '23514')
 ) as act (statement, expected);
 
 -- Open accounts.

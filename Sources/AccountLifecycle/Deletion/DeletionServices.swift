@@ -82,10 +82,10 @@ package struct DeletionServices: Sendable {
             try await pool.withConnection { connection in
                 try connection.execute(
                     """
-                    insert into accountctl.settings (name, value)
-                    values ('flushed_at', to_jsonb(clock_timestamp()))
-                    on conflict (name) do update
-                    set value = excluded.value
+                    insert into accountctl.deletion_flushes (flushed_at)
+                    values (clock_timestamp())
+                    on conflict (only_row) do update
+                    set flushed_at = excluded.flushed_at
                     """
                 )
             }
