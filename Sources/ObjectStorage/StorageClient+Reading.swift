@@ -1,28 +1,6 @@
 import HTTPCalls
 
 extension StorageClient {
-    /// Whether an object can be read, by asking for its first byte.
-    ///
-    /// - Parameters:
-    ///   - key: Its exact key.
-    ///   - bucket: The bucket's id.
-    /// - Returns: Done when it is there, gone when it is not.
-    /// - Throws: `CancellationError`.
-    package func exists(key: String, in bucket: String) async throws(CancellationError) -> StorageOutcome<Void> {
-        // Not HEAD: its errors have no body, and without the body a missing object cannot be told from a refusal.
-        let answer = StorageAnswer(
-            try await perform(
-                "storage.exists",
-                .get,
-                Self.objectPath(key, bucket),
-                extraHeaders: [.init("Range", "bytes=0-0")],
-                limit: 4096
-            )
-        )
-        if case .longSuccess = answer { return .done(()) }
-        return answer.outcome { _ in () }
-    }
-
     /// Reads an object, a part at a time: however large it is, it costs the memory of one part.
     ///
     /// Nothing is asked for that is not there: past the end some backends promise more bytes than they have, and of an empty object

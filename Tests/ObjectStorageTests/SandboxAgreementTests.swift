@@ -86,8 +86,8 @@ import Testing
             #expect(deletion.deleted.sorted() == found.sorted())
             #expect(deletion.notNamed == ["u/missing"])
             #expect(deletion.unrequested == [])
-            guard case .done = try await client.exists(key: "U/a.png", in: "avatars"),
-                case .gone = try await client.exists(key: "u/a.png", in: "avatars"),
+            guard case .done = try await client.read(key: "U/a.png", in: "avatars"),
+                case .gone = try await client.read(key: "u/a.png", in: "avatars"),
                 case .done = try await client.delete(key: "root.png", in: "avatars"),
                 case .gone = try await client.delete(key: "root.png", in: "avatars")
             else {

@@ -149,25 +149,6 @@ import Testing
         }
     }
 
-    @Test func existenceIsReadFromTheBody() async throws {
-        let gone = #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#
-        try await StorageClient.with({ number, _ in
-            switch number {
-            case 1: LyingServer.reply("206 Partial Content", "x")
-            case 2: LyingServer.reply("200 OK", String(repeating: "x", count: 100_000))
-            case 3: LyingServer.reply("400 Bad Request", gone)
-            default: LyingServer.reply("404 Not Found", "<html>")
-            }
-        }) { client, _ in
-            func kind(_ outcome: StorageOutcome<Void>) -> String {
-                Mirror(reflecting: outcome).children.first?.label ?? ""
-            }
-            var kinds: [String] = []
-            for _ in 0..<4 { kinds.append(kind(try await client.exists(key: "a", in: "b"))) }
-            #expect(kinds == ["done", "done", "gone", "later"])
-        }
-    }
-
     @Test func everyCallMayBeRepeated() async throws {
         try await StorageClient.with({ number, _ in
             number == 1

@@ -19,16 +19,11 @@ struct DeletionJournal: Sendable {
     /// Refuses to write when the job that drives the request was taken away from this process.
     let fence: JobFence?
 
-    /// Holds the fence for the rest of a transaction, before it writes anything; nothing in it waits longer for a lock than is said.
-    ///
-    /// Its commit waits for the disk only where it is to flush.
+    /// Holds the fence for the rest of a transaction, before it writes anything, and keeps its commit from waiting for the disk;
+    /// nothing in it waits longer for a lock than is said.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`.
-    func fence(_ connection: isolated Connection, flushes: Bool = false, lockTimeout: Duration? = nil) throws {
-        guard !flushes else {
-            try fence?.hold(on: connection)
-            return
-        }
+    func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil) throws {
         let set: Statement
         if let lockTimeout {
             set = "\(unflushed) || set_config('lock_timeout', \("\(lockTimeout.wholeSeconds)s"), true)"
@@ -37,6 +32,11 @@ struct DeletionJournal: Sendable {
         }
         let isHeld = try connection.first("\(set) from (\(held)) as lease", as: String.self) != nil
         if !isHeld, let fence { throw fence.lost }
+    }
+
+    /// The same for a transaction whose commit waits for the disk.
+    func fenceFlushing(_ connection: isolated Connection) throws {
+        try fence?.hold(on: connection)
     }
 
     /// A query that has a row while the fence holds.
@@ -89,8 +89,8 @@ struct DeletionJournal: Sendable {
             on: connection
         )
         if var read {
-            if read.flag { read.record.facts.state = state }
-            return (read.record, read.flag)
+            if read.isBegun { read.record.facts.state = state }
+            return read
         }
         if let fence, try DeletionRecord.load(request, on: connection) != nil { throw fence.lost }
         return nil

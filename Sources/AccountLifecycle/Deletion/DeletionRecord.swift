@@ -31,7 +31,7 @@ package struct DeletionRecord: Sendable {
 
     /// Reads a request, by the database's clock.
     package static func load(_ id: UUID, on connection: isolated Connection) throws -> DeletionRecord? {
-        try read(id, "select \(columns), true from \(source(id))", on: connection)?.record
+        try read(id, "select \(columns), false from \(source(id))", on: connection)?.record
     }
 
     /// What ``read(_:_:on:)`` reads, of `r` and `b` in ``source(_:)``.
@@ -70,9 +70,9 @@ package struct DeletionRecord: Sendable {
         """
     }
 
-    /// Reads the row of a statement that selects ``columns`` and one that says yes or no.
+    /// Reads the row of a statement that selects ``columns`` and whether it began a step.
     static func read(_ id: UUID, _ statement: Statement, on connection: isolated Connection) throws
-        -> (record: DeletionRecord, flag: Bool)?
+        -> (record: DeletionRecord, isBegun: Bool)?
     {
         let row = try connection.first(
             statement,
@@ -85,7 +85,7 @@ package struct DeletionRecord: Sendable {
             let (
                 user, state, requestedAt, runAfter, deadline, withoutApple, appleWaitingSince, counted, lockedOutAt,
                 settleAfter, failures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now, finished,
-                flag
+                isBegun
             ) = row,
             let state = DeletionState(rawValue: state)
         else { return nil }
@@ -120,6 +120,6 @@ package struct DeletionRecord: Sendable {
                 finished: steps
             )
         )
-        return (record, flag)
+        return (record, isBegun)
     }
 }

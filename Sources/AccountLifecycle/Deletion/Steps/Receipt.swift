@@ -11,7 +11,7 @@ extension DeletionRun {
     func writeReceipt() async throws -> StepResult {
         try await services.pool.withConnection { connection in
             try await connection.transaction { connection in
-                try journal.fence(connection, flushes: true)
+                try journal.fenceFlushing(connection)
                 let isOpen = try connection.first(
                     """
                     select finished_at is null
