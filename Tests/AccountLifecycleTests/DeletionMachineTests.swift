@@ -59,6 +59,48 @@ import Testing
         )
     }
 
+    @Test func whatFollowsAStepIsWhatTheMachineSaysOnceItIsDone() {
+        let cleaning: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .verify]
+        for (index, step) in cleaning.dropLast().enumerated() {
+            let likely = DeletionMachine.likely(after: step, lockedOut(done: Array(cleaning[..<index])))
+            #expect(likely?.0 == cleaning[index + 1] && likely?.1 == .running, "after \(step)")
+        }
+        let settled = DeletionMachine.likely(after: .verify, lockedOut(done: cleaning) { $0.settleAfter = now })
+        #expect(settled?.0 == .settle && settled?.1 == .settling)
+        let swept = DeletionMachine.likely(after: .settle, lockedOut(done: cleaning) { $0.settleAfter = now })
+        #expect(swept?.0 == .receipt && swept?.1 == .settling)
+    }
+
+    /// Its own time counts: the facts are those from before it.
+    @Test func afterTheLockOutComesTheFirstStepOfTheRun() {
+        let before = facts { $0.finished[.preflight] = now }
+        let likely = DeletionMachine.likely(after: .lockOut, before)
+        #expect(likely?.0 == .revokeApple && likely?.1 == .running)
+    }
+
+    @Test func nothingIsLikelyWhereTheFactsHaveToSayIt() {
+        let done: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth]
+        // That the lock-out has begun is not recorded on a guess.
+        #expect(DeletionMachine.likely(after: .preflight, facts()) == nil)
+        #expect(DeletionMachine.likely(after: .receipt, lockedOut(done: done + [.verify, .settle])) == nil)
+        // Old tokens may write for a while.
+        #expect(DeletionMachine.likely(after: .verify, lockedOut(done: done)) == nil)
+        for brake in [\DeletionFacts.isPaused, \.isHeld, \.isOtherAccount] {
+            let braked = lockedOut(done: done) { $0[keyPath: brake] = true }
+            #expect(DeletionMachine.likely(after: .deleteRows, braked) == nil)
+            #expect(DeletionMachine.likely(after: .lockOut, facts { $0[keyPath: brake] = true }) == nil)
+        }
+        for state in [DeletionState.verified, .cancelled] {
+            #expect(DeletionMachine.likely(after: .deleteRows, lockedOut(done: done) { $0.state = state }) == nil)
+        }
+    }
+
+    /// A step may be missing that comes before the one that was taken.
+    @Test func whatWasTakenBackComesFirst() {
+        let likely = DeletionMachine.likely(after: .deleteRows, lockedOut(done: [.revokeApple]))
+        #expect(likely?.0 == .deleteAvatars && likely?.1 == .running)
+    }
+
     @Test func brakesHoldBeforeAndAfterTheLockOut() {
         let later = now.addingTimeInterval(DeletionMachine.lookAgainAfter)
         for facts in [facts(), lockedOut(), lockedOut(done: [.revokeApple, .deleteAvatars])] {
