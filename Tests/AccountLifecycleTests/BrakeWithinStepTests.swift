@@ -3,6 +3,7 @@ import Foundation
 import Postgres
 import Sandbox
 import Synchronization
+import TestSupport
 import Testing
 
 /// Brakes that are pulled while a step is under way: what it has not done yet it leaves.
@@ -140,6 +141,31 @@ import Testing
             try await stage.release(brake, on: person, request)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+        }
+    }
+
+    /// It serves many and may read for half an hour.
+    @Test(arguments: [Brake.everythingPaused, .requestPaused])
+    func aPassThatScrubsIsTakenBack(_ brake: Brake) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.scrubAuth)))
+            let before = try await stage.data(of: person)
+            let drive = try await stage.admin.withTransaction { connection in
+                try connection.execute("select from auth.audit_log_entries for update")
+                let drive = Task { try await stage.drive(request) }
+                try await connection.waitUntilSomebodyIsBlocked()
+                try await stage.pull(brake, on: person, request)
+                return drive
+            }
+            _ = try await drive.value
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            #expect(try await stage.outcome(.scrubAuth, request) == nil)
+            #expect(try await stage.data(of: person) == before)
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.traces(of: person) == "")
         }
     }
 

@@ -47,6 +47,32 @@ enum DeletionBrakes {
     }
 }
 
+extension DeletionBrakes {
+    /// Holds the brakes for the rest of a transaction, whose commit then does not wait for the disk, and looks whether nothing stops
+    /// the open requests of these accounts.
+    ///
+    /// Whoever pauses one or all comes before and is seen, or waits.
+    static func areStillReleased(_ users: [UUID], on connection: isolated Connection) throws -> Bool {
+        try connection.execute(
+            """
+            select set_config('synchronous_commit', 'off', true)
+            from accountctl.deletion_brakes
+            for share
+            """
+        )
+        try connection.execute(
+            """
+            select
+            from accountctl.deletion_requests
+            where user_id = any(\(users)) and finished_at is null
+            order by id
+            for share
+            """
+        )
+        return try Set(released(users, on: connection)) == Set(users)
+    }
+}
+
 extension DeletionRun {
     /// Looks, before one of several acts of a step, whether the step is still to be taken.
     ///

@@ -72,6 +72,8 @@ package struct DeletionServices: Sendable {
                 try await pool.withTransaction { connection in
                     let released = try DeletionBrakes.released(users, on: connection)
                     let counts = try AuthScrub.run(released, keptBuckets: policy.keptBuckets, on: connection)
+                    // It may have read for half an hour: where somebody was stopped meanwhile nothing is done, and the others come again.
+                    guard try DeletionBrakes.areStillReleased(released, on: connection) else { throw Braked() }
                     return users.map { released.contains($0) ? counts[$0] ?? AuthScrub.Counts() : nil }
                 }
             }
