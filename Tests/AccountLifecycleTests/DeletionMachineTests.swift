@@ -59,6 +59,19 @@ import Testing
         )
     }
 
+    /// Or no account would ever be locked out where the database is that slow.
+    @Test func aPreflightHoldsAsLongAsItTook() {
+        func facts(took: TimeInterval, ago: TimeInterval) -> DeletionFacts {
+            self.facts {
+                $0.preflightTook = took
+                $0.finished[.preflight] = now.addingTimeInterval(-ago)
+            }
+        }
+        #expect(DeletionMachine.next(facts(took: 300, ago: 299)) == .perform(.lockOut, .requested))
+        #expect(DeletionMachine.next(facts(took: 300, ago: 301)) == .perform(.preflight, .requested))
+        #expect(DeletionMachine.next(facts(took: 1, ago: 59)) == .perform(.lockOut, .requested))
+    }
+
     @Test func whatFollowsAStepIsWhatTheMachineSaysOnceItIsDone() {
         let cleaning: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .verify]
         for (index, step) in cleaning.dropLast().enumerated() {

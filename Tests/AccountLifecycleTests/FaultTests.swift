@@ -133,6 +133,27 @@ import Testing
         }
     }
 
+    /// The lock-out is as slow to begin there, and would find none that is fresh.
+    @Test func whereThePreflightTookLongItHoldsLong() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .after(.preflight), once.take() else { return }
+                try await stage.sql(
+                    """
+                    update accountctl.deletion_steps
+                    set started_at = started_at - interval '10 minutes', finished_at = finished_at - interval '5 minutes'
+                    """
+                )
+            }
+            #expect(pause == .ended(.verified))
+            let runs: Statement = "select runs::int from accountctl.deletion_steps where step = 'preflight'"
+            #expect(try await stage.value(runs, as: Int.self) == 1)
+        }
+    }
+
     @Test func betweenTwoBatchesOthersHaveTheConnection() async throws {
         try await Stage.with { stage in
             try await stage.sql(

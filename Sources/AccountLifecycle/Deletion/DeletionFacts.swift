@@ -24,6 +24,8 @@ package struct DeletionFacts: Sendable, Hashable {
     package var isOtherAccount: Bool
     /// The steps that are done, and when.
     package var finished: [DeletionStep: Date]
+    /// How long the last preflight took.
+    package var preflightTook: TimeInterval
 
     package init(
         state: DeletionState,
@@ -34,7 +36,8 @@ package struct DeletionFacts: Sendable, Hashable {
         isPaused: Bool = false,
         isHeld: Bool = false,
         isOtherAccount: Bool = false,
-        finished: [DeletionStep: Date] = [:]
+        finished: [DeletionStep: Date] = [:],
+        preflightTook: TimeInterval = 0
     ) {
         self.state = state
         self.now = now
@@ -45,5 +48,6 @@ package struct DeletionFacts: Sendable, Hashable {
         self.isHeld = isHeld
         self.isOtherAccount = isOtherAccount
         self.finished = finished
+        self.preflightTook = preflightTook
     }
 }

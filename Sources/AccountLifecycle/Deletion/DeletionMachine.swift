@@ -19,7 +19,10 @@ package enum DeletionMachine {
         case perform(DeletionStep, DeletionState)
     }
 
-    /// How long a preflight holds: what it saw may change.
+    /// How long a preflight holds at least: what it saw may change.
+    ///
+    /// It holds as long as it took itself where that is longer: on a slow database the lock-out is slow to begin, too, and would never
+    /// find one that is fresh.
     package static let preflightLasts: TimeInterval = 60
 
     /// How often a request that waits for people or brakes looks again by itself.
@@ -51,7 +54,7 @@ package enum DeletionMachine {
         if facts.now < facts.runAfter { return .wait(.grace, nil, until: facts.runAfter) }
         if let brake = brake(facts) { return brake }
         guard let preflight = facts.finished[.preflight],
-            facts.now.timeIntervalSince(preflight) < preflightLasts
+            facts.now.timeIntervalSince(preflight) < max(preflightLasts, facts.preflightTook)
         else { return .perform(.preflight, .requested) }
         return .perform(.lockOut, .requested)
     }

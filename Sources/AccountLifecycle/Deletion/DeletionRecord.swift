@@ -55,7 +55,12 @@ package struct DeletionRecord: Sendable {
         \(DeletionBrakes.isOtherAccount),
         clock_timestamp(),
         array(
-            select s.step || ' ' || extract(epoch from s.finished_at)
+            select concat_ws(
+                ' ',
+                s.step,
+                extract(epoch from s.finished_at),
+                coalesce(extract(epoch from s.finished_at - s.started_at), 0)
+            )
             from accountctl.deletion_steps as s
             where s.request_id = r.id and s.finished_at is not null
         )
@@ -90,11 +95,14 @@ package struct DeletionRecord: Sendable {
             let state = DeletionState(rawValue: state)
         else { return nil }
         var steps: [DeletionStep: Date] = [:]
+        var preflightTook = 0.0
         for entry in finished {
             let words = entry.split(separator: " ")
-            guard words.count == 2, let step = DeletionStep(rawValue: String(words[0])), let time = Double(words[1])
+            guard words.count == 3, let step = DeletionStep(rawValue: String(words[0])), let time = Double(words[1]),
+                let length = Double(words[2])
             else { continue }
             steps[step] = Date(timeIntervalSince1970: time)
+            if step == .preflight { preflightTook = length }
         }
         let record = DeletionRecord(
             id: id,
@@ -117,7 +125,8 @@ package struct DeletionRecord: Sendable {
                 isPaused: paused,
                 isHeld: held,
                 isOtherAccount: isOther,
-                finished: steps
+                finished: steps,
+                preflightTook: preflightTook
             )
         )
         return (record, isBegun)
