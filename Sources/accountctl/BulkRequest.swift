@@ -46,11 +46,14 @@ struct BulkRequest {
         }
     }
 
+    /// Looks at all of them, and refuses words that name one before anything is asked.
     private func survey(_ users: [UUID]) async throws -> DeletionDesk.Survey {
-        try await pool.withConnection { connection in
+        let (desk, reason) = (desk, reason)
+        return try await pool.withConnection { connection in
             var sum = DeletionDesk.Survey()
             var rest = users[...]
             while !rest.isEmpty {
+                try desk.refuseWords(reason, naming: rest.prefix(5000), on: connection)
                 sum = sum + (try DeletionDesk.survey(rest.prefix(5000), on: connection))
                 rest = rest.dropFirst(5000)
             }

@@ -185,6 +185,42 @@ struct BulkRequestTests {
         }
     }
 
+    @Test("Words that name one of the accounts are refused before anything is done; those that name another are not")
+    func ownWords() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(4)
+            let database = stage.database
+            let path = try write([1, 2, 3].map(OperatorStage.id), stage)
+            try await database.psql(
+                """
+                update auth.users set phone = '4512345678' where id = '\(OperatorStage.id(3))';
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values ('109876543210987654321', '\(OperatorStage.id(2))', '{"email": "anna@localhost"}', 'google', now());
+                update auth.users set phone = '4587654321' where id = '\(OperatorStage.id(4))';
+                """
+            )
+            let command = ["deletion", "request", "--file", path]
+            let words = [
+                ("--reason", "call 4512345678", "a phone number of the account"),
+                ("--reason", "sub 109876543210987654321", "an id that the account has at a provider"),
+                ("--reason", "anna@localhost", "an e-mail address of the account"),
+                ("--ticket", OperatorStage.id(1).filter { $0 != "-" }, "the id of the account"),
+            ]
+            for (option, text, what) in words {
+                for confirmation in ["--dry-run", "--confirm=3"] {
+                    let result = try await stage.run(command + [confirmation, option, text])
+                    #expect(result.status == 2, "\(text): \(result.output)")
+                    #expect(result.errors.contains("\(option) holds \(what):"), "\(text): \(result.errors)")
+                }
+            }
+            #expect(try await requests(database) == "0|0")
+            #expect(try await database.psql("select count(*) from accountctl.operator_log") == "0")
+            let result = try await stage.run(command + ["--confirm=3", "--reason", "call 4587654321"])
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(try await requests(database) == "3|3")
+        }
+    }
+
     @Test("A file of something else is left as it is, and a role without rights does nothing")
     func refused() async throws {
         try await OperatorStage.with { stage in

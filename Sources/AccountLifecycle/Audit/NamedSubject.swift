@@ -20,15 +20,20 @@ package struct NamedSubject: Error, Sendable, Hashable, CustomStringConvertible 
 
     package var description: String { "the \(words) holds the account's own \(kind.rawValue)" }
 
-    /// Refuses words with one of the account's identifiers in them.
+    /// Refuses words with an identifier of one of the accounts in them.
     ///
     /// - Throws: `NamedSubject`; `PostgresError`.
-    static func refuse(_ user: UUID, reason: String?, ticket: String?, on connection: isolated Connection) throws {
+    static func refuse(
+        _ users: [UUID],
+        reason: String?,
+        ticket: String?,
+        on connection: isolated Connection
+    ) throws {
         let texts = [(Words.reason, reason), (.ticket, ticket)].compactMap { words, text in text.map { (words, $0) } }
         // No identifier but an address is shorter; most tickets are, and cost no query.
         guard texts.contains(where: { $1.utf8.count >= 8 || $1.contains("@") }) else { return }
-        let others = try IdentifierCollection.read(of: user, on: connection) ?? []
-        let matcher = IdentifierMatcher([Identifier(userID: user)] + others)
+        let others = try IdentifierCollection.read(of: users, on: connection)
+        let matcher = IdentifierMatcher(users.map(Identifier.init(userID:)) + others.values.joined())
         for (words, text) in texts {
             guard let match = matcher.matches(in: text).first else { continue }
             throw NamedSubject(words: words, kind: matcher.identifiers[match.identifier].kind)

@@ -47,7 +47,7 @@ package struct Operator: Sendable {
         _ connection: isolated Connection
     ) throws -> Int64 {
         try HashKeyCanary.require(hashKey, on: connection)
-        if let user { try NamedSubject.refuse(user, reason: reason, ticket: ticket, on: connection) }
+        if let user { try NamedSubject.refuse([user], reason: reason, ticket: ticket, on: connection) }
         let subject = user.map { SubjectHash($0, key: hashKey) }
         return try connection.one(
             """

@@ -10,9 +10,14 @@ import Postgres
 enum IdentifierCollection {
     /// Every identifier of an account; nil when there is no such account.
     static func read(of user: UUID, on connection: isolated Connection) throws -> [Identifier]? {
+        try read(of: [user], on: connection)[user]
+    }
+
+    /// Every identifier of each of the accounts that there are.
+    static func read(of users: [UUID], on connection: isolated Connection) throws -> [UUID: [Identifier]] {
         let rows = try connection.query(
             """
-            select v.kind, v.value
+            select u.id, v.kind, v.value
             from auth.users as u
             cross join lateral (values
                 ('user_id', u.id::text),
@@ -22,9 +27,9 @@ enum IdentifierCollection {
                 ('phone', u.phone),
                 ('phone', u.phone_change)
             ) as v (kind, value)
-            where u.id = \(user)
+            where u.id = any(\(users))
             union
-            select v.kind, v.value
+            select i.user_id, v.kind, v.value
             from auth.identities as i
             cross join lateral (values
                 ('provider_id', i.provider_id),
@@ -33,26 +38,28 @@ enum IdentifierCollection {
                 ('provider_id', i.identity_data ->> 'sub'),
                 ('phone', i.identity_data ->> 'phone')
             ) as v (kind, value)
-            where i.user_id = \(user)
+            where i.user_id = any(\(users))
             """,
-            as: (String, String?).self
+            as: (UUID, String, String?).self
         )
-        guard rows.contains(where: { $0.0 == "user_id" }) else { return nil }
-        let own = Identifier(userID: user)
-        var identifiers: Set<Identifier> = []
-        for (kind, value) in rows {
-            guard let value else { continue }
-            let identifier: Identifier? =
-                switch kind {
-                case "email": Identifier(email: value)
-                case "phone": Identifier(phone: value)
-                // The provider `email` has the user id here; some providers have the address.
-                case "provider_id":
-                    value.lowercased() == own.value ? nil : Identifier(email: value) ?? Identifier(providerID: value)
-                default: nil
-                }
-            if let identifier { identifiers.insert(identifier) }
+        return Dictionary(grouping: rows) { $0.0 }
+            .filter { $1.contains { $0.1 == "user_id" } }
+            .mapValues { rows in
+                Set(rows.compactMap { user, kind, value in value.flatMap { identifier(kind, $0, of: user) } })
+                    .sorted { ($0.kind, $0.value) < ($1.kind, $1.value) }
+            }
+    }
+
+    /// What a value of a kind recognises an account by; nil for nothing more than its own id.
+    private static func identifier(_ kind: String, _ value: String, of user: UUID) -> Identifier? {
+        switch kind {
+        case "email": Identifier(email: value)
+        case "phone": Identifier(phone: value)
+        // The provider `email` has the user id here; some providers have the address.
+        case "provider_id":
+            value.lowercased() == Identifier(userID: user).value
+                ? nil : Identifier(email: value) ?? Identifier(providerID: value)
+        default: nil
         }
-        return identifiers.sorted { ($0.kind, $0.value) < ($1.kind, $1.value) }
     }
 }

@@ -51,6 +51,19 @@ extension DeletionDesk {
         return survey
     }
 
+    /// Refuses the operator's words where they name one of some accounts; some thousands at a time.
+    ///
+    /// For all of them before the first is asked for: its line would hold what is another's.
+    ///
+    /// - Throws: `NamedSubject`; `PostgresError`.
+    package func refuseWords(
+        _ reason: String?,
+        naming users: some Sequence<UUID>,
+        on connection: isolated Connection
+    ) throws {
+        try NamedSubject.refuse(Array(users), reason: reason, ticket: actor.ticket, on: connection)
+    }
+
     /// Opens a request for each account, or finds the open one; all in one transaction, with a line of the log for each.
     ///
     /// - Parameters:
@@ -59,7 +72,7 @@ extension DeletionDesk {
     ///   - grace: the grace period; nil for that of the settings.
     ///   - connection: the one to work on.
     /// - Returns: What came of each, by user id.
-    /// - Throws: `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is safe.
+    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is safe.
     package func requestMany(
         _ users: [UUID],
         reason: String?,
@@ -69,6 +82,7 @@ extension DeletionDesk {
         // Ordered, so that two runs over the same accounts wait for each other instead of deadlocking.
         let users = users.sorted { $0.uuidString < $1.uuidString }
         return try await connection.transaction { connection in
+            try refuseWords(reason, naming: users, on: connection)
             let rows = try connection.query(
                 """
                 select w.user_id, r.request_id, r.opened
