@@ -67,9 +67,9 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let user = user.flatMap { UUID(uuidString: $0) }
         let rows = try await context.withConnection { [client, limit] connection in
-            try CredentialBooks.credentials(of: user, clientID: client, limit: limit, on: connection)
+            try CredentialBooks.credentials(of: user, clientID: client, limit: limit + 1, on: connection)
         }
-        try context.output.list(rows, AppleCredentialsCommand.fields, whenEmpty: "No credential is held.")
+        try context.list(rows, AppleCredentialsCommand.fields, limit: limit, whenEmpty: "No credential is held.")
         return .ok
     }
 }

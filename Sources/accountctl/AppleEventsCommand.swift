@@ -76,11 +76,11 @@ struct AppleEventsListCommand: AccountctlCommand {
         filter.user = user.flatMap { UUID(uuidString: $0) }
         filter.kind = kind
         filter.outcome = outcome
-        filter.limit = limit
+        filter.limit = limit + 1
         let rows = try await context.withConnection { [filter] connection in
             try CredentialBooks.events(filter, on: connection)
         }
-        try context.output.list(rows, AppleEventsCommand.fields, whenEmpty: "There is no such event.")
+        try context.list(rows, AppleEventsCommand.fields, limit: limit, whenEmpty: "There is no such event.")
         return .ok
     }
 }

@@ -82,7 +82,7 @@ struct AuditListCommand: AccountctlCommand {
         filter.action = action
         filter.ticket = ticket
         filter.since = try since.map { try DurationArgument.moment($0, "--since") }
-        filter.limit = limit
+        filter.limit = limit + 1
         let term = try user.map { text in
             guard let term = LookupTerm(text) else { throw CommandError(.usage, "\"\(text)\" is nothing to look for") }
             return term
@@ -96,7 +96,7 @@ struct AuditListCommand: AccountctlCommand {
             }
             return try OperatorLog.entries(filter, on: connection)
         }
-        try context.output.list(entries, Self.fields, whenEmpty: "Nothing was done.")
+        try context.list(entries, Self.fields, limit: limit, whenEmpty: "Nothing was done.")
         return .ok
     }
 }

@@ -57,10 +57,7 @@ extension CommandContext {
     ///
     /// - Throws: ``CommandError`` for a name that the log does not take.
     func signature(_ options: ActingOptions) throws -> OperatorSignature {
-        let known = [
-            options.operatorName, environment["ACCOUNTCTL_OPERATOR"], environment["SUDO_USER"], environment["USER"],
-        ]
-        let name = known.compactMap(\.self).first { !$0.allSatisfy(\.isWhitespace) } ?? "unknown"
+        let name = operatorName(options.operatorName)
         if name.unicodeScalars.count > 200 {
             throw CommandError(
                 .usage,
@@ -74,6 +71,12 @@ extension CommandContext {
             ticket: options.ticket,
             reason: options.reason
         )
+    }
+
+    /// Who acts: as the command line says, else the environment, else the machine.
+    func operatorName(_ given: String?) -> String {
+        let known = [given, environment["ACCOUNTCTL_OPERATOR"], environment["SUDO_USER"], environment["USER"]]
+        return known.compactMap(\.self).first { !$0.allSatisfy(\.isWhitespace) } ?? MachineUser.name
     }
 
     /// The key of keyed hashes, which acts on accounts cannot do without.

@@ -83,33 +83,32 @@ struct Launch {
     }
 
     /// The parser's help screen in our order; nil when the message is something else, such as the version.
-    private func help(_ message: String, words: [String]) -> String? {
+    private func help(_ message: String, of path: CommandPath) -> String? {
         guard message.hasPrefix("OVERVIEW: ") else { return nil }
-        let path = CommandPath(root: Accountctl.self, words: words.first == "help" ? Array(words.dropFirst()) : words)
         let columns = style(.output, noColour: true).width
         return HelpScreen(command: path.last, parsed: message, columns: columns).text + "\n"
     }
 
     /// Help and version are data; everything else the parser says is a mistake on the command line.
     private func reportParsing(_ error: any Error, words: [String], messages: Messages) -> ExitStatus {
-        if Accountctl.exitCode(for: error) == .success {
+        let asked = CommandPath(root: Accountctl.self, words: words.first == "help" ? Array(words.dropFirst()) : words)
+        if Accountctl.exitCode(for: error) == .success, asked.strayWord == nil || words.first != "help" {
             do {
                 let message = Accountctl.fullMessage(for: error)
-                try DescriptorSink(descriptor: 1).write(help(message, words: words) ?? message + "\n")
+                try DescriptorSink(descriptor: 1).write(help(message, of: asked) ?? message + "\n")
                 return .ok
             } catch {
                 return ErrorReport(error).status
             }
         }
-        let path = CommandPath(root: Accountctl.self, words: words)
-        if let stray = path.strayWord {
-            let near = NearestName.of(stray, among: path.expected).map { "Did you mean: \(path.text) \($0)\n" } ?? ""
+        if let stray = asked.strayWord {
+            let near = NearestName.of(stray, among: asked.expected).map { "Did you mean: \(asked.text) \($0)\n" } ?? ""
             messages.failure(
-                "there is no command \"\(path.text) \(SafeText.line(stray))\"",
-                hint: near + "See: \(path.text) --help"
+                "there is no command \"\(asked.text) \(SafeText.line(stray))\"",
+                hint: near + "See: \(asked.text) --help"
             )
         } else {
-            messages.failure(SafeText.lines(Accountctl.message(for: error)), hint: "See: \(path.text) --help")
+            messages.failure(SafeText.lines(Accountctl.message(for: error)), hint: "See: \(asked.text) --help")
         }
         return .usage
     }

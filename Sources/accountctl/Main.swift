@@ -9,6 +9,7 @@
 @main
 enum Main {
     static func main() async {
+        StandardDescriptors.occupy()
         let status = await run(Array(CommandLine.arguments.dropFirst()))
         exit(status.rawValue)
     }

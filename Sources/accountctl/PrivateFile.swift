@@ -21,7 +21,13 @@ enum PrivateFile {
         replaces: Bool,
         _ body: (_ descriptor: Int32) async throws -> Result
     ) async throws -> Result {
-        if !replaces, access(path, F_OK) == 0 { throw exists(path) }
+        var found = stat()
+        if stat(path, &found) == 0 {
+            guard found.st_mode & S_IFMT != S_IFDIR else {
+                throw CommandError(.usage, "\(path) is a folder", hint: "Name a file in it.")
+            }
+            if !replaces { throw exists(path) }
+        }
         let partial = path + ".partial-\(getpid())"
         let file = try NamelessFile(near: path, partial: partial) ?? { throw failure(path) }()
         defer { file.remove() }

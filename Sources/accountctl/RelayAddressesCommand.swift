@@ -74,14 +74,21 @@ struct RelayAddressesCommand: AccountctlCommand {
             return .ok
         }
         let state = forwarding?.rawValue
-        let count = limit
+        let count = limit + 1
         let actor = try reveal.actor(acting, in: context)
         let reason = acting.reason
         let entries = try await context.withConnection { connection in
             if let actor { try AccountDesk(actor).recordReveal("relay.reveal_list", reason: reason, on: connection) }
             return try RelayDirectory.entries(forwarding: state, limit: count, on: connection)
         }
-        try reveal.output(in: context).list(entries, Self.entryFields, whenEmpty: "no account has such an address")
+        let output = reveal.output(in: context)
+        try context.list(
+            entries,
+            Self.entryFields,
+            limit: limit,
+            whenEmpty: "no account has such an address",
+            to: output
+        )
         return .ok
     }
 }

@@ -17,7 +17,7 @@ struct RelayCanSendCommand: AccountctlCommand {
             The app's own mailer asks the same: select * from accountctl.can_send('news', user_id).
 
             EXIT CODES
-              0 yes; 8 no; 75 it cannot be told
+              0 yes; 3 there is no such stream; 8 no; 75 it cannot be told
 
             EXAMPLES
               accountctl relay can-send --stream news --user 6a4b2f0e-0000-4000-8000-000000000000
@@ -45,7 +45,14 @@ struct RelayCanSendCommand: AccountctlCommand {
         }
         let stream = stream
         let found = try await context.withConnection { connection in
-            try RelayDirectory.canSend(stream: stream, userID: userID, on: connection)
+            guard try MailStreamStore.find(named: stream, on: connection) != nil else {
+                throw CommandError(
+                    .notFound,
+                    "there is no stream \"\(SafeText.line(stream))\"",
+                    hint: "See: accountctl relay stream list"
+                )
+            }
+            return try RelayDirectory.canSend(stream: stream, userID: userID, on: connection)
         }
         try context.output.show(
             Sheet([

@@ -83,7 +83,7 @@ struct RelayStreamAddCommand: AccountctlCommand {
         _ context: CommandContext
     ) -> [MailStreamRecord.Registration]? {
         guard case .names(let names) = declared.registration else { return nil }
-        let who = by ?? context.environment["USER"] ?? context.environment["LOGNAME"] ?? "unknown"
+        let who = context.operatorName(by)
         return names.map { MailStreamRecord.Registration(name: $0.description, at: .now, by: who) }
     }
 }

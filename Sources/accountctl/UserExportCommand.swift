@@ -60,6 +60,9 @@ struct UserExportCommand: AccountctlCommand {
 
     func validate() throws {
         if (output == nil) != dryRun { throw ValidationError("give --output PATH to write, or --dry-run to count") }
+        if let output, output.isEmpty || output == "-" {
+            throw ValidationError("--output takes the path of a file: an archive cannot be written to a pipe")
+        }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {

@@ -140,7 +140,8 @@ struct UserFindCommand: AccountctlCommand {
             let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why))" }.joined(separator: ", ")
             // Of many terms once what is the same for several.
             if !left.isEmpty, told.insert(left).inserted {
-                context.messages.note("\"\(answer.term.text)\" is a start; not compared with it: \(left)")
+                let start = SafeText.line(answer.term.text)
+                context.messages.note("\"\(start)\" is a start; not compared with it: \(left)")
             }
             isAnyMissing = isAnyMissing || answer.matches.isEmpty
             // People read the sentences; programs get a row for each term that leads to no account.
@@ -153,6 +154,9 @@ struct UserFindCommand: AccountctlCommand {
             }
         }
         try rows.finish()
+        if comparison == .exact, answers.contains(where: { $0.matches.isEmpty && $0.erased.isEmpty }) {
+            context.messages.note(LookupAnswer.partsHint)
+        }
         return isAnyMissing ? .notFound : .ok
     }
 

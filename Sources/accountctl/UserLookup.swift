@@ -27,7 +27,8 @@ struct LookupOptions: ParsableArguments {
             let mismatch = comparison == .prefix ? "cannot be the start of one of the kind" : "cannot be of the kind"
             throw CommandError(
                 .usage,
-                by.map { "\"\(text)\" \(mismatch) \($0.rawValue)" } ?? "\"\(text)\" is nothing to look for"
+                by.map { "\"\(SafeText.line(text))\" \(mismatch) \($0.rawValue)" }
+                    ?? "\"\(SafeText.line(text))\" is nothing to look for"
             )
         }
         return term
@@ -63,16 +64,12 @@ extension CommandContext {
     ) throws -> AccountMatch {
         let answer = try directory.find(term, on: connection)
         guard let match = answer.matches.first else {
-            throw CommandError(
-                .notFound,
-                answer.absence,
-                hint: "Look for parts of it: accountctl user find --prefix TERM"
-            )
+            throw CommandError(.notFound, answer.absence, hint: LookupAnswer.partsHint)
         }
         guard answer.matches.count == 1 else {
             throw CommandError(
                 .usage,
-                "\"\(term.text)\" names \(answer.matches.count) accounts: "
+                "\"\(SafeText.line(term.text))\" names \(answer.matches.count) accounts: "
                     + answer.matches.map { match in
                         let kinds = match.matched.map(\.rawValue).joined(separator: ", ")
                         return match.id.uuidString.lowercased() + (kinds.isEmpty ? "" : " (\(kinds))")
@@ -86,21 +83,25 @@ extension CommandContext {
 }
 
 extension LookupAnswer {
-    /// Why there is no account, in a sentence.
+    /// What to do when there is no account.
+    static let partsHint = "Look for parts of it: accountctl user find --prefix TERM"
+
+    /// Why there is no account, in a sentence on one line.
     var absence: String {
+        let name = "\"\(SafeText.line(term.text))\""
         if let gone = erased.first {
             let receipt = gone.receipt.map { ", receipt \($0)" } ?? ""
             return "this account was erased on \(Wording.moment(gone.erasedAt))\(receipt)"
         }
         if isErasureUnknown, term.userID == nil {
-            return "there is no account \"\(term.text)\"; whether it is the start of an erased one's id cannot be told"
+            return "there is no account \(name); whether it is the start of an erased one's id cannot be told"
         }
         if isErasureUnknown {
-            return "there is no account \"\(term.text)\"; whether it was erased cannot be told without keys.hash_file"
+            return "there is no account \(name); whether it was erased cannot be told without keys.hash_file"
         }
         if term.userID == nil, term.receipt == nil {
-            return "there is no account \"\(term.text)\" (an erased one is found by its user id or receipt only)"
+            return "there is no account \(name) (an erased one is found by its user id or receipt only)"
         }
-        return "there is no account \"\(term.text)\", and none was erased"
+        return "there is no account \(name), and none was erased"
     }
 }

@@ -192,4 +192,29 @@ struct CommandLineTests {
             }
         }
     }
+
+    @Test("Help for a command that does not exist is a mistake, and says what was probably meant")
+    func helpOfNothing() async throws {
+        for (words, meant) in [
+            (["help", "usr"], "accountctl user"), (["help", "user", "fnd"], "accountctl user find"),
+        ] {
+            let result = try await AccountctlProcess(words).result()
+            #expect(result.status == 2 && result.output.isEmpty, "\(words)")
+            #expect(result.errors.contains("Did you mean: \(meant)\n"), "\(result.errors)")
+        }
+        #expect(try await AccountctlProcess.run("help").output.contains("USAGE: accountctl <subcommand>"))
+    }
+
+    @Test("A stream that is closed from the start is no other file that is opened later")
+    func closedStreams() async throws {
+        let script = "exec \"$0\" keys new a"
+        func run(_ closed: String) async throws -> AccountctlProcess.Result {
+            let words = ["-c", script + closed, AccountctlProcess.path]
+            return try await AccountctlProcess(words, program: "/bin/sh").result()
+        }
+        let output = try await run(" >&-")
+        #expect(output.status == 1 && output.errors.contains("Bad file descriptor"), "\(output.errors)")
+        let errors = try await run(" 2>&- <&-")
+        #expect(errors.status == 0 && errors.output.hasPrefix("a:"), "\(errors.output)")
+    }
 }

@@ -135,4 +135,52 @@ struct OperatorActTests {
             )
         }
     }
+
+    @Test("A hold for one reason is placed once and shown wherever its deletion is; a release of nothing is no act")
+    func oneHold() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            for (reason, said) in [("court", "Done: held."), ("court", "Nothing to do."), ("tax", "Done: held.")] {
+                let held = try await stage.run(["user", "hold", id, "--reason", reason])
+                #expect(held.status == 0 && held.errors.contains(said), "\(held.errors)")
+            }
+            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            let listed = try await stage.run(["deletion", "list", "--tsv", "state,held"])
+            #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
+            let shown = try await stage.run(["deletion", "show", id])
+            #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
+            for said in ["Done: released.", "Nothing to do."] {
+                #expect(try await stage.run(["user", "release", id]).errors.contains(said))
+            }
+            let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
+            #expect(
+                try await stage.database.psql(log)
+                    == "deletion.hold deletion.hold deletion.request deletion.release"
+            )
+        }
+    }
+
+    @Test("Without a name the log has that of the account on the machine, and a list that is cut says so")
+    func names() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            var variables = stage.variables
+            variables["ACCOUNTCTL_OPERATOR"] = nil
+            for _ in 1...3 {
+                let act = try await AccountctlProcess(
+                    ["user", "sign-out", OperatorStage.id(1)],
+                    environment: variables
+                )
+                .result()
+                #expect(act.status == 0, "\(act.errors)")
+            }
+            let same = "select bool_and(operator = machine_user) from accountctl.operator_log"
+            #expect(try await stage.database.psql(same) == "t")
+            let cut = try await stage.run(["audit", "list", "--limit", "2", "--tsv", "id"])
+            #expect(cut.output == "3\n2\n" && cut.errors.contains("there are more than 2: raise --limit"), "\(cut)")
+            let whole = try await stage.run(["audit", "list", "--limit", "3", "--tsv", "id"])
+            #expect(whole.output == "3\n2\n1\n" && whole.errors.isEmpty, "\(whole)")
+        }
+    }
 }

@@ -223,6 +223,8 @@ struct RelayCommandTests {
 
                 try server.publish("shop.test TXT none")
                 for _ in 0..<2 { try await work() }
+                let typo = try await run("can-send", "--stream", "nwes", "--user", user)
+                #expect(typo.status == 3 && typo.errors.contains("there is no stream \"nwes\""), "\(typo.errors)")
                 let no = try await run("can-send", "--stream", "news", "--user", user)
                 #expect(no.status == 8 && no.output.contains("does not take mail of this stream"), "\(no.output)")
                 let shown = try await run("stream", "show", "news")

@@ -203,6 +203,21 @@ struct UserExportTests {
         return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
     }
 
+    @Test("A folder and standard output are no files to write an archive to")
+    func paths() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            for (path, said) in [
+                ("-", "cannot be written to a pipe"), ("", "--output"), (stage.folder.path, "is a folder"),
+            ] {
+                let words = ["user", "export", Self.anna, "--without-files", "--force", "--output", path]
+                let result = try await stage.run(words)
+                #expect(result.status == 2 && result.errors.contains(said), "\(path): \(result.errors)")
+            }
+            #expect(try await stage.database.psql("select count(*) from accountctl.operator_log") == "0")
+        }
+    }
+
     @Test("A run that is ended in the middle leaves nothing of the archive behind", .timeLimit(.minutes(1)))
     func ended() async throws {
         try await StorageStage.with { storage in

@@ -359,4 +359,23 @@ struct UserFindTests {
             #expect(try await stage.database.psql("select count(*) from auth.users") == "1")
         }
     }
+
+    @Test("Who finds nobody is told how to look for parts, on lines that the term cannot break")
+    func hint() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let none = try await stage.run(["user", "find", "u1\nerror"])
+            #expect(
+                none.status == 3 && none.errors.hasPrefix(#"there is no account "u1\nerror""#),
+                "\(none.errors)"
+            )
+            #expect(
+                none.errors.hasSuffix("Look for parts of it: accountctl user find --prefix TERM\n"),
+                "\(none.errors)"
+            )
+            #expect(none.errors.split(separator: "\n").count == 2)
+            let start = try await stage.run(["user", "find", "u1", "--prefix", "--tsv", "id"])
+            #expect(start.output == OperatorStage.id(1) + "\n" && !start.errors.contains("Look for parts"))
+        }
+    }
 }
