@@ -26,6 +26,7 @@ struct DeletionListCommand: AccountctlCommand {
         Field("id", "Id") { .uuid($0.id) },
         Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
         Field("situation", "Why") { .text($0.situation?.code.rawValue) },
+        Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
         Field("step", "Step") { .text($0.step?.rawValue) },
         Field("requested_at", "Requested") { .date($0.requestedAt) },
         Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
@@ -59,8 +60,8 @@ struct DeletionListCommand: AccountctlCommand {
         let open = DeletionState.allCases.filter { all || !$0.isFinal }
         let states = Set(state.isEmpty ? open : state)
         let limit = limit
-        let requests = try await context.withConnection { try DeletionSummary.list(states, limit: limit, on: $0) }
-        try context.output.list(requests, Self.fields, whenEmpty: "No deletion requests.")
+        let requests = try await context.withConnection { try DeletionSummary.list(states, limit: limit + 1, on: $0) }
+        try context.list(requests, Self.fields, limit: limit, whenEmpty: "No deletion requests.")
         return .ok
     }
 }

@@ -18,9 +18,9 @@ struct DeletionShowCommand: AccountctlCommand {
     )
 
     static let jsonFields = [
-        "id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "origin", "requested_at",
-        "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "apple", "failures", "receipt",
-        "blockers", "findings", "steps", "job",
+        "id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
+        "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "apple",
+        "failures", "receipt", "blockers", "findings", "steps", "job",
     ]
 
     @Argument(help: "A request id, the user id of its account, or a receipt's number.")
@@ -69,6 +69,7 @@ struct DeletionSheet {
                         .caution,
                         shown: details.isEverythingPaused ? "everything is" : nil
                     ),
+                    .init("held", "Legal hold", .bool(request.isHeld), request.isHeld ? .caution : .none),
                     .init("origin", "Asked by", .text(request.origin)),
                     .init("requested_at", "Requested", .date(request.requestedAt)),
                     .init("run_after", "End of grace", .date(request.runAfter)),

@@ -156,6 +156,7 @@ struct UserHoldCommand: ActCommand {
             switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
             case .held: .done(sessions: 0)
             case .heldLate(let state, let done): .heldLate(state: state, done: done)
+            case .unchanged: .unchanged
             case .unknownUser: .unknownUser
             }
         }

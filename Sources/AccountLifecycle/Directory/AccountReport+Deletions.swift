@@ -35,7 +35,7 @@ extension AccountReport {
 
     static func jobs(_ deletions: [Deletion], on connection: isolated Connection) throws -> [Job] {
         let keys = deletions.filter { $0.finishedAt == nil }
-            .map { "account.delete:" + $0.request.uuidString.lowercased() }
+            .map { DeletionJobs.key(of: $0.request) }
         guard !keys.isEmpty else { return [] }
         return try connection.query(
             """

@@ -220,10 +220,12 @@ package struct DeletionDesk: Sendable {
         case held
         /// It stands, and came late: the deletion in this state had done these steps, which nothing takes back.
         case heldLate(state: String, done: [String])
+        /// One for the same reason stands already.
+        case unchanged
         case unknownUser
     }
 
-    /// Puts a legal hold on an account.
+    /// Puts a legal hold on an account; one for the same reason is put once.
     package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
         try await connection.atomically { connection in
             let exists = try connection.first(
@@ -231,9 +233,16 @@ package struct DeletionDesk: Sendable {
                 as: Bool.self
             )
             guard exists == true else { return .unknownUser }
-            try connection.execute(
-                "insert into accountctl.holds (user_id, reason, placed_by) values (\(user), \(reason), \(operatorName))"
+            let placed = try connection.execute(
+                """
+                insert into accountctl.holds (user_id, reason, placed_by)
+                select \(user), \(reason), \(operatorName)
+                where not exists (
+                    select from accountctl.holds where user_id = \(user) and reason = \(reason)
+                )
+                """
             )
+            guard placed > 0 else { return .unchanged }
             try log("deletion.hold", user, reason, nil, on: connection)
             let late = try connection.first(
                 """
@@ -266,7 +275,7 @@ package struct DeletionDesk: Sendable {
                 as: UUID.self
             )
             for request in waiting { try DeletionJobs.wake(request, on: connection) }
-            try log("deletion.release", user, reason, nil, on: connection)
+            if released > 0 { try log("deletion.release", user, reason, nil, on: connection) }
             return released
         }
     }

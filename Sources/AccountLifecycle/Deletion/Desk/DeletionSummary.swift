@@ -27,6 +27,8 @@ package struct DeletionSummary: Sendable, Hashable {
     /// Apple's outcome, once there is one.
     package let apple: String?
     package let isPaused: Bool
+    /// Whether the account is under a legal hold.
+    package let isHeld: Bool
 
     /// What ends the state the request is in, in words for an operator; nil when it has ended.
     package var endedBy: String? {
@@ -101,13 +103,14 @@ package struct DeletionSummary: Sendable, Hashable {
                     order by s.started_at desc nulls last, s.step
                     limit 1
                 ), r.origin, r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline,
-                r.finished_at, r.failures, r.apple_outcome, r.paused_at is not null
+                r.finished_at, r.failures, r.apple_outcome, r.paused_at is not null,
+                exists (select from accountctl.holds as h where h.user_id = r.user_id)
             from accountctl.deletion_requests as r
             \(filter)
             """,
             as: (
                 UUID, String, JSON<Situation>?, Date?, String?, String, Date, Date, Date?, Date?, Date, Date?, Int32,
-                String?, Bool
+                String?, Bool, Bool
             ).self
         ).compactMap { row in
             guard let state = DeletionState(rawValue: row.1) else { return nil }
@@ -126,7 +129,8 @@ package struct DeletionSummary: Sendable, Hashable {
                 finishedAt: row.11,
                 failures: Int(row.12),
                 apple: row.13,
-                isPaused: row.14
+                isPaused: row.14,
+                isHeld: row.15
             )
         }
     }
