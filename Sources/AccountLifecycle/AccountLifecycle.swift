@@ -2,6 +2,21 @@ package import JobQueue
 
 /// The life of accounts: what a worker needs to know to run all of it.
 package enum AccountLifecycle {
+    /// The kinds of jobs that a worker carries out, and the queue of each.
+    package static let queues: [String: String] = [
+        DeletionJobs.delete.name: DeletionJobs.delete.queue,
+        DeletionJobs.exchange.name: DeletionJobs.exchange.queue,
+        DeletionJobs.revocations.name: DeletionJobs.revocations.queue,
+        DeletionJobs.upkeep.name: DeletionJobs.upkeep.queue,
+        CredentialJobs.handle.name: CredentialJobs.handle.queue,
+        CredentialJobs.sweepEvents.name: CredentialJobs.sweepEvents.queue,
+        CredentialJobs.check.name: CredentialJobs.check.queue,
+        CredentialJobs.inbox.name: CredentialJobs.inbox.queue,
+        WebSecretReminder.kind.name: WebSecretReminder.kind.queue,
+        MailCheckJob.check.name: MailCheckJob.check.queue,
+        MailCheckJob.schedule.name: MailCheckJob.schedule.queue,
+    ]
+
     /// Registers the handlers and periodic jobs of deletions and of Apple credentials.
     package static func registerJobs(in registry: inout JobRegistry, services: DeletionServices) throws {
         try DeletionJobs.register(in: &registry, services: services)

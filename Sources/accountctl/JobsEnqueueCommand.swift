@@ -13,8 +13,8 @@ struct JobsEnqueueCommand: AccountctlCommand {
             With --unique-key no job is added while one with the key is unfinished: its id is told. Exit codes as everywhere.
 
             EXAMPLES
-              accountctl jobs enqueue deletion.upkeep --queue deletions --unique-key deletion.upkeep
-              accountctl jobs enqueue mail.check --priority 1 --in 10m
+              accountctl jobs enqueue deletion.upkeep --unique-key deletion.upkeep
+              accountctl jobs enqueue mail.schedule --priority 1 --in 10m
             """
     )
 
@@ -34,8 +34,14 @@ struct JobsEnqueueCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Option(name: .long, help: ArgumentHelp("The queue that the kind's workers take from.", valueName: "name"))
-    var queue = "default"
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The queue that the kind's workers take from. Default: the kind's own, or default for a kind of yours.",
+            valueName: "name"
+        )
+    )
+    var queue: String?
 
     @Option(name: .long, help: ArgumentHelp("A JSON object.", valueName: "json"))
     var arguments = "{}"
@@ -62,6 +68,13 @@ struct JobsEnqueueCommand: AccountctlCommand {
     var kind: String
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        let own = AccountLifecycle.queues[kind]
+        if own == nil {
+            let known = AccountLifecycle.queues.keys.sorted()
+            let near = NearestName.of(kind, among: known).map { "; did you mean \($0)?" } ?? ""
+            context.messages.warning("accountctl's own workers know no jobs of this kind" + near)
+        }
+        let queue = queue ?? own ?? "default"
         let wait = try `in`.map { try DurationArgument.required($0, "--in") }
         let job = try NewJob(
             kind: kind,

@@ -27,11 +27,12 @@ struct JobsListCommand: AccountctlCommand {
     var options: JobFilterOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let filter = try options.filter()
-        let jobs = try await context.withConnection { connection in
+        var filter = try options.filter()
+        filter.limit += 1
+        let jobs = try await context.withConnection { [filter] connection in
             try JobQueue().list(filter, on: connection)
         }
-        try context.output.list(jobs, JobFields.list, whenEmpty: "no jobs")
+        try context.list(jobs, JobFields.list, limit: options.limit, whenEmpty: "no jobs")
         return .ok
     }
 }

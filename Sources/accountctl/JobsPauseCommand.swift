@@ -38,6 +38,11 @@ struct JobsPauseCommand: AccountctlCommand {
         if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
         try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
+                let known = try JobQueue().queueSettings(on: connection).map(\.name) + AccountLifecycle.queues.values
+                if !known.contains(queue) {
+                    let near = NearestName.of(queue, among: known).map { "; did you mean \($0)?" } ?? ""
+                    context.messages.warning("no job was in a queue of this name yet" + near)
+                }
                 try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
                 try signature.log("jobs.pause", facts: ["queue": queue], on: connection)
             }

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Foundation
 import TestSupport
 import Testing
@@ -287,5 +288,28 @@ struct JobsCommandTests {
             let left = "select count(*) from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
             #expect(try await database.psql(left) == "0")
         }
+    }
+
+    @Test("A job goes to its kind's own queue, and what was probably mistyped is told")
+    func ownQueue() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            func jobs(_ words: String...) async throws -> AccountctlProcess.Result {
+                try await AccountctlProcess(["jobs"] + words, environment: database.variables).result()
+            }
+            let own = try await jobs("enqueue", "deletion.upkeep")
+            #expect(own.status == 0 && own.errors.isEmpty, "\(own.errors)")
+            #expect(try await database.psql("select queue from accountctl.jobs") == "deletions")
+            let typo = try await jobs("enqueue", "deletion.upkep")
+            #expect(typo.status == 0 && typo.errors.contains("did you mean deletion.upkeep?"), "\(typo.errors)")
+            let known = try await jobs("pause", "apple", "--yes")
+            #expect(known.status == 0 && !known.errors.contains("warning"), "\(known.errors)")
+            let unknown = try await jobs("pause", "aple", "--yes", "--dry-run")
+            #expect(unknown.status == 0 && unknown.errors.contains("did you mean apple?"), "\(unknown.errors)")
+        }
+    }
+
+    @Test("Every kind of job that the sources declare is known with its queue")
+    func kinds() throws {
+        #expect(Set(AccountLifecycle.queues.keys) == (try ExampleTests.kinds()))
     }
 }

@@ -202,7 +202,7 @@ struct ExampleTests {
     private static func isTransfer(_ example: Example) -> Bool { example.line.contains("apple transfer") }
 
     /// The kinds of jobs that the sources declare.
-    private static func kinds() throws -> Set<String> {
+    static func kinds() throws -> Set<String> {
         let folder = Repository.path("Sources/AccountLifecycle")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
         return try files.reduce(into: []) { kinds, file in
