@@ -25,13 +25,17 @@ package struct TableCell: Sendable, Equatable {
 /// Lays out rows in columns.
 ///
 /// Widths are fixed by the rows seen first, so that a list of any length needs the memory of a screenful; a later cell that is
-/// wider pushes its row to the right. On a terminal the widest columns give way until a row fits.
+/// wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for the first, which says
+/// what the row is about and is what people copy; columns for which there is no room even so are left out.
 package struct TableLayout: Sendable {
     /// Columns are never made narrower than this.
     private static let narrowest = 8
     private static let gap = "  "
 
     private let columns: [TableColumn]
+    /// The columns that are shown.
+    private let shown: [Int]
+    /// As wide as these, by the number of the column.
     private let widths: [Int]
     /// Whether columns had to give way; only then a cell is cut, since a cut number is a wrong one.
     private let cuts: Bool
@@ -45,13 +49,22 @@ package struct TableLayout: Sendable {
             }
         }
         let wanted = widths
+        var shown = Array(columns.indices)
         if let available = style.width {
-            Self.shrink(&widths, to: available - Self.gap.count * max(0, columns.count - 1))
+            shown = Self.room(for: widths, in: available)
+            Self.shrink(&widths, shown, to: available - Self.gap.count * max(0, shown.count - 1))
         }
         self.columns = columns
+        self.shown = shown
         self.widths = widths
         self.cuts = widths != wanted
         self.style = style
+    }
+
+    /// Names the columns for which there is no room; nil when there is none of that kind.
+    package var leftOut: String? {
+        let names = columns.indices.filter { !shown.contains($0) }.map { columns[$0].heading.uppercased() }
+        return names.isEmpty ? nil : "No room for " + Wording.list(names)
     }
 
     /// The line of headings.
@@ -62,25 +75,38 @@ package struct TableLayout: Sendable {
     /// One row.
     package func line(_ cells: [TableCell]) -> String {
         var result = ""
-        for (index, cell) in cells.enumerated() {
-            if index > 0 { result += Self.gap }
+        for index in shown {
+            let cell = cells[index]
+            if index != shown.first { result += Self.gap }
             let text = cuts ? DisplayWidth.fit(cell.text, columns: widths[index]) : cell.text
             let padding = String(repeating: " ", count: max(0, widths[index] - DisplayWidth.of(text)))
-            let shown = cell.emphasis.apply(to: text, style: style)
+            let styled = cell.emphasis.apply(to: text, style: style)
             switch columns[index].alignment {
-            case .right: result += padding + shown
+            case .right: result += padding + styled
             // No blanks at the end of a line: they get in the way of whoever copies or compares it.
-            case .left: result += index == cells.count - 1 ? shown : shown + padding
+            case .left: result += index == shown.last ? styled : styled + padding
             }
         }
         return result
     }
 
-    private static func shrink(_ widths: inout [Int], to available: Int) {
-        while widths.reduce(0, +) > available {
-            guard let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > narrowest else {
-                return
-            }
+    /// The columns that fit, from the left, when all but the first are as narrow as they may be.
+    private static func room(for widths: [Int], in available: Int) -> [Int] {
+        var left = available
+        return widths.indices.filter { index in
+            let least = index == 0 ? widths[index] : gap.count + min(widths[index], narrowest)
+            guard index == 0 || least <= left else { return false }
+            left -= least
+            return true
+        }
+    }
+
+    private static func shrink(_ widths: inout [Int], _ shown: [Int], to available: Int) {
+        while shown.reduce(0, { $0 + widths[$1] }) > available {
+            // The first goes last, when nothing else is left.
+            let others = shown.dropFirst().filter { widths[$0] > narrowest }
+            guard let widest = others.max(by: { widths[$0] < widths[$1] }) ?? shown.first, widths[widest] > narrowest
+            else { return }
             widths[widest] -= 1
         }
     }

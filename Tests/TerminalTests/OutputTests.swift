@@ -54,6 +54,32 @@ struct OutputTests {
         #expect(text.contains("…"))
     }
 
+    @Test("What a row is about is never cut; columns without room are left out, and that is told")
+    func key() throws {
+        let id = "00000000-0000-4000-8000-000000000001"
+        let fields: [Field<String>] = [
+            Field("id", "Id") { .text($0) }, Field("email", "E-mail") { _ in "anna@example.org" },
+            Field("state", "State") { _ in "active" }, Field("created", "Created") { _ in "2026-11-20 23:15:04Z" },
+            Field("held", "Held") { _ in false },
+        ]
+        func listed(_ width: Int) throws -> (screen: String, told: String) {
+            let (sink, told) = (MemorySink(), MemorySink())
+            let style = StreamStyle(isTerminal: true, width: width, colour: false)
+            try Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: told))
+                .list([id], fields)
+            #expect(sink.text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= width }, "\(sink.text)")
+            return (sink.text, told.text)
+        }
+        let wide = try listed(120)
+        #expect(wide.screen.contains("2026-11-20 23:15:04Z") && wide.told.isEmpty)
+        let usual = try listed(80)
+        #expect(usual.screen.contains(id) && usual.screen.contains("HELD") && usual.told.isEmpty, "\(usual)")
+        let narrow = try listed(60)
+        #expect(narrow.screen.contains(id) && narrow.screen.contains("active  no"), "\(narrow)")
+        #expect(narrow.told.hasPrefix("No room for CREATED: "), "\(narrow)")
+        #expect(try listed(20).screen.contains("…"))
+    }
+
     @Test func json() throws {
         let text = try listed(.json(fields: nil))
         #expect(
