@@ -32,7 +32,10 @@ package struct AvatarNames: Sendable {
                 bytes, unescaped, Self.unescaped(unescaped),
                 Self.unescaped(bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }),
             ]
-            for spelling in spellings.union(spellings.map(Self.tidied)) where !spelling.isEmpty { append(spelling) }
+            for spelling in spellings where !spelling.isEmpty {
+                append(spelling)
+                if !Self.isTidy(spelling) { append(Self.tidied(spelling)) }
+            }
         }
 
         private mutating func append(_ text: [UInt8]) {
@@ -47,6 +50,21 @@ package struct AvatarNames: Sendable {
         private static let marks = Array("?#&".utf8)
         /// A text of nothing but marks is of nobody who wants to be understood.
         private static let mostMarks = 32
+
+        /// Whether a browser asks for the path as it is, which it does for nearly all.
+        private static func isTidy(_ text: [UInt8]) -> Bool {
+            var (last, lastButOne): (UInt8, UInt8) = (0, 0)
+            for byte in text {
+                switch byte {
+                case UInt8(ascii: "\\"), 0x09, 0x0A, 0x0D: return false
+                case UInt8(ascii: "/") where last == UInt8(ascii: "/") && lastButOne != UInt8(ascii: ":"): return false
+                case UInt8(ascii: ".") where last == UInt8(ascii: "/"): return false
+                default: break
+                }
+                (lastButOne, last) = (last, byte)
+            }
+            return last > UInt8(ascii: " ")
+        }
 
         /// The path as a browser asks for it: without line breaks and blanks at the end, with slashes for backslashes, one for many, and
         /// its dots followed.
