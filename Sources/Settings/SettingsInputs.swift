@@ -118,14 +118,15 @@ package struct SettingsInputs: Sendable {
     func unknownKeys(known: Set<String>) -> [SettingsProblem] {
         var problems: [SettingsProblem] = []
         for (key, value) in values where !known.contains(key) {
-            problems.append(problem(key, value, NearestName.of(key, among: known)))
+            problems.append(problem(key, value, NearestName.of(key, among: known.union(["environment"]))))
         }
         let knownVariables = Set(known.map { Self.variable(of: $0) })
         for (name, value) in variables
         where !knownVariables.contains(name) && !Self.otherVariables.contains(name)
             && !name.hasPrefix("ACCOUNTCTL_TEST_")
         {
-            problems.append(problem(name, value, NearestName.of(name, among: knownVariables)))
+            let near = NearestName.of(name, among: knownVariables.union(Self.otherVariables))
+            problems.append(problem(name, value, near))
         }
         return problems
     }

@@ -19,7 +19,11 @@ extension PostgresError: ReportableError {
             return ErrorReport(.usage, "the connection string is not right: \(reason ?? description)")
         case .server:
             if sqlState.map(Self.isRefusal) == true {
-                return ErrorReport(.notAuthorised, message ?? description, hint: diagnostics?.hint)
+                return ErrorReport(
+                    .notAuthorised,
+                    message ?? description,
+                    hint: diagnostics?.hint ?? "The commands need the rights of postgres: see accountctl doctor."
+                )
             }
             if sqlState == .readOnlyTransaction {
                 return ErrorReport(.temporary, "the database takes no writes: it is a standby or in read-only mode")

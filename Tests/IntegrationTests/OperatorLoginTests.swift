@@ -30,4 +30,25 @@ struct OperatorLoginTests {
             try await stage.database.psql("drop role \(login)")
         }
     }
+
+    @Test("A login without the rights is told so, whatever it asks for, and nothing is done")
+    func powerless() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let login = "weak_\(UUID().uuidString.prefix(8).lowercased())"
+            try await stage.database.psql("create role \(login) login")
+            let id = OperatorStage.id(1)
+            for words in [
+                ["user", "find", id], ["user", "list"], ["user", "show", id], ["user", "sign-out", id],
+                ["user", "export", id, "--dry-run", "--without-files"], ["audit", "list"], ["jobs", "list"],
+                ["relay", "addresses"], ["deletion", "list"], ["avatars", "sweep"],
+            ] {
+                let refused = try await stage.run(words, as: login)
+                #expect(refused.status == 4 && refused.output.isEmpty, "\(words): \(refused.errors)")
+                #expect(refused.errors.contains("postgres"), "\(words): \(refused.errors)")
+            }
+            #expect(try await stage.database.psql("select count(*) from accountctl.operator_log") == "0")
+            try await stage.database.psql("drop role \(login)")
+        }
+    }
 }

@@ -156,6 +156,15 @@ struct SettingsTests {
             inputs("[environments.staging]\nproduction = no", variables: ["ACCOUNTCTL_ENVIRONMENT": "stagin"])
         ).problems
         #expect(problems.map(\.source) == [.variable("ACCOUNTCTL_ENVIRONMENT")])
+        // What chooses the environment is no setting, and mistyped all the same.
+        for (file, variables, meant) in [
+            ("enviroment = staging", [:], "environment"),
+            ("", ["ACCOUNTCTL_ENVIROMENT": "staging"], "ACCOUNTCTL_ENVIRONMENT"),
+            ("", ["ACCOUNTCTL_CONFG": "a.conf"], "ACCOUNTCTL_CONFIG"),
+        ] as [(String, [String: String], String)] {
+            let messages = Settings.check(inputs(file, variables: variables)).problems.map(\.message)
+            #expect(messages == ["there is no such setting; did you mean \(meant)?"])
+        }
     }
 
     @Test(
