@@ -111,7 +111,8 @@ struct DeletionRequestCommand: AccountctlCommand {
         let resultPath = try bulk.resultPath(for: file)
         let list = try UserIDList(path: file)
         if list.repeated > 0 {
-            context.messages.note("\(Wording.count(list.repeated, "line")) repeat an id, which counts once")
+            let verb = list.repeated == 1 ? "repeats" : "repeat"
+            context.messages.note("\(Wording.count(list.repeated, "line")) \(verb) an id, which counts once")
         }
         return try await context.withDatabase { pool in
             try await BulkRequest(
