@@ -76,6 +76,6 @@ extension AccountReport {
                 """,
             as: (String, Int, Int64, Int?).self
         )
-        .map { Files(bucket: $0.0, count: $0.1, bytes: $0.2, unused: $0.3) }
+        .map(Files.init)
     }
 }

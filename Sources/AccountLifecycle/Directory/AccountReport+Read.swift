@@ -108,36 +108,27 @@ extension AccountReport {
                        when 'true' then true
                        when 'false' then false
                    end,
-                   created_at, last_sign_in_at
+                   last_sign_in_at
             from auth.identities
             where user_id = \(id)
             order by created_at, provider, provider_id
             """,
-            as: (String, String, String?, Bool?, Date?, Date?).self
+            as: (String, String, String?, Bool?, Date?).self
         )
-        .map { row in
-            Identity(
-                provider: row.0,
-                providerID: row.1,
-                email: row.2,
-                isPrivateEmail: row.3,
-                createdAt: row.4,
-                lastSignInAt: row.5
-            )
-        }
+        .map(Identity.init)
     }
 
     private static func credentials(_ id: UUID, on connection: isolated Connection) throws -> [Credential] {
         try connection.query(
             """
-            select client_id, obtained_at, checked_at
+            select client_id, checked_at
             from accountctl.apple_credentials
             where user_id = \(id)
             order by client_id
             """,
-            as: (String, Date, Date?).self
+            as: (String, Date?).self
         )
-        .map { Credential(clientID: $0.0, obtainedAt: $0.1, checkedAt: $0.2) }
+        .map(Credential.init)
     }
 
     private static func events(_ id: UUID, on connection: isolated Connection) throws -> [Event] {
@@ -151,7 +142,7 @@ extension AccountReport {
             """,
             as: (String, String, Date, String?).self
         )
-        .map { Event(kind: $0.0, source: $0.1, happenedAt: $0.2, outcome: $0.3) }
+        .map(Event.init)
     }
 
     /// An app's own table of profiles may be keyed otherwise: then it is left to the list of dependents.

@@ -30,14 +30,12 @@ package struct AccountReport: Sendable {
         package let email: String?
         /// What Apple's claim says of the address; nil where there is none.
         package let isPrivateEmail: Bool?
-        package let createdAt: Date?
         package let lastSignInAt: Date?
     }
 
     /// A credential held for revoking at Apple.
     package struct Credential: Sendable {
         package let clientID: String
-        package let obtainedAt: Date
         package let checkedAt: Date?
     }
 
@@ -55,10 +53,7 @@ package struct AccountReport: Sendable {
         package let state: String
         package let origin: String
         package let requestedAt: Date
-        package let runAfter: Date
-        package let legalDeadline: Date
         package let finishedAt: Date?
-        package let receipt: Int64?
     }
 
     /// A job that works on this account's deletion.
@@ -67,12 +62,10 @@ package struct AccountReport: Sendable {
         package let kind: String
         package let state: String
         package let runAt: Date
-        package let attempt: Int
     }
 
     /// A legal hold that forbids erasing.
     package struct Hold: Sendable {
-        package let id: Int64
         package let reason: String
         package let placedBy: String
         package let placedAt: Date
