@@ -18,6 +18,10 @@ struct RelaySuite {
         let host: String
         let mailFrom: String
         let helo: String
+
+        var query: SPFQuery? {
+            IPAddress(host).map { SPFQuery(address: $0, mailFrom: mailFrom, helo: helo) }
+        }
     }
 
     /// Reads the suite from beside the checkout, or from where ACCOUNTCTL_SPF_SUITE says.

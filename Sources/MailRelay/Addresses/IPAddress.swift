@@ -9,9 +9,15 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     ///
     /// An IPv4 address mapped into IPv6 is taken for what it is (RFC 7208, 5).
     package init?(_ text: String) {
-        if let address = IPv4Address(text) {
+        let address = text.utf8.withContiguousStorageIfAvailable { Self(bytes: $0) } ?? Self(bytes: Array(text.utf8))
+        guard let address else { return nil }
+        self = address
+    }
+
+    private init?(bytes: some Collection<UInt8>) {
+        if let address = IPv4Address(bytes) {
             self = .v4(address)
-        } else if let address = IPv6Address(text) {
+        } else if let address = IPv6Address(bytes) {
             self = address.mappedIPv4.map { .v4($0) } ?? .v6(address)
         } else {
             return nil
@@ -29,21 +35,24 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// The name under which the address's PTR record lies (RFC 1035, 3.5; RFC 3596, 2.5).
     package var reverseName: DomainName {
         get throws(DomainNameError) {
+            var text: [UInt8] = []
+            text.reserveCapacity(72)
             switch self {
             case .v4(let address):
-                let octets = (0..<4).map { String(address.rawValue >> ($0 * 8) & 255) }
-                return try DomainName(labels: octets.map(\.utf8) + ["in-addr".utf8, "arpa".utf8])
+                for shift in stride(from: UInt32(0), to: 32, by: 8) {
+                    text.append(contentsOf: "\(address.rawValue >> shift & 255).".utf8)
+                }
+                text.append(contentsOf: "in-addr.arpa".utf8)
             case .v6(let address):
-                var text: [UInt8] = []
-                text.reserveCapacity(72)
                 for half in [address.low, address.high] {
                     for shift in stride(from: UInt64(0), to: 64, by: 4) {
                         text.append(Self.hexDigits[Int(half >> shift & 15)])
                         text.append(UInt8(ascii: "."))
                     }
                 }
-                return try DomainName(dotted: text + "ip6.arpa".utf8)
+                text.append(contentsOf: "ip6.arpa".utf8)
             }
+            return try DomainName(dotted: text)
         }
     }
 

@@ -23,7 +23,7 @@ package struct DomainName: Hashable, Sendable {
         var wire: [UInt8] = []
         wire.reserveCapacity(text.count + 1)
         wire.append(0)
-        wire.append(contentsOf: text)
+        wire.append(bytes: text)
         // Every dot gives its place to the length of the label behind it.
         var start = 0
         do {
@@ -204,5 +204,13 @@ extension UInt8 {
     @inline(__always)
     var lowercasedASCII: UInt8 {
         self >= 0x41 && self <= 0x5A ? self | 0x20 : self
+    }
+}
+
+extension [UInt8] {
+    /// Appends bytes as one piece where they are one.
+    mutating func append(bytes: some Collection<UInt8>) {
+        let isOnePiece: Void? = bytes.withContiguousStorageIfAvailable { append(contentsOf: $0) }
+        if isOnePiece == nil { append(contentsOf: bytes) }
     }
 }

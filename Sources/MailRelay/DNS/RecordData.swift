@@ -59,3 +59,8 @@ extension RecordData: CustomStringConvertible {
         .joined(separator: " ")
     }
 }
+
+extension [[UInt8]] {
+    /// The strings of a text as one.
+    var joinedBytes: [UInt8] { count == 1 ? self[0] : reduce(into: []) { $0 += $1 } }
+}

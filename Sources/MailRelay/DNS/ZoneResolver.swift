@@ -79,16 +79,11 @@ extension LookupOutcome {
     }
 }
 
-extension ZoneResolver {
-    /// What SPF says of many senders by this table.
+extension SPFEvaluator<ZoneResolver> {
+    /// What SPF says of a sender by a table.
     ///
     /// Not generic, so that the evaluator is specialised for tables here and not called through witness tables elsewhere.
-    package func evaluateSPF(_ queries: [SPFQuery]) async -> [SPFEvaluation] {
-        let evaluator = SPFEvaluator(self)
-        let deadline = ContinuousClock.now.advanced(by: .seconds(20))
-        var evaluations: [SPFEvaluation] = []
-        evaluations.reserveCapacity(queries.count)
-        for query in queries { evaluations.append(await evaluator.evaluate(query, by: deadline)) }
-        return evaluations
+    package func evaluateByTable(_ query: SPFQuery, by deadline: ContinuousClock.Instant) async -> SPFEvaluation {
+        await evaluate(query, by: deadline)
     }
 }

@@ -60,7 +60,7 @@ package struct SPFTraceStep: Sendable, Hashable {
 /// Why there is no result that one could act on.
 package enum SPFProblem: Sendable, Hashable {
     /// The sender's domain is no name that could have a policy.
-    case unusableDomain([UInt8])
+    case unusableDomain(ArraySlice<UInt8>)
     /// The domain has no policy.
     case noPolicy(DomainName)
     /// The domain has several policies.
@@ -70,7 +70,7 @@ package enum SPFProblem: Sendable, Hashable {
     /// An include or redirect leads to a domain without a policy.
     case targetWithoutPolicy(DomainName)
     /// An include or redirect leads to what is no domain at all.
-    case unusableTarget([UInt8])
+    case unusableTarget(ArraySlice<UInt8>)
     /// More than ten terms that cause lookups.
     case tooManyTerms
     /// More than two lookups that found nothing.

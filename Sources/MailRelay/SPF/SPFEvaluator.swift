@@ -31,18 +31,27 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
         by deadline: ContinuousClock.Instant,
         timestamp: Int64 = 0
     ) async -> SPFEvaluation {
-        guard let domain = Self.usableDomain(query.senderDomain) else {
-            return SPFEvaluation(.none, problem: .unusableDomain(Array(query.senderDomain)))
-        }
         var answers: [Question: LookupOutcome] = [:]
         while true {
-            var run = SPFRun(self, query, timestamp: timestamp, answers)
             do {
-                return try run.evaluation(domain)
+                return try evaluation(of: query, timestamp: timestamp, answers)
             } catch {
                 answers[error.question] = await resolver.lookup(error.question, by: deadline)
             }
         }
+    }
+
+    /// Evaluates the sender's policy from what is at hand; throws the first question that must be waited for.
+    private func evaluation(
+        of query: SPFQuery,
+        timestamp: Int64,
+        _ answers: [Question: LookupOutcome]
+    ) throws(SPFUnanswered) -> SPFEvaluation {
+        guard let domain = Self.usableDomain(query.senderDomain) else {
+            return SPFEvaluation(.none, problem: .unusableDomain(query.senderDomain))
+        }
+        var run = SPFRun(self, query, timestamp: timestamp, answers)
+        return try run.evaluation(domain)
     }
 
     /// A full name that a policy could belong to: at least two labels, no address literal (RFC 7208, 4.3).

@@ -12,8 +12,8 @@ enum SPFMacro {
     struct Values {
         /// The sender.
         let query: SPFQuery
-        /// The domain whose policy is being evaluated.
-        let domain: DomainName
+        /// The domain whose policy is being evaluated; the sender's own as the sender writes it.
+        let domain: ArraySlice<UInt8>
         /// The validated name of the client, if one is known.
         let validatedName: DomainName?
         /// Who receives the mail.
@@ -66,25 +66,20 @@ enum SPFMacro {
         var output: [UInt8] = []
         output.reserveCapacity(text.count + 32)
         var index = text.startIndex
-        while index < text.endIndex {
-            let byte = text[index]
-            guard byte == UInt8(ascii: "%"), index + 1 < text.endIndex else {
-                output.append(byte)
-                index += 1
-                continue
-            }
-            switch text[index + 1] {
+        while let percent = text[index...].firstIndex(of: UInt8(ascii: "%")), percent + 1 < text.endIndex {
+            output += text[index..<percent]
+            index = percent + 2
+            switch text[percent + 1] {
             case UInt8(ascii: "%"): output.append(UInt8(ascii: "%"))
             case UInt8(ascii: "_"): output.append(UInt8(ascii: " "))
             case UInt8(ascii: "-"): output.append(contentsOf: "%20".utf8)
             default:
                 let end = text[index...].firstIndex(of: UInt8(ascii: "}")) ?? text.endIndex - 1
-                expandBraces(text[(index + 2)..<end], values, into: &output)
+                expandBraces(text[index..<end], values, into: &output)
                 index = end + 1
-                continue
             }
-            index += 2
         }
+        output += text[index...]
         return output
     }
 
@@ -132,7 +127,7 @@ enum SPFMacro {
     /// Expands what stands between the braces.
     private static func expandBraces(_ macro: ArraySlice<UInt8>, _ values: Values, into output: inout [UInt8]) {
         guard let letter = macro.first else { return }
-        var value = value(of: letter.lowercasedASCII, values)
+        let value = value(of: letter.lowercasedASCII, values)
         var count = 0
         var reverses = false
         var delimiters: [UInt8] = []
@@ -143,41 +138,52 @@ enum SPFMacro {
             default: delimiters.append(byte)
             }
         }
+        var parts = [value.indices]
         if count > 0 || reverses || !delimiters.isEmpty {
-            var parts = value.split(omittingEmptySubsequences: false) { byte in
-                delimiters.isEmpty ? byte == UInt8(ascii: ".") : delimiters.contains(byte)
-            }
+            parts = ranges(of: value, between: delimiters.isEmpty ? [UInt8(ascii: ".")] : delimiters)
             if reverses { parts.reverse() }
-            if count > 0 { parts = Array(parts.suffix(count)) }
-            value = Array(parts.joined(separator: [UInt8(ascii: ".")]))
+            if count > 0 { parts.removeFirst(max(0, parts.count - count)) }
         }
-        if letter == letter.lowercasedASCII {
-            output.append(contentsOf: value)
-        } else {
-            appendEscaped(value, to: &output)
+        for (index, part) in parts.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ".")) }
+            if letter == letter.lowercasedASCII {
+                output += value[part]
+            } else {
+                appendEscaped(value[part], to: &output)
+            }
         }
     }
 
-    private static func value(of letter: UInt8, _ values: Values) -> [UInt8] {
+    /// Where the parts stand that delimiters divide a value into, empty ones included.
+    private static func ranges(of value: ArraySlice<UInt8>, between delimiters: [UInt8]) -> [Range<Int>] {
+        var parts: [Range<Int>] = []
+        parts.reserveCapacity(32)
+        var start = value.startIndex
+        for index in value.indices where delimiters.contains(value[index]) {
+            parts.append(start..<index)
+            start = index + 1
+        }
+        parts.append(start..<value.endIndex)
+        return parts
+    }
+
+    private static func value(of letter: UInt8, _ values: Values) -> ArraySlice<UInt8> {
         let query = values.query
         return switch letter {
         case UInt8(ascii: "s"): query.localPart + [UInt8(ascii: "@")] + query.senderDomain
-        case UInt8(ascii: "l"): Array(query.localPart)
-        case UInt8(ascii: "o"): Array(query.senderDomain)
-        // The sender's domain as the sender writes it.
-        case UInt8(ascii: "d"):
-            values.domain == (try? DomainName(dotted: query.senderDomain))
-                ? Array(query.senderDomain) : values.domain.dottedBytes
-        case UInt8(ascii: "i"): dotted(query.address)
-        case UInt8(ascii: "p"): values.validatedName?.dottedBytes ?? Array("unknown".utf8)
-        case UInt8(ascii: "h"): Array(query.helo)
-        case UInt8(ascii: "c"): Array(query.address.description.utf8)
-        case UInt8(ascii: "r"): values.receiver
-        case UInt8(ascii: "t"): Array(String(values.timestamp).utf8)
+        case UInt8(ascii: "l"): query.localPart
+        case UInt8(ascii: "o"): query.senderDomain
+        case UInt8(ascii: "d"): values.domain
+        case UInt8(ascii: "i"): dotted(query.address)[...]
+        case UInt8(ascii: "p"): (values.validatedName?.dottedBytes ?? Array("unknown".utf8))[...]
+        case UInt8(ascii: "h"): query.helo
+        case UInt8(ascii: "c"): Array(query.address.description.utf8)[...]
+        case UInt8(ascii: "r"): values.receiver[...]
+        case UInt8(ascii: "t"): Array(String(values.timestamp).utf8)[...]
         case UInt8(ascii: "v"):
             switch query.address {
-            case .v4: Array("in-addr".utf8)
-            case .v6: Array("ip6".utf8)
+            case .v4: Array("in-addr".utf8)[...]
+            case .v6: Array("ip6".utf8)[...]
             }
         default: []
         }
@@ -201,7 +207,7 @@ enum SPFMacro {
     }
 
     /// Appends as a capital letter in a macro asks: everything but RFC 3986's unreserved characters percent-encoded.
-    private static func appendEscaped(_ value: [UInt8], to output: inout [UInt8]) {
+    private static func appendEscaped(_ value: ArraySlice<UInt8>, to output: inout [UInt8]) {
         for byte in value {
             if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
                 output.append(byte)

@@ -19,12 +19,14 @@ package struct SPFQuery: Sendable, Hashable {
 
     /// Takes an envelope sender apart at its last "@"; without one the whole text is the domain.
     package init(address: IPAddress, mailFrom: String, helo: String) {
-        var text = Array(mailFrom.utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(mailFrom.utf8.count + helo.utf8.count)
+        text.append(bytes: mailFrom.utf8)
         var sender = text.indices
         if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") { sender = 1..<(text.count - 1) }
         let at = text[sender].lastIndex(of: UInt8(ascii: "@"))
         heloRange = text.count..<(text.count + helo.utf8.count)
-        text.append(contentsOf: helo.utf8)
+        text.append(bytes: helo.utf8)
         localPartRange = sender.lowerBound..<(at ?? sender.lowerBound)
         senderDomainRange = sender.isEmpty ? heloRange : (at.map { $0 + 1 } ?? sender.lowerBound)..<sender.upperBound
         self.address = address

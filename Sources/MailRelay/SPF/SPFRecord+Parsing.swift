@@ -37,7 +37,7 @@ extension SPFRecord {
     }
 
     private func error(_ code: SPFSyntaxError.Code, _ term: Range<Int>) -> SPFSyntaxError {
-        SPFSyntaxError(code: code, term: Array(text[term]))
+        SPFSyntaxError(code: code, term: text[term])
     }
 
     // MARK: Modifiers

@@ -31,8 +31,7 @@ package struct SPFRecord: Sendable, Hashable {
 
     /// Whether a TXT record is a policy of this version (RFC 7208, 4.5): the version, then a space or nothing.
     package static func isPolicy(_ text: [UInt8]) -> Bool {
-        guard text.count >= 6 else { return false }
-        for (byte, expected) in zip(text, "v=spf1".utf8) where byte.lowercasedASCII != expected { return false }
+        guard text.prefix(6).equalsIgnoringCase("v=spf1") else { return false }
         return text.count == 6 || text[6] == UInt8(ascii: " ")
     }
 }
@@ -120,5 +119,5 @@ package struct SPFSyntaxError: Error, Hashable, Sendable {
     /// What is wrong.
     package let code: Code
     /// The term it is wrong in, as published.
-    package let term: [UInt8]
+    package let term: ArraySlice<UInt8>
 }

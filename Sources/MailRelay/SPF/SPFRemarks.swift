@@ -111,7 +111,7 @@ enum SPFRemarks {
     }
 
     private static func hint(_ error: SPFSyntaxError, _ strings: [[UInt8]]) -> String? {
-        let term = error.term
+        let term = Array(error.term)
         let text = String(decoding: term, as: UTF8.self)
         if term.contains(9) { return "a tab stands between terms, only spaces may" }
         if contains(term, [0xC2, 0xA0]) { return "a no-break space stands between terms, only spaces may" }

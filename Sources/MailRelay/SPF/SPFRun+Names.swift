@@ -2,7 +2,7 @@ extension SPFRun {
     /// The domain whose policy an include or redirect asks for.
     mutating func target(_ spec: SPFDomainSpec, of policy: SPFPolicy) throws(SPFStop) -> DomainName {
         guard let target = try name(spec, of: policy) else {
-            throw .problem(.unusableTarget(Array(policy.record.text[spec.source])))
+            throw .problem(.unusableTarget(policy.record.text[spec.source]))
         }
         return target
     }
@@ -46,7 +46,7 @@ extension SPFRun {
                 case .records(let answer) = try outcome(of: Question(name, .txt)),
                 answer.records.count == 1, case .text(let strings)? = answer.records.first
             else { return nil }
-            let text = Array(strings.joined())[...]
+            let text = strings.joinedBytes[...]
             guard text.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), SPFMacro.isWellFormed(text, letters: .all) else {
                 return nil
             }

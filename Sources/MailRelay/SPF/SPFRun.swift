@@ -33,12 +33,13 @@ struct SPFRun<Source: Resolver> {
     mutating func evaluation(_ domain: DomainName) throws(SPFUnanswered) -> SPFEvaluation {
         do {
             let verdict = try check(domain, depth: 0)
+            let explanation = try explanation(of: verdict)
             return SPFEvaluation(
                 verdict.result,
-                explanation: try explanation(of: verdict),
+                explanation: explanation,
                 terms: terms,
                 voids: voids,
-                match: verdict.match,
+                match: verdict.match(),
                 trace: trace
             )
         } catch {
@@ -54,7 +55,9 @@ struct SPFRun<Source: Resolver> {
     /// Evaluates the policy of `domain`.
     private mutating func check(_ domain: DomainName, depth: Int) throws(SPFStop) -> SPFVerdict {
         let policy = try policy(of: domain, depth: depth)
-        for directive in policy.record.directives where try matches(directive, of: policy) {
+        for index in policy.record.directives.indices {
+            let directive = policy.record.directives[index]
+            guard try matches(directive, of: policy) else { continue }
             return SPFVerdict(result: directive.result, policy: policy, decisive: directive.source)
         }
         guard let redirect = policy.record.redirect else {
@@ -83,7 +86,7 @@ struct SPFRun<Source: Resolver> {
         switch try outcome(of: question) {
         case .records(let answer):
             for case .text(let strings) in answer.records {
-                let joined = strings.count == 1 ? strings[0] : Array(strings.joined())
+                let joined = strings.joinedBytes
                 guard SPFRecord.isPolicy(joined) else { continue }
                 text = joined
                 count += 1
@@ -132,7 +135,7 @@ extension SPFRun {
     func values(_ policy: SPFPolicy) -> SPFMacro.Values {
         SPFMacro.Values(
             query: query,
-            domain: policy.domain,
+            domain: policy.depth == 0 ? query.senderDomain : policy.domain.dottedBytes[...],
             validatedName: validatedName,
             receiver: evaluator.receiver,
             timestamp: timestamp

@@ -127,7 +127,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             guard case .text(let strings) = record else { return nil }
             return strings
         }
-        let texts = strings.map { Array($0.joined()) }
+        let texts = strings.map(\.joinedBytes)
         let policies = zip(strings, texts).filter { SPFRecord.isPolicy($0.1) }
         guard let (parts, text) = policies.first else {
             return .leaf(domain, .none(outcome), term: term, texts: texts)

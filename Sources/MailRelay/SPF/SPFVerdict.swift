@@ -14,8 +14,9 @@ struct SPFVerdict {
     /// Where in its record the directive stands that decided; nil where none did.
     let decisive: Range<Int>?
 
-    var match: SPFEvaluation.Match? {
-        decisive.map { SPFEvaluation.Match(domain: policy.domain, source: policy.record.text[$0]) }
+    consuming func match() -> SPFEvaluation.Match? {
+        guard let decisive else { return nil }
+        return SPFEvaluation.Match(domain: policy.domain, source: policy.record.text[decisive])
     }
 }
 
