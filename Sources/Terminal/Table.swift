@@ -26,7 +26,7 @@ package struct TableCell: Sendable, Equatable {
 ///
 /// Widths are fixed by the rows seen first, so that a list of any length needs the memory of a screenful; a later cell that is
 /// wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for the first, which says
-/// what the row is about and is what people copy; columns for which there is no room even so are left out.
+/// what the row is about and is what people copy, up to two thirds of a line; columns for which there is no room even so are left out.
 package struct TableLayout: Sendable {
     /// Columns are never made narrower than this.
     private static let narrowest = 8
@@ -50,9 +50,11 @@ package struct TableLayout: Sendable {
         }
         let wanted = widths
         var shown = Array(columns.indices)
-        if let available = style.width {
+        let gaps = Self.gap.count * max(0, columns.count - 1)
+        if let available = style.width, let first = widths.first, widths.reduce(gaps, +) > available {
+            widths[0] = min(first, available * 2 / 3)
             shown = Self.room(for: widths, in: available)
-            Self.shrink(&widths, shown, to: available - Self.gap.count * max(0, shown.count - 1))
+            Self.shrink(&widths, shown.dropFirst(), to: available - widths[0] - Self.gap.count * (shown.count - 1))
         }
         self.columns = columns
         self.shown = shown
@@ -101,12 +103,9 @@ package struct TableLayout: Sendable {
         }
     }
 
-    private static func shrink(_ widths: inout [Int], _ shown: [Int], to available: Int) {
-        while shown.reduce(0, { $0 + widths[$1] }) > available {
-            // The first goes last, when nothing else is left.
-            let others = shown.dropFirst().filter { widths[$0] > narrowest }
-            guard let widest = others.max(by: { widths[$0] < widths[$1] }) ?? shown.first, widths[widest] > narrowest
-            else { return }
+    private static func shrink(_ widths: inout [Int], _ columns: ArraySlice<Int>, to available: Int) {
+        while columns.reduce(0, { $0 + widths[$1] }) > available {
+            guard let widest = columns.max(by: { widths[$0] < widths[$1] }), widths[widest] > narrowest else { return }
             widths[widest] -= 1
         }
     }
