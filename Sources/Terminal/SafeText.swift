@@ -31,6 +31,11 @@ package enum SafeText {
         return result
     }
 
+    /// The text in quotes on one line, for a sentence about it: of a very long one the start.
+    package static func quoted(_ text: some StringProtocol) -> String {
+        "\"" + DisplayWidth.fit(line(text), columns: 200) + "\""
+    }
+
     /// The text with its line breaks kept, for messages of several lines that hold foreign text.
     package static func lines(_ text: some StringProtocol) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line($0) }.joined(separator: "\n")

@@ -140,8 +140,7 @@ struct UserFindCommand: AccountctlCommand {
             let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why))" }.joined(separator: ", ")
             // Of many terms once what is the same for several.
             if !left.isEmpty, told.insert(left).inserted {
-                let start = SafeText.line(answer.term.text)
-                context.messages.note("\"\(start)\" is a start; not compared with it: \(left)")
+                context.messages.note("\(SafeText.quoted(answer.term.text)) is a start; not compared with it: \(left)")
             }
             isAnyMissing = isAnyMissing || answer.matches.isEmpty
             // People read the sentences; programs get a row for each term that leads to no account.

@@ -27,8 +27,7 @@ struct LookupOptions: ParsableArguments {
             let mismatch = comparison == .prefix ? "cannot be the start of one of the kind" : "cannot be of the kind"
             throw CommandError(
                 .usage,
-                by.map { "\"\(SafeText.line(text))\" \(mismatch) \($0.rawValue)" }
-                    ?? "\"\(SafeText.line(text))\" is nothing to look for"
+                SafeText.quoted(text) + " " + (by.map { "\(mismatch) \($0.rawValue)" } ?? "is nothing to look for")
             )
         }
         return term
@@ -69,7 +68,7 @@ extension CommandContext {
         guard answer.matches.count == 1 else {
             throw CommandError(
                 .usage,
-                "\"\(SafeText.line(term.text))\" names \(answer.matches.count) accounts: "
+                "\(SafeText.quoted(term.text)) names \(answer.matches.count) accounts: "
                     + answer.matches.map { match in
                         let kinds = match.matched.map(\.rawValue).joined(separator: ", ")
                         return match.id.uuidString.lowercased() + (kinds.isEmpty ? "" : " (\(kinds))")
@@ -88,7 +87,7 @@ extension LookupAnswer {
 
     /// Why there is no account, in a sentence on one line.
     var absence: String {
-        let name = "\"\(SafeText.line(term.text))\""
+        let name = SafeText.quoted(term.text)
         if let gone = erased.first {
             let receipt = gone.receipt.map { ", receipt \($0)" } ?? ""
             return "this account was erased on \(Wording.moment(gone.erasedAt))\(receipt)"

@@ -374,6 +374,8 @@ struct UserFindTests {
                 "\(none.errors)"
             )
             #expect(none.errors.split(separator: "\n").count == 2)
+            let long = try await stage.run(["user", "find", String(repeating: "a", count: 100_000)])
+            #expect(long.status == 3 && long.errors.count < 500, "\(long.errors.prefix(1000))")
             let start = try await stage.run(["user", "find", "u1", "--prefix", "--tsv", "id"])
             #expect(start.output == OperatorStage.id(1) + "\n" && !start.errors.contains("Look for parts"))
         }
