@@ -98,14 +98,17 @@ private struct NotificationLoad: Sendable {
         // It does not end well: that is what it is killed for.
         _ = try? await Program.accountctl.watch(["worker", "--config", settingsFile]) { worker in
             try await waitUntilListening()
-            async let answers = send(Array(bodies.prefix(bodies.count * 6 / 10)))
-            try await Task.sleep(for: .seconds(seconds / 2))
+            async let sent: Void = fill(book, bodies)
+            // In the middle of the stream, however fast it is answered: some are under way.
+            await book.holds(promises: bodies.count / 2)
             kill(worker.value, SIGKILL)
-            await book.keep(try await answers)
+            try await sent
         }
         let answers = await book.answers
         let promised = answers.filter { $0.milliseconds != nil }.map { "'\(Self.clientID)/\($0.identifier)'" }
-        guard promised.count > bodies.count / 4 else { throw BenchmarkError("only \(promised.count) were answered") }
+        guard (bodies.count / 2..<bodies.count).contains(promised.count) else {
+            throw BenchmarkError("\(promised.count) of \(bodies.count) were answered: not killed in the middle")
+        }
         let kept = try await count("notification_id in (\(promised.joined(separator: ",")))")
         return [
             Figure(
@@ -134,7 +137,10 @@ private struct NotificationLoad: Sendable {
         }
     }
 
-    private func send(_ bodies: [(identifier: String, body: String)]) async throws -> [Answer] {
+    private func send(
+        _ bodies: [(identifier: String, body: String)],
+        _ note: @escaping @Sendable (Answer) async -> Void = { _ in }
+    ) async throws -> [Answer] {
         try await withThrowingTaskGroup(of: Answer.self) { group in
             let clock = ContinuousClock()
             let start = clock.now
@@ -144,12 +150,24 @@ private struct NotificationLoad: Sendable {
                 group.addTask {
                     let status = try? await sandbox.notifications.post(body: item.body, to: url)
                     let took = (clock.now - due) / .milliseconds(1)
-                    return Answer(identifier: item.identifier, milliseconds: status == 200 ? took : nil)
+                    let answer = Answer(identifier: item.identifier, milliseconds: status == 200 ? took : nil)
+                    await note(answer)
+                    return answer
                 }
             }
             var answers: [Answer] = []
             for try await answer in group { answers.append(answer) }
             return answers
+        }
+    }
+
+    private func fill(_ book: AnswerBook, _ bodies: [(identifier: String, body: String)]) async throws {
+        do {
+            _ = try await send(bodies) { await book.keep($0) }
+            await book.close()
+        } catch {
+            await book.close()
+            throw error
         }
     }
 
@@ -232,8 +250,30 @@ private struct NotificationLoad: Sendable {
 /// The answers of a load whose process does not live to the end.
 private actor AnswerBook {
     private(set) var answers: [NotificationLoad.Answer] = []
+    private var promises = 0
+    private var isClosed = false
+    private var waiting: (promises: Int, continuation: CheckedContinuation<Void, Never>)?
 
-    func keep(_ answers: [NotificationLoad.Answer]) {
-        self.answers = answers
+    func keep(_ answer: NotificationLoad.Answer) {
+        answers.append(answer)
+        if answer.milliseconds != nil { promises += 1 }
+        if let waiting, promises >= waiting.promises { wake() }
+    }
+
+    /// No more will come.
+    func close() {
+        isClosed = true
+        wake()
+    }
+
+    /// Returns once so many were answered with 200, or no more will be.
+    func holds(promises wanted: Int) async {
+        guard promises < wanted, !isClosed else { return }
+        await withCheckedContinuation { waiting = (wanted, $0) }
+    }
+
+    private func wake() {
+        waiting?.continuation.resume()
+        waiting = nil
     }
 }

@@ -18,15 +18,14 @@ extension JobQueue {
     @discardableResult
     package func enqueue(_ jobs: [NewJob], on connection: isolated Connection) throws -> [EnqueuedJob] {
         guard !jobs.isEmpty else { return [] }
+        guard jobs.contains(where: { $0.uniqueKey != nil }) else {
+            let ids = try connection.query(insertion(of: jobs) + " returning id", as: Int64.self)
+            return ids.map { EnqueuedJob(id: $0, isNew: true) }
+        }
         var result: [EnqueuedJob?] = Array(repeating: nil, count: jobs.count)
         let plain = jobs.indices.filter { jobs[$0].uniqueKey == nil }
-        if !plain.isEmpty {
-            let ids = try insert(plain.map { jobs[$0] }, on: connection).map(\.0)
-            for (index, id) in zip(plain, ids) { result[index] = EnqueuedJob(id: id, isNew: true) }
-        }
-        if plain.count < jobs.count {
-            try enqueueUnique(jobs, into: &result, on: connection)
-        }
+        for (index, job) in zip(plain, try enqueue(plain.map { jobs[$0] }, on: connection)) { result[index] = job }
+        try enqueueUnique(jobs, into: &result, on: connection)
         return result.compactMap { $0 }
     }
 
@@ -45,8 +44,15 @@ extension JobQueue {
         while !missing.isEmpty {
             // Everybody inserts in the order of the keys: two calls with the same keys wait for, but never deadlock, each other.
             let candidates = missing.sorted().compactMap { first[$0] }.map { jobs[$0] }
-            for (id, key) in try insert(candidates, on: connection) {
-                guard let key else { continue }
+            let added = try connection.query(
+                insertion(of: candidates)
+                    + """
+                     on conflict (unique_key) where j.unique_key is not null do nothing
+                    returning id, unique_key
+                    """,
+                as: (Int64, String).self
+            )
+            for (id, key) in added {
                 found[key] = EnqueuedJob(id: id, isNew: true)
                 missing.remove(key)
             }
@@ -67,26 +73,13 @@ extension JobQueue {
         }
     }
 
-    /// Inserts in order and returns what was inserted in that order.
-    private func insert(_ jobs: [NewJob], on connection: isolated Connection) throws -> [(Int64, String?)] {
-        let rows = EnqueueRows(jobs, tables)
-        // Only keys can conflict, and without the clause each row is spared a look for what it conflicts with.
-        let conflicts: Statement =
-            jobs.contains { $0.uniqueKey != nil }
-            ? "on conflict (unique_key) where j.unique_key is not null do nothing"
-            : ""
-        return try connection.query(
-            """
-            insert into \(tables.jobs) as j
-                (kind, queue, args, args_version, priority, run_at, state, unique_key, limit_key, max_attempts)
+    /// A statement that inserts jobs in their order.
+    private func insertion(of jobs: [NewJob]) -> Statement {
+        """
+        insert into \(tables.jobs) as j
+            (kind, queue, args, args_version, priority, run_at, state, unique_key, limit_key, max_attempts)
 
-            """ + rows.source + " " + conflicts
-                + """
-
-                returning id, unique_key
-                """,
-            as: (Int64, String?).self
-        )
+        """ + EnqueueRows(jobs, tables).source
     }
 }
 
@@ -103,9 +96,9 @@ private struct EnqueueRows {
             _ type: String,
             _ value: (NewJob) -> Value
         ) -> Statement where [Value]: PostgresEncodable {
-            let all = jobs.map(value)
-            if let only = all.first, all.allSatisfy({ $0 == only }) { return "\(only)::\(unsafeSQL: type)" }
-            arrays.append("\(all)::\(unsafeSQL: type)[]")
+            let first = value(jobs[0])
+            if jobs.allSatisfy({ value($0) == first }) { return "\(first)::\(unsafeSQL: type)" }
+            arrays.append("\(jobs.map(value))::\(unsafeSQL: type)[]")
             names.append(name)
             return "\(unsafeSQL: name)"
         }
