@@ -19,8 +19,7 @@ extension JobQueue {
     package func enqueue(_ jobs: [NewJob], on connection: isolated Connection) throws -> [EnqueuedJob] {
         guard !jobs.isEmpty else { return [] }
         guard jobs.contains(where: { $0.uniqueKey != nil }) else {
-            let ids = try connection.query(insertion(of: jobs) + " returning id", as: Int64.self)
-            return ids.map { EnqueuedJob(id: $0, isNew: true) }
+            return try insert(jobs, on: connection).map { EnqueuedJob(id: $0, isNew: true) }
         }
         var result: [EnqueuedJob?] = Array(repeating: nil, count: jobs.count)
         let plain = jobs.indices.filter { jobs[$0].uniqueKey == nil }
@@ -35,12 +34,13 @@ extension JobQueue {
         on connection: isolated Connection
     ) throws {
         // The first job of a key within one call wins, as it would in two calls.
-        var first: [String: Int] = [:]
-        for index in jobs.indices {
-            if let key = jobs[index].uniqueKey, first[key] == nil { first[key] = index }
+        let keys = jobs.map { $0.uniqueKey.map(ExactText.init) }
+        var first: [ExactText: Int] = [:]
+        for (index, key) in keys.enumerated() {
+            if let key, first[key] == nil { first[key] = index }
         }
         var missing = Set(first.keys)
-        var found: [String: EnqueuedJob] = [:]
+        var found: [ExactText: EnqueuedJob] = [:]
         while !missing.isEmpty {
             // Everybody inserts in the order of the keys: two calls with the same keys wait for, but never deadlock, each other.
             let candidates = missing.sorted().compactMap { first[$0] }.map { jobs[$0] }
@@ -53,24 +53,42 @@ extension JobQueue {
                 as: (Int64, String).self
             )
             for (id, key) in added {
-                found[key] = EnqueuedJob(id: id, isNew: true)
-                missing.remove(key)
+                found[ExactText(key)] = EnqueuedJob(id: id, isNew: true)
+                missing.remove(ExactText(key))
             }
             guard !missing.isEmpty else { break }
             let live = try connection.query(
-                "select id, unique_key from \(tables.jobs) where unique_key = any(\(missing.sorted())::text[])",
+                "select id, unique_key from \(tables.jobs) where unique_key = any(\(missing.map(\.text).sorted())::text[])",
                 as: (Int64, String).self
             )
             for (id, key) in live {
-                found[key] = EnqueuedJob(id: id, isNew: false)
-                missing.remove(key)
+                found[ExactText(key)] = EnqueuedJob(id: id, isNew: false)
+                missing.remove(ExactText(key))
             }
             // What is still missing finished between the two statements: its key is free now.
         }
-        for index in jobs.indices {
-            guard let key = jobs[index].uniqueKey, let job = found[key] else { continue }
+        for (index, key) in keys.enumerated() {
+            guard let key, let job = found[key] else { continue }
             result[index] = first[key] == index ? job : EnqueuedJob(id: job.id, isNew: false)
         }
+    }
+
+    /// Inserts jobs without unique keys, and returns their ids in the order of the jobs.
+    private func insert(_ jobs: [NewJob], on connection: isolated Connection) throws -> [Int64] {
+        guard jobs.count > 1 else { return try connection.query(insertion(of: jobs) + " returning id", as: Int64.self) }
+        // Ids grow from row to row; one array of them is read sooner than as many rows.
+        return try connection.one(
+            """
+            with added as (
+            """ + insertion(of: jobs)
+                + """
+                 returning id
+                )
+                select array_agg(id order by id)
+                from added
+                """,
+            as: [Int64].self
+        )
     }
 
     /// A statement that inserts jobs in their order.
@@ -91,25 +109,36 @@ private struct EnqueueRows {
     init(_ jobs: [NewJob], _ tables: JobTables) {
         var arrays: [Statement] = []
         var names: [String] = []
+        func column<Value: PostgresEncodable & Sendable>(
+            _ name: String,
+            _ type: String,
+            _ value: (NewJob) -> Value,
+            isSame: (Value, Value) -> Bool
+        ) -> Statement where [Value]: PostgresEncodable {
+            let first = value(jobs[0])
+            if jobs.allSatisfy({ isSame(value($0), first) }) { return "\(first)::\(unsafeSQL: type)" }
+            arrays.append("\(jobs.map(value))::\(unsafeSQL: type)[]")
+            names.append(name)
+            return "\(unsafeSQL: name)"
+        }
         func column<Value: PostgresEncodable & Equatable & Sendable>(
             _ name: String,
             _ type: String,
             _ value: (NewJob) -> Value
         ) -> Statement where [Value]: PostgresEncodable {
-            let first = value(jobs[0])
-            if jobs.allSatisfy({ value($0) == first }) { return "\(first)::\(unsafeSQL: type)" }
-            arrays.append("\(jobs.map(value))::\(unsafeSQL: type)[]")
-            names.append(name)
-            return "\(unsafeSQL: name)"
+            column(name, type, value, isSame: ==)
         }
-        let kind = column("kind", "text", \.kind)
-        let queue = column("queue", "text", \.queue)
-        let arguments = column("args", "text", \.arguments.json)
+        func text(_ name: String, _ value: (NewJob) -> String?) -> Statement {
+            column(name, "text", value) { $0.map(ExactText.init) == $1.map(ExactText.init) }
+        }
+        let kind = text("kind", \.kind)
+        let queue = text("queue", \.queue)
+        let arguments = text("args", \.arguments.json)
         let version = column("version", "smallint", \.argumentsVersion)
         let priority = column("priority", "smallint", \.priority)
         let runAt = column("run_at", "timestamptz", \.runAt)
-        let uniqueKey = column("unique_key", "text", \.uniqueKey)
-        let limitKey = column("limit_key", "text", \.limitKey)
+        let uniqueKey = text("unique_key", \.uniqueKey)
+        let limitKey = text("limit_key", \.limitKey)
         let maxAttempts = column("max_attempts", "smallint", \.maxAttempts)
         let values: Statement = """
             \(kind), \(queue), \(arguments)::jsonb, \(version), \(priority), coalesce(\(runAt), now()),

@@ -61,6 +61,30 @@ import Testing
         }
     }
 
+    /// To Swift both spellings are equal, to the database they are two.
+    @Test func spellingsOfOneCharacterAreTwoKeysAndTwoArguments() async throws {
+        try await JobHarness.with { harness in
+            let spellings = ["caf\u{E9}", "cafe\u{301}"]
+            let keyed = try await harness.enqueue(try spellings.map { try Self.kind.job(Note(), uniqueKey: $0) })
+            #expect(keyed.map(\.isNew) == [true, true])
+            let again = try await harness.enqueue(try spellings.map { try Self.kind.job(Note(), uniqueKey: $0) })
+            #expect(again == keyed.map { EnqueuedJob(id: $0.id, isNew: false) })
+            let told = try await harness.enqueue(
+                try spellings.map {
+                    let arguments = try JobDocument(object: "{\"n\":\"\($0)\"}")
+                    return try NewJob(kind: Self.kind.name, queue: "default", arguments: arguments)
+                }
+            )
+            let lengths = try await harness.pool.withConnection { connection in
+                try connection.query(
+                    "select length(args ->> 'n') from accountctl.jobs where id = any(\(told.map(\.id))) order by id",
+                    as: Int32.self
+                )
+            }
+            #expect(lengths == [4, 5])
+        }
+    }
+
     /// However a job ends, its key is free from then on.
     @Test(arguments: [JobQueue.Ending.Outcome.completed, .cancelled, .discarded])
     func aKeyIsFreeOnceItsJobHasEnded(_ outcome: JobQueue.Ending.Outcome) async throws {

@@ -1,0 +1,22 @@
+/// A text that is the same only where its bytes are, as for the database.
+///
+/// To Swift two spellings of one character are equal: of two such keys or arguments the second would be taken for the first.
+struct ExactText: Sendable, Hashable, Comparable {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    static func == (left: ExactText, right: ExactText) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    static func < (left: ExactText, right: ExactText) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+}
