@@ -14,10 +14,16 @@ struct RelaySuite {
     let scenarios: [(resolver: ZoneResolver, senders: [Sender], accepted: [[SPFResult]])]
 
     /// A sender as a mail server learns of it.
-    struct Sender {
+    final class Sender: Sendable {
         let host: String
         let mailFrom: String
         let helo: String
+
+        init(host: String, mailFrom: String, helo: String) {
+            self.host = host
+            self.mailFrom = mailFrom
+            self.helo = helo
+        }
 
         var query: SPFQuery? {
             IPAddress(host).map { SPFQuery(address: $0, mailFrom: mailFrom, helo: helo) }

@@ -26,6 +26,7 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
     /// Evaluates the sender's policy; past `deadline` the result is "temperror".
     ///
     /// Never throws. `timestamp` is what the `t` macro of explanations stands for, in seconds since 1970.
+    @inline(__always)
     package func evaluate(
         _ query: SPFQuery,
         by deadline: ContinuousClock.Instant,
