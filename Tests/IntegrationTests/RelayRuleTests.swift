@@ -41,6 +41,8 @@ struct RelayRuleTests {
         ("deleted softly", "s@privaterelay.appleid.com", "apple", #"{"is_private_email": true}"#, false),
         ("an older identity that is denied", "t@privaterelay.appleid.com", "apple", "{}", true),
         ("no address", "", "apple", #"{"is_private_email": true}"#, false),
+        ("an empty address in the identity", "u@privaterelay.appleid.com", "apple", #"{"email": ""}"#, true),
+        ("claimed with an empty address", "v@x.test", "apple", #"{"is_private_email": true, "email": ""}"#, true),
     ]
 
     /// The domains of the list.
@@ -56,7 +58,7 @@ struct RelayRuleTests {
                 insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
                 select
                     'p\(index)', '\(id)',
-                    '\(account.data)'::jsonb || jsonb_strip_nulls(jsonb_build_object('email', nullif('\(account.address)', ''))),
+                    jsonb_strip_nulls(jsonb_build_object('email', nullif('\(account.address)', ''))) || '\(account.data)'::jsonb,
                     p, now()
                 from (select nullif('\(account.provider ?? "")', '')) as provider (p)
                 where p is not null

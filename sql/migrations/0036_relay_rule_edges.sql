@@ -1,6 +1,6 @@
 -- accountctl: bundle=core
 -- The rule of relay addresses where the program's and the database's answers differed: a claim in both places of an identity,
--- a claim without an address, a text that is no address, a domain of the list in capitals.
+-- a claim without an address, an identity with an empty one, a text that is no address, a domain of the list in capitals.
 
 create or replace function accountctl.relay_domains()
 returns text[]
@@ -57,7 +57,7 @@ left join accountctl.relay_addresses as known
     on known.user_id = users.id
 left join lateral (
     select
-        identities.identity_data ->> 'email' as email,
+        nullif(identities.identity_data ->> 'email', '') as email,
         -- A sign-in of today adds to what an old one left: the newer place counts.
         case lower(coalesce(
             identities.identity_data #>> '{custom_claims,is_private_email}',

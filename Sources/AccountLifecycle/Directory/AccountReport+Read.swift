@@ -178,8 +178,8 @@ extension RelayDirectory.Entry {
         _ domains: RelayDomains
     ) {
         let apple = identities.last { $0.provider == "apple" }
-        guard sign.deletedAt == nil, let address = (apple?.email ?? sign.email)?.lowercased(),
-            !address.isEmpty, domains.isRelay(address, appleClaim: apple?.isPrivateEmail)
+        let address = [apple?.email, sign.email].lazy.compactMap(\.self).first { !$0.isEmpty }?.lowercased()
+        guard sign.deletedAt == nil, let address, domains.isRelay(address, appleClaim: apple?.isPrivateEmail)
         else { return nil }
         self.init(
             userID: user,
