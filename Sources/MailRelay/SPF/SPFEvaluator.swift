@@ -2,7 +2,7 @@
 package final class SPFEvaluator<Source: Resolver>: Sendable {
     let resolver: Source
     let receiver: [UInt8]
-    let isTracing: Bool
+    private let isTracing: Bool
 
     /// The most terms that may cause lookups (RFC 7208, 4.6.4).
     package static var termLimit: Int { 10 }
@@ -23,21 +23,35 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
         self.isTracing = tracing
     }
 
-    /// Evaluates the sender's policy; past `deadline` the result is "temperror".
+    /// Evaluates the sender's policy; past `deadline` nothing is waited for.
     ///
-    /// Never throws. `timestamp` is what the `t` macro of explanations stands for, in seconds since 1970.
+    /// Answers at hand count all the same: the result is "temperror" only where one is missing. Never throws.
+    ///
+    /// - Parameters:
+    ///   - query: the sender.
+    ///   - deadline: when an answer that is not there counts as not given.
+    ///   - timestamp: what the `t` macro of explanations stands for, in seconds since 1970.
+    /// - Returns: the result and what led to it.
     @inline(__always)
     package func evaluate(
         _ query: SPFQuery,
         by deadline: ContinuousClock.Instant,
         timestamp: Int64 = 0
     ) async -> SPFEvaluation {
-        var answers: [Question: LookupOutcome] = [:]
+        guard let domain = Self.usableDomain(query.senderDomain) else {
+            return SPFEvaluation(.none, problem: .unusableDomain(query.senderDomain))
+        }
+        var memory = SPFMemory()
+        var tracesNow = false
         while true {
             do {
-                return try evaluation(of: query, timestamp: timestamp, answers)
+                let evaluation = try evaluation(of: query, domain, timestamp: timestamp, tracing: tracesNow, &memory)
+                guard isTracing, !tracesNow else { return evaluation }
+                // The steps are recorded once, when all answers are there, and not with each answer that is waited for.
+                tracesNow = true
             } catch {
-                answers[error.question] = await resolver.lookup(error.question, by: deadline)
+                memory.answers[error.question] = await resolver.lookup(error.question, by: deadline)
+                memory.isTimeUp = ContinuousClock.now >= deadline
             }
         }
     }
@@ -45,13 +59,13 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
     /// Evaluates the sender's policy from what is at hand; throws the first question that must be waited for.
     private func evaluation(
         of query: SPFQuery,
+        _ domain: DomainName,
         timestamp: Int64,
-        _ answers: [Question: LookupOutcome]
+        tracing: Bool,
+        _ memory: inout SPFMemory
     ) throws(SPFUnanswered) -> SPFEvaluation {
-        guard let domain = Self.usableDomain(query.senderDomain) else {
-            return SPFEvaluation(.none, problem: .unusableDomain(query.senderDomain))
-        }
-        var run = SPFRun(self, query, timestamp: timestamp, answers)
+        var run = SPFRun(self, query, timestamp: timestamp, tracing: tracing, memory)
+        defer { memory = run.memory }
         return try run.evaluation(domain)
     }
 

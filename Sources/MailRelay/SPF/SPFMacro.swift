@@ -51,12 +51,15 @@ enum SPFMacro {
         return false
     }
 
-    /// Whether text asks for the validated name of the client, which costs lookups.
+    /// Whether well-formed text asks for the validated name of the client, which costs lookups.
     static func asksForValidatedName(_ text: ArraySlice<UInt8>) -> Bool {
-        for index in text.indices.dropLast(2) where text[index] == UInt8(ascii: "%") {
-            if text[index + 1] == UInt8(ascii: "{"), text[index + 2].lowercasedASCII == UInt8(ascii: "p") {
-                return true
-            }
+        var index = text.startIndex
+        while let percent = text[index...].firstIndex(of: UInt8(ascii: "%")),
+            let end = endOfMacro(text, at: percent, letters: .all)
+        {
+            // Two bytes are an escape, such as that of the percent sign; a letter stands in braces.
+            if end - percent > 2, text[percent + 2].lowercasedASCII == UInt8(ascii: "p") { return true }
+            index = end
         }
         return false
     }

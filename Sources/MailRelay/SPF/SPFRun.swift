@@ -1,12 +1,15 @@
 /// One evaluation, a plain function of what DNS has answered: what it has used up, and what it has seen.
 ///
-/// It never waits. The first answer that is missing stops it, and it is run again with that answer: next to the time that
-/// an answer takes on its way, that is nothing.
+/// It never waits. The first answer that is missing stops it, and it is run again with that answer. Lest a long policy
+/// cost its length for each answer, policies that were read are remembered, and steps are recorded in a last run only.
 struct SPFRun<Source: Resolver> {
     private let evaluator: SPFEvaluator<Source>
-    private let answers: [Question: LookupOutcome]
+    private(set) var memory: SPFMemory
     let query: SPFQuery
     private let timestamp: Int64
+    private let isTracing: Bool
+    /// Whether there is a verdict and its explanation is sought.
+    private var isExplaining = false
     private(set) var terms = 0
     private(set) var voids = 0
     private(set) var trace: [SPFTraceStep] = []
@@ -21,18 +24,21 @@ struct SPFRun<Source: Resolver> {
         _ evaluator: SPFEvaluator<Source>,
         _ query: SPFQuery,
         timestamp: Int64,
-        _ answers: [Question: LookupOutcome]
+        tracing: Bool,
+        _ memory: SPFMemory
     ) {
         self.evaluator = evaluator
         self.query = query
         self.timestamp = timestamp
-        self.answers = answers
+        self.isTracing = tracing
+        self.memory = memory
     }
 
     /// Evaluates the sender's policy; throws the question that must be asked first.
     mutating func evaluation(_ domain: DomainName) throws(SPFUnanswered) -> SPFEvaluation {
         do {
             let verdict = try check(domain, depth: 0)
+            isExplaining = true
             let explanation = try explanation(of: verdict)
             return SPFEvaluation(
                 verdict.result,
@@ -65,7 +71,7 @@ struct SPFRun<Source: Resolver> {
         }
         try countTerm()
         let target = try target(redirect, of: policy)
-        if evaluator.isTracing { note(policy, "redirect=\(policy.record.shown(redirect))", "to \(target)") }
+        if isTracing { note(policy, "redirect=\(policy.record.shown(redirect))", "to \(target)") }
         return try check(target: target, of: policy)
     }
 
@@ -80,6 +86,12 @@ struct SPFRun<Source: Resolver> {
     }
 
     private mutating func policy(of domain: DomainName, depth: Int) throws(SPFStop) -> SPFPolicy {
+        let record = if let known = memory.records[domain] { known } else { try record(of: domain) }
+        if isTracing { note(domain, depth, PrintableBytes.escaped(record.text), "policy") }
+        return SPFPolicy(domain: domain, record: record, depth: depth)
+    }
+
+    private mutating func record(of domain: DomainName) throws(SPFStop) -> SPFRecord {
         let question = Question(domain, .txt)
         var text: [UInt8]?
         var count = 0
@@ -96,9 +108,11 @@ struct SPFRun<Source: Resolver> {
         }
         guard let text else { throw .problem(.noPolicy(domain)) }
         guard count == 1 else { throw .problem(.severalPolicies(domain, count: count)) }
-        if evaluator.isTracing { note(domain, depth, PrintableBytes.escaped(text), "policy") }
         do {
-            return SPFPolicy(domain: domain, record: try SPFRecord(parsing: text), depth: depth)
+            let record = try SPFRecord(parsing: text)
+            // Where nothing had to be waited for there is hardly a next run.
+            if !memory.answers.isEmpty { memory.records[domain] = record }
+            return record
         } catch {
             throw .problem(.syntax(error, in: domain))
         }
@@ -107,12 +121,12 @@ struct SPFRun<Source: Resolver> {
     private mutating func matches(_ directive: SPFDirective, of policy: SPFPolicy) throws(SPFStop) -> Bool {
         do {
             let matches = try matches(directive.mechanism, of: policy)
-            if evaluator.isTracing {
+            if isTracing {
                 note(policy, policy.record.shown(directive), matches ? directive.result.rawValue : "no match")
             }
             return matches
         } catch {
-            if evaluator.isTracing, case .problem(let problem) = error {
+            if isTracing, case .problem(let problem) = error {
                 note(policy, policy.record.shown(directive), "\(problem.result.rawValue): \(problem)")
             }
             throw error
@@ -148,19 +162,21 @@ extension SPFRun {
 extension SPFRun {
     /// What DNS says.
     func outcome(of question: Question) throws(SPFStop) -> LookupOutcome {
-        guard let outcome = answers[question] ?? evaluator.resolver.outcomeAtHand(question) else {
-            throw .missing(question)
-        }
-        return outcome
+        if let outcome = memory.answers[question] ?? evaluator.resolver.outcomeAtHand(question) { return outcome }
+        guard memory.isTimeUp else { throw .missing(question) }
+        return .timeout
     }
 
     /// The records that a term asks for; finding none uses up one of the void lookups.
+    ///
+    /// Not for an explanation: it is sought when the evaluation is over (RFC 7208, 4.6.4).
     mutating func records(_ name: DomainName, _ type: RecordType) throws(SPFStop) -> [RecordData] {
         let question = Question(name, type)
         switch try outcome(of: question) {
         case .records(let answer):
             return answer.records
         case .noData, .nxDomain:
+            if isExplaining { return [] }
             voids += 1
             guard voids <= SPFEvaluator<Source>.voidLimit else { throw .problem(.tooManyVoids(question)) }
             return []

@@ -92,6 +92,15 @@ extension SPFRecord {
     package var hasAll: Bool { directives.contains { $0.mechanism == .all } }
 }
 
+extension SPFRecord {
+    /// The name that a mechanism of the policy of `domain` speaks of, `domain` where it names none; nil where it names one
+    /// that depends on the sender.
+    fileprivate func name(_ spec: SPFDomainSpec?, at domain: DomainName) -> DomainName? {
+        guard let spec else { return domain }
+        return name(spec)
+    }
+}
+
 /// Reads the tree of a policy.
 package struct SPFTreeReader<Source: Resolver>: Sendable {
     private let resolver: Source
@@ -206,13 +215,13 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             case .include(let spec): if spec.hasMacros { openTerms.append(record.shown(directive)) }
             case .exists, .ptr: openTerms.append(record.shown(directive))
             case .a(let spec, let lengths):
-                guard let target = spec.map({ record.name($0) }) ?? domain else {
+                guard let target = record.name(spec, at: domain) else {
                     openTerms.append(record.shown(directive))
                     return
                 }
                 await addAddresses(of: target, lengths, sends: sends, resolver, by: deadline)
             case .mx(let spec, let lengths):
-                guard let target = spec.map({ record.name($0) }) ?? domain else {
+                guard let target = record.name(spec, at: domain) else {
                     openTerms.append(record.shown(directive))
                     return
                 }

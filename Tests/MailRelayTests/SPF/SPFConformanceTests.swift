@@ -1,5 +1,4 @@
 import MailRelay
-import Synchronization
 import Testing
 
 @Suite("The published SPF suite")
@@ -44,22 +43,5 @@ struct SPFConformanceTests {
                 #expect(distant.asked.count == Set(distant.asked).count, "\(scenario.scenario)/\(test.id)")
             }
         }
-    }
-}
-
-/// Has nothing at hand, and notes what it is asked.
-private final class DistantResolver: Resolver {
-    private let zone: ZoneResolver
-    private let questions = Mutex<[Question]>([])
-
-    init(_ zone: ZoneResolver) {
-        self.zone = zone
-    }
-
-    var asked: [Question] { questions.withLock { $0 } }
-
-    func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
-        questions.withLock { $0.append(question) }
-        return await zone.lookup(question, by: deadline)
     }
 }
