@@ -6,7 +6,7 @@ protocol AccountctlCommand: ParsableCommand {
     var global: GlobalOptions { get }
 
     /// The names that can be selected, in the order of the columns: for the help and for telling a selection from an operand.
-    static var jsonFields: [String] { get }
+    static var outputFields: [String] { get }
 
     /// Does the work.
     ///
@@ -15,5 +15,5 @@ protocol AccountctlCommand: ParsableCommand {
 }
 
 extension AccountctlCommand {
-    static var jsonFields: [String] { [] }
+    static var outputFields: [String] { [] }
 }

@@ -31,7 +31,7 @@ protocol ActCommand: AccountctlCommand {
 }
 
 extension ActCommand {
-    static var jsonFields: [String] { [Target.idField.name] }
+    static var outputFields: [String] { [Target.idField.name] }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         try await context.carryOut(try act(), on: target, acting, consent)

@@ -79,7 +79,7 @@ struct AppleClientSecretInspectCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["client_id", "team_id", "key_id", "issued_at", "expires_at", "days_left", "problems"]
+    static let outputFields = ["client_id", "team_id", "key_id", "issued_at", "expires_at", "days_left", "problems"]
 
     @Argument(help: ArgumentHelp("A file, or - for standard input.", valueName: "file"), completion: .file())
     var file: String

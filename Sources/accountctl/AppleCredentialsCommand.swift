@@ -45,7 +45,7 @@ struct AppleCredentialsListCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = AppleCredentialsCommand.fields.map(\.name)
+    static let outputFields = AppleCredentialsCommand.fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
     var user: String?
@@ -88,7 +88,7 @@ struct AppleCredentialsShowCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = AppleCredentialsCommand.fields.map(\.name)
+    static let outputFields = AppleCredentialsCommand.fields.map(\.name)
 
     @Argument(help: "The id that list shows.")
     var id: Int64

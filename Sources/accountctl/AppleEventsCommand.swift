@@ -49,7 +49,7 @@ struct AppleEventsListCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = AppleEventsCommand.fields.map(\.name)
+    static let outputFields = AppleEventsCommand.fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
     var user: String?
@@ -99,7 +99,7 @@ struct AppleEventsShowCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = AppleEventsCommand.fields.map(\.name)
+    static let outputFields = AppleEventsCommand.fields.map(\.name)
 
     @Argument(help: "The id that list shows.")
     var id: Int64

@@ -38,7 +38,7 @@ struct AppleTestCommand: AccountctlCommand {
         Field("detail", "Detail") { .text($0.detail) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

@@ -14,7 +14,7 @@ struct AppleTransferStatusCommand: AccountctlCommand {
         aliases: ["plan"]
     )
 
-    static let jsonFields = ["waiting", "generated", "exchanged", "applied", "refused", "conflict"]
+    static let outputFields = ["waiting", "generated", "exchanged", "applied", "refused", "conflict"]
 
     @OptionGroup
     var options: TransferOptions

@@ -48,7 +48,7 @@ struct AppleVaultStatusCommand: AccountctlCommand {
         Field("deletion_requests", "Deletion requests", alignment: .right) { .integer($0.deletionRequests) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

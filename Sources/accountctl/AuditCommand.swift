@@ -49,7 +49,7 @@ struct AuditListCommand: AccountctlCommand {
         Field("has_subject", nil) { .bool($0.hasSubject) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("About this account: any term that user find takes.", valueName: "term"))
     var user: String?

@@ -27,7 +27,7 @@ struct AuditShowCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "id", "logged_at", "operator", "machine_user", "database_role", "action", "subject", "subject_key",
         "is_about_user", "reason", "ticket", "facts",
     ]

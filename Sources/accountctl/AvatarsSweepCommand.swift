@@ -32,7 +32,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["objects", "bytes", "accounts", "deleted", "stayed", "confirm", "examples"]
+    static let outputFields = ["objects", "bytes", "accounts", "deleted", "stayed", "confirm", "examples"]
 
     @Option(name: .long, help: ArgumentHelp("How old they are at least, such as 30d.", valueName: "time"))
     var olderThan = "30d"

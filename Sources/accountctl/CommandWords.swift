@@ -28,7 +28,7 @@ enum CommandWords {
 
     private static func joinFields(_ words: [String], root: any ParsableCommand.Type) -> [String] {
         let command = CommandPath(root: root, words: words).last as? any AccountctlCommand.Type
-        let known = Set(command?.jsonFields ?? [])
+        let known = Set(command?.outputFields ?? [])
         var result: [String] = []
         var index = 0
         while index < words.count {

@@ -22,7 +22,7 @@ struct ConfigCheckCommand: AccountctlCommand {
         Field("message", "Problem") { .text($0.message) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

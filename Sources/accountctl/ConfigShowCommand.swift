@@ -27,7 +27,7 @@ struct ConfigShowCommand: AccountctlCommand {
         Field("meaning", "Meaning") { .text($0.help) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     /// The value; of a connection string what libpq finds in it besides passwords.
     private static func shown(_ declaration: SettingsReader.Declaration) -> String? {

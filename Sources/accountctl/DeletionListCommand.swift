@@ -38,7 +38,7 @@ struct DeletionListCommand: AccountctlCommand {
         Field("failures", nil) { .integer($0.failures) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
     var state: [DeletionState] = []

@@ -23,7 +23,7 @@ struct DeletionPlanCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "user_id", "apple", "held", "blockers", "tables", "objects", "identifiers", "triggers", "unindexed",
     ]
 

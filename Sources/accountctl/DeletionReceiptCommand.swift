@@ -22,7 +22,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "number", "seal", "request", "subject", "subject_key", "origin", "requested_at", "locked_out_at", "finished_at",
         "legal_deadline", "apple", "steps", "out_of_scope",
     ]

@@ -32,7 +32,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = DeletionShowCommand.jsonFields
+    static let outputFields = DeletionShowCommand.outputFields
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
     var user: String

@@ -36,7 +36,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "request", "user_id", "outcome", "ids", "repeated", "done_before", "accounts", "unknown_user", "found", "held",
         "confirm", "requested", "failed", "result_file",
     ]

@@ -17,7 +17,7 @@ struct DeletionShowCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
         "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "apple",
         "failures", "receipt", "blockers", "findings", "steps", "job",

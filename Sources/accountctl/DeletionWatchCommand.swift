@@ -27,7 +27,7 @@ struct DeletionWatchCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = DeletionWatch.fields.map(\.name)
+    static let outputFields = DeletionWatch.fields.map(\.name)
 
     @Argument(help: "A request id, the user id of its account, or a receipt's number.")
     var request: String

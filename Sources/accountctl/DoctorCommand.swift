@@ -36,7 +36,7 @@ struct DoctorCommand: AccountctlCommand {
         Field("todo", nil) { .text($0.todo) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @Flag(name: .long, help: "Look at the database alone, for a monitor or cron.")
     var databaseOnly = false

@@ -53,7 +53,7 @@ extension HelpText {
 
     /// The names that can be selected of what a command prints; nil for one that prints no data.
     static func fields(of command: any ParsableCommand.Type) -> Section? {
-        guard let names = (command as? any AccountctlCommand.Type)?.jsonFields, !names.isEmpty else { return nil }
+        guard let names = (command as? any AccountctlCommand.Type)?.outputFields, !names.isEmpty else { return nil }
         return Section(title: "FIELDS", lines: [names.joined(separator: ", ")])
     }
 }

@@ -17,7 +17,7 @@ struct JobsCancelCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["id", "result"]
+    static let outputFields = ["id", "result"]
 
     @OptionGroup
     var global: GlobalOptions

@@ -23,7 +23,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
         Field("is_new", "New") { .bool($0.isNew) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

@@ -18,7 +18,7 @@ struct JobsListCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = JobFields.list.map(\.name)
+    static let outputFields = JobFields.list.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

@@ -29,7 +29,7 @@ struct JobsPruneCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Days that ended before so many days.", valueName: "number"))
     var olderThanDays: Int
 
-    static let jsonFields = ["partition"]
+    static let outputFields = ["partition"]
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard (0...3650).contains(olderThanDays) else {

@@ -18,7 +18,7 @@ struct JobsRetryCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["id", "result"]
+    static let outputFields = ["id", "result"]
 
     @OptionGroup
     var global: GlobalOptions

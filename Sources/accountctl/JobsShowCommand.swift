@@ -15,7 +15,7 @@ struct JobsShowCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields =
+    static let outputFields =
         JobFields.list.map(\.name) + [
             "cancel_requested", "arguments", "arguments_version", "progress", "output", "errors",
         ]

@@ -15,7 +15,7 @@ struct JobsSnoozeCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["id", "result"]
+    static let outputFields = ["id", "result"]
 
     @OptionGroup
     var global: GlobalOptions

@@ -18,7 +18,7 @@ struct JobsStatsCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "queues", "settings", "limits", "exhausted", "ended_last_minute", "oldest_snapshot_seconds", "dead_rows",
         "history_default_rows",
     ]

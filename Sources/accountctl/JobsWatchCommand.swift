@@ -23,7 +23,7 @@ struct JobsWatchCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = JobsWatch.fields.map(\.name)
+    static let outputFields = JobsWatch.fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

@@ -31,7 +31,7 @@ struct JobsWorkersCommand: AccountctlCommand {
         Field("kinds", nil) { .list($0.kinds.map { .text($0) }) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

@@ -20,7 +20,7 @@ struct MigratePlanCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["adoption", "migrations"]
+    static let outputFields = ["adoption", "migrations"]
 
     @OptionGroup
     var migration: MigrationOptions

@@ -29,7 +29,7 @@ struct MigrateStatusCommand: AccountctlCommand {
         Field("version", "Version") { .text($0.applied?.version) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

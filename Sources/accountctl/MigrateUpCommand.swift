@@ -21,7 +21,7 @@ struct MigrateUpCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["applied", "bundles"]
+    static let outputFields = ["applied", "bundles"]
 
     @OptionGroup
     var migration: MigrationOptions

@@ -30,7 +30,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
         Field("present", nil) { .text($0.present) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @Flag(name: .long, help: "Record what is there now as what should be there.")
     var accept = false

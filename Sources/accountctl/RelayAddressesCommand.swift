@@ -32,7 +32,7 @@ struct RelayAddressesCommand: AccountctlCommand {
         Field("forwarding_changed_at", "Since") { .date($0.forwardingChangedAt) },
     ]
 
-    static let jsonFields = Array(Set(countFields.map(\.name) + entryFields.map(\.name))).sorted()
+    static let outputFields = Array(Set(countFields.map(\.name) + entryFields.map(\.name))).sorted()
 
     /// Forwarding as the list is narrowed by it.
     enum Forwarding: String, CaseIterable, ExpressibleByArgument {

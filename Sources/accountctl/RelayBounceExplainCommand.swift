@@ -46,7 +46,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
         Field("source", nil) { .text($0.explanation.source) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let input = reply.isEmpty ? StandardInput.text() : reply.joined(separator: " ")

@@ -24,7 +24,7 @@ struct RelayCanSendCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["stream", "user_id", "answer", "reason"]
+    static let outputFields = ["stream", "user_id", "answer", "reason"]
 
     @OptionGroup
     var global: GlobalOptions

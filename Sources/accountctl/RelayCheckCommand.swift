@@ -22,7 +22,7 @@ struct RelayCheckCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "stream", "from_domain", "envelope_domain", "spf", "dkim", "reachable", "robust", "conclusion", "registered",
         "findings", "answers",
     ]
@@ -55,10 +55,10 @@ struct RelayCheckCommand: AccountctlCommand {
             for report in reports { try context.output.show(report.sheet(explaining: explain)) }
         } else if subject != nil, let report = reports.first {
             let members = report.object(explaining: explain)
-            let facts = Self.jsonFields.map { Sheet.Fact($0, $0, members[$0] ?? .null) }
+            let facts = Self.outputFields.map { Sheet.Fact($0, $0, members[$0] ?? .null) }
             try context.output.show(Sheet([.init(.facts(facts))]))
         } else {
-            let fields = Self.jsonFields.map { name in
+            let fields = Self.outputFields.map { name in
                 Field<[String: OutputValue]>(name, nil) { $0[name] ?? .null }
             }
             try context.output.list(reports.map { $0.object(explaining: explain) }, fields)

@@ -22,7 +22,7 @@ struct RelaySPFCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "ip", "from", "helo", "result", "reason", "domain", "term", "explanation", "terms", "voids", "trace",
     ]
 

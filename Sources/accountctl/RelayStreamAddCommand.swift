@@ -22,7 +22,7 @@ struct RelayStreamAddCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["id", "name", "from_domain", "envelope_domain", "dry_run"]
+    static let outputFields = ["id", "name", "from_domain", "envelope_domain", "dry_run"]
 
     @OptionGroup
     var global: GlobalOptions

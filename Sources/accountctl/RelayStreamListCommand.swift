@@ -36,7 +36,7 @@ struct RelayStreamListCommand: AccountctlCommand {
         Field("unknown_since", nil) { .date($0.standing.unknownSince) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @OptionGroup
     var global: GlobalOptions

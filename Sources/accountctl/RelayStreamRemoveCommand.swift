@@ -15,7 +15,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["name", "removed", "dry_run"]
+    static let outputFields = ["name", "removed", "dry_run"]
 
     @OptionGroup
     var global: GlobalOptions

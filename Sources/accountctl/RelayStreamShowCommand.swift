@@ -15,7 +15,7 @@ struct RelayStreamShowCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["name", "declared", "standing", "findings", "checks", "differences"]
+    static let outputFields = ["name", "declared", "standing", "findings", "checks", "differences"]
 
     @OptionGroup
     var global: GlobalOptions

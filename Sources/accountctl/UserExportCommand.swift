@@ -32,7 +32,7 @@ struct UserExportCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = ["account", "output", "rows", "files", "missing_files", "bytes", "tables"]
+    static let outputFields = ["account", "output", "rows", "files", "missing_files", "bytes", "tables"]
 
     @Argument(help: "Any term that user find takes.")
     var term: String

@@ -74,7 +74,7 @@ struct UserFindCommand: AccountctlCommand {
         Field("held", nil) { row in row.match.map { .bool($0.isHeld) } ?? .null },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input.", valueName: "term"))
     var terms: [String]

@@ -41,7 +41,7 @@ struct UserListCommand: AccountctlCommand {
         Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
     ]
 
-    static let jsonFields = fields.map(\.name)
+    static let outputFields = fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("Created then or later.", valueName: "time"))
     var createdAfter: String?

@@ -31,7 +31,7 @@ struct UserShowCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = [
+    static let outputFields = [
         "id", "state", "banned_until", "deleted_at", "request", "step", "legal_deadline", "warnings", "auth",
         "identities", "apple", "relay", "apple_events", "profile", "files", "deletions", "jobs", "holds", "app_tables",
         "operations",

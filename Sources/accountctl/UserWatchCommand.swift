@@ -28,7 +28,7 @@ struct UserWatchCommand: AccountctlCommand {
             """
     )
 
-    static let jsonFields = UserWatch.fields.map(\.name)
+    static let outputFields = UserWatch.fields.map(\.name)
 
     @Argument(help: "Any term that user find takes.")
     var term: String

@@ -61,7 +61,7 @@ struct SheetFormatTests {
             )
             _ = try await stage.run(["deletion", "request", OperatorStage.id(4), "--confirm=\(OperatorStage.id(4))"])
             let expected = try await columns(stage, ["user", "show", OperatorStage.id(1)])
-            #expect(members(expected) == UserShowCommand.jsonFields)
+            #expect(members(expected) == UserShowCommand.outputFields)
             for number in 2...5 {
                 #expect(try await columns(stage, ["user", "show", OperatorStage.id(number)]) == expected, "\(number)")
             }
@@ -96,19 +96,19 @@ struct SheetFormatTests {
             )
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
             let open = try await columns(stage, ["deletion", "show", id])
-            #expect(members(open) == DeletionShowCommand.jsonFields)
+            #expect(members(open) == DeletionShowCommand.outputFields)
             let cases: [([String], [String])] = [
-                (["deletion", "plan", id], DeletionPlanCommand.jsonFields),
-                (["audit", "show", "1"], AuditShowCommand.jsonFields),
-                (["jobs", "show", job], JobsShowCommand.jsonFields),
-                (["jobs", "stats"], JobsStatsCommand.jsonFields),
-                (["relay", "stream", "show", "news"], RelayStreamShowCommand.jsonFields),
-                (["relay", "stream", "remove", "news", "--dry-run"], RelayStreamRemoveCommand.jsonFields),
-                (["relay", "can-send", "--stream", "news", "--user", id], RelayCanSendCommand.jsonFields),
-                (["avatars", "sweep"], AvatarsSweepCommand.jsonFields),
-                (["user", "export", id, "--dry-run", "--without-files"], UserExportCommand.jsonFields),
-                (["user", "hold", id, "--reason", "why"], UserHoldCommand.jsonFields),
-                (["deletion", "cancel", id], DeletionCancelCommand.jsonFields),
+                (["deletion", "plan", id], DeletionPlanCommand.outputFields),
+                (["audit", "show", "1"], AuditShowCommand.outputFields),
+                (["jobs", "show", job], JobsShowCommand.outputFields),
+                (["jobs", "stats"], JobsStatsCommand.outputFields),
+                (["relay", "stream", "show", "news"], RelayStreamShowCommand.outputFields),
+                (["relay", "stream", "remove", "news", "--dry-run"], RelayStreamRemoveCommand.outputFields),
+                (["relay", "can-send", "--stream", "news", "--user", id], RelayCanSendCommand.outputFields),
+                (["avatars", "sweep"], AvatarsSweepCommand.outputFields),
+                (["user", "export", id, "--dry-run", "--without-files"], UserExportCommand.outputFields),
+                (["user", "hold", id, "--reason", "why"], UserHoldCommand.outputFields),
+                (["deletion", "cancel", id], DeletionCancelCommand.outputFields),
             ]
             for (words, fields) in cases {
                 #expect(try await members(columns(stage, words)) == fields, "\(words)")
