@@ -9,9 +9,19 @@ package import Postgres
 extension JobQueue {
     /// Lists jobs, unfinished ones in the order in which they come to run, finished ones newest first.
     ///
+    /// - Parameters:
+    ///   - filter: which jobs.
+    ///   - isOneMoreListed: whether one more than the filter's limit comes where there is one, which tells that there are more.
+    ///   - connection: where.
+    /// - Returns: The jobs.
     /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
-    package func list(_ filter: JobFilter, on connection: isolated Connection) throws -> [JobRecord] {
+    package func list(
+        _ filter: JobFilter,
+        withOneMore isOneMoreListed: Bool = false,
+        on connection: isolated Connection
+    ) throws -> [JobRecord] {
         try filter.check()
+        let limit = filter.limit + (isOneMoreListed ? 1 : 0)
         let common: Statement = """
             (\(filter.queue)::text is null or j.queue = \(filter.queue))
             and (\(filter.kind)::text is null or j.kind = \(filter.kind))
@@ -23,7 +33,7 @@ extension JobQueue {
                 where outcome = \(filter.state)::text::\(tables.schema).job_end
                 and \(common)
                 order by j.finished_at desc
-                limit \(filter.limit)
+                limit \(limit)
                 """,
                 on: connection
             )
@@ -36,7 +46,7 @@ extension JobQueue {
             and \(common)
             order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
                 j.priority, j.run_at, j.id
-            limit \(filter.limit)
+            limit \(limit)
             """,
             on: connection
         )

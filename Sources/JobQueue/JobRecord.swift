@@ -72,6 +72,9 @@ package struct JobFilter: Sendable, Hashable {
 
     package init() {}
 
+    /// What ``limit`` may be.
+    package static let limits = 1...100_000
+
     static let live = ["scheduled", "available", "running", "parked"]
     static let ended = ["completed", "cancelled", "discarded"]
 
@@ -86,6 +89,6 @@ package struct JobFilter: Sendable, Hashable {
         }
         if let queue { try JobField.checkName(queue, field: "queue") }
         if let kind { try JobField.checkName(kind, field: "kind") }
-        try JobField.checkRange(limit, 1...100_000, field: "limit")
+        try JobField.checkRange(limit, Self.limits, field: "limit")
     }
 }

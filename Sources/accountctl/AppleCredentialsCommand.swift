@@ -45,6 +45,8 @@ struct AppleCredentialsListCommand: AccountctlCommand {
             """
     )
 
+    private static let limits = 1...10_000
+
     static let outputFields = AppleCredentialsCommand.fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
@@ -60,7 +62,7 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     var global: GlobalOptions
 
     mutating func validate() throws {
-        if !(1...10_000).contains(limit) { throw ValidationError("--limit must be from 1 to 10000") }
+        try Self.limits.check(limit)
         if let user, UUID(uuidString: user) == nil { throw ValidationError("--user must be a user id") }
     }
 
@@ -69,7 +71,13 @@ struct AppleCredentialsListCommand: AccountctlCommand {
         let rows = try await context.withConnection { [client, limit] connection in
             try CredentialBooks.credentials(of: user, clientID: client, limit: limit + 1, on: connection)
         }
-        try context.list(rows, AppleCredentialsCommand.fields, limit: limit, whenEmpty: "No credential is held.")
+        try context.list(
+            rows,
+            AppleCredentialsCommand.fields,
+            limit: limit,
+            of: Self.limits,
+            whenEmpty: "No credential is held."
+        )
         return .ok
     }
 }

@@ -49,6 +49,8 @@ struct AppleEventsListCommand: AccountctlCommand {
             """
     )
 
+    private static let limits = 1...10_000
+
     static let outputFields = AppleEventsCommand.fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
@@ -67,7 +69,7 @@ struct AppleEventsListCommand: AccountctlCommand {
     var global: GlobalOptions
 
     mutating func validate() throws {
-        if !(1...10_000).contains(limit) { throw ValidationError("--limit must be from 1 to 10000") }
+        try Self.limits.check(limit)
         if let user, UUID(uuidString: user) == nil { throw ValidationError("--user must be a user id") }
     }
 
@@ -80,7 +82,13 @@ struct AppleEventsListCommand: AccountctlCommand {
         let rows = try await context.withConnection { [filter] connection in
             try CredentialBooks.events(filter, on: connection)
         }
-        try context.list(rows, AppleEventsCommand.fields, limit: limit, whenEmpty: "There is no such event.")
+        try context.list(
+            rows,
+            AppleEventsCommand.fields,
+            limit: limit,
+            of: Self.limits,
+            whenEmpty: "There is no such event."
+        )
         return .ok
     }
 }

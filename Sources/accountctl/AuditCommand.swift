@@ -49,6 +49,8 @@ struct AuditListCommand: AccountctlCommand {
         Field("has_subject", nil) { .bool($0.hasSubject) },
     ]
 
+    private static let limits = 1...100_000
+
     static let outputFields = fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("About this account: any term that user find takes.", valueName: "term"))
@@ -73,7 +75,7 @@ struct AuditListCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func validate() throws {
-        if !(1...100_000).contains(limit) { throw ValidationError("--limit must lie between 1 and 100000") }
+        try Self.limits.check(limit)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -96,7 +98,7 @@ struct AuditListCommand: AccountctlCommand {
             }
             return try OperatorLog.entries(filter, on: connection)
         }
-        try context.list(entries, Self.fields, limit: limit, whenEmpty: "Nothing was done.")
+        try context.list(entries, Self.fields, limit: limit, of: Self.limits, whenEmpty: "Nothing was done.")
         return .ok
     }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Terminal
 
 extension CommandContext {
@@ -7,6 +8,7 @@ extension CommandContext {
     ///   - rows: one more than the limit where there are more.
     ///   - fields: the columns.
     ///   - limit: what `--limit` says.
+    ///   - limits: what it may say.
     ///   - note: what people are told when the list is empty.
     ///   - output: where to, when it is not the command's own.
     /// - Throws: as `Output.list`.
@@ -14,10 +16,26 @@ extension CommandContext {
         _ rows: [Row],
         _ fields: [Field<Row>],
         limit: Int,
+        of limits: ClosedRange<Int>,
         whenEmpty note: String,
         to output: Output? = nil
     ) throws {
         try (output ?? self.output).list(rows.prefix(limit), fields, whenEmpty: note)
-        if rows.count > limit { messages.warning("there are more than \(limit): raise --limit") }
+        if rows.count > limit { tellMore(than: limit, of: limits) }
+    }
+
+    /// Says that there is more than `--limit` lets through, and what helps.
+    func tellMore(than limit: Int, of limits: ClosedRange<Int>, _ what: String? = nil) {
+        let more = "there are more than \(limit)" + (what.map { " " + $0 } ?? "")
+        messages.warning(more + (limit < limits.upperBound ? ": raise --limit" : ", the most that are listed"))
+    }
+}
+
+extension ClosedRange<Int> {
+    /// Checks what `--limit` says.
+    ///
+    /// - Throws: `ValidationError`.
+    func check(_ limit: Int) throws {
+        if !contains(limit) { throw ValidationError("--limit must lie between \(lowerBound) and \(upperBound)") }
     }
 }

@@ -38,6 +38,8 @@ struct DeletionListCommand: AccountctlCommand {
         Field("failures", nil) { .integer($0.failures) },
     ]
 
+    private static let limits = 1...100_000
+
     static let outputFields = fields.map(\.name)
 
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
@@ -53,7 +55,7 @@ struct DeletionListCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func validate() throws {
-        if !(1...100_000).contains(limit) { throw ValidationError("--limit must lie between 1 and 100000") }
+        try Self.limits.check(limit)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -61,7 +63,7 @@ struct DeletionListCommand: AccountctlCommand {
         let states = Set(state.isEmpty ? open : state)
         let limit = limit
         let requests = try await context.withConnection { try DeletionSummary.list(states, limit: limit + 1, on: $0) }
-        try context.list(requests, Self.fields, limit: limit, whenEmpty: "No deletion requests.")
+        try context.list(requests, Self.fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
         return .ok
     }
 }

@@ -27,12 +27,11 @@ struct JobsListCommand: AccountctlCommand {
     var options: JobFilterOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        var filter = try options.filter()
-        filter.limit += 1
-        let jobs = try await context.withConnection { [filter] connection in
-            try JobQueue().list(filter, on: connection)
+        let filter = try options.filter()
+        let jobs = try await context.withConnection { connection in
+            try JobQueue().list(filter, withOneMore: true, on: connection)
         }
-        try context.list(jobs, JobFields.list, limit: options.limit, whenEmpty: "no jobs")
+        try context.list(jobs, JobFields.list, limit: filter.limit, of: JobFilter.limits, whenEmpty: "no jobs")
         return .ok
     }
 }

@@ -32,6 +32,8 @@ struct RelayAddressesCommand: AccountctlCommand {
         Field("forwarding_changed_at", "Since") { .date($0.forwardingChangedAt) },
     ]
 
+    private static let limits = 1...100_000
+
     static let outputFields = Array(Set(countFields.map(\.name) + entryFields.map(\.name))).sorted()
 
     /// Forwarding as the list is narrowed by it.
@@ -61,7 +63,7 @@ struct RelayAddressesCommand: AccountctlCommand {
     var limit = 100
 
     mutating func validate() throws {
-        guard (1...100_000).contains(limit) else { throw ValidationError("--limit takes 1 to 100000") }
+        try Self.limits.check(limit)
         guard list || forwarding == nil else { throw ValidationError("--forwarding goes with --list") }
     }
 
@@ -86,6 +88,7 @@ struct RelayAddressesCommand: AccountctlCommand {
             entries,
             Self.entryFields,
             limit: limit,
+            of: Self.limits,
             whenEmpty: "no account has such an address",
             to: output
         )

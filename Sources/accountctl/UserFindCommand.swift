@@ -74,6 +74,8 @@ struct UserFindCommand: AccountctlCommand {
         Field("held", nil) { row in row.match.map { .bool($0.isHeld) } ?? .null },
     ]
 
+    private static let limits = 1...1000
+
     static let outputFields = fields.map(\.name)
 
     @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input.", valueName: "term"))
@@ -106,7 +108,7 @@ struct UserFindCommand: AccountctlCommand {
         if contains, let kind = lookup.by, kind != .email, kind != .username {
             throw ValidationError("--contains compares e-mail addresses and usernames only, not --by \(kind.rawValue)")
         }
-        if !(1...1000).contains(limit) { throw ValidationError("--limit must be from 1 to 1000") }
+        try Self.limits.check(limit)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -135,7 +137,7 @@ struct UserFindCommand: AccountctlCommand {
         var told: Set<String> = []
         for answer in answers {
             for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match, gone: nil)) }
-            if answer.isCut { context.messages.warning("there are more than \(limit) accounts: raise --limit") }
+            if answer.isCut { context.tellMore(than: limit, of: Self.limits, "accounts") }
             for note in answer.notes { context.messages.note(note) }
             let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why))" }.joined(separator: ", ")
             // Of many terms once what is the same for several.

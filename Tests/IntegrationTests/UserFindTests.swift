@@ -380,4 +380,19 @@ struct UserFindTests {
             #expect(start.output == OperatorStage.id(1) + "\n" && !start.errors.contains("Look for parts"))
         }
     }
+
+    @Test("Nobody is told to raise the limit beyond what it may be")
+    func largestLimit() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1999)
+            let some = try await stage.run(["user", "find", "u1", "--prefix", "--limit", "999", "--tsv", "id"])
+            #expect(some.errors.contains("there are more than 999 accounts: raise --limit"), "\(some.errors)")
+            let most = try await stage.run(["user", "find", "u1", "--prefix", "--limit", "1000", "--tsv", "id"])
+            #expect(most.output.split(separator: "\n").count == 1000)
+            #expect(
+                most.errors.contains("there are more than 1000 accounts, the most that are listed"),
+                "\(most.errors)"
+            )
+        }
+    }
 }
