@@ -32,6 +32,7 @@ package struct UnknownField: Error, Equatable, CustomStringConvertible {
     package let known: [String]
 
     package var description: String {
+        if known.isEmpty { return "there is no field \"\(SafeText.line(name))\": the command prints none" }
         let hint = NearestName.of(name, among: known).map { " Did you mean \($0)?" } ?? ""
         return "there is no field \"\(SafeText.line(name))\".\(hint) Fields: \(known.joined(separator: ", "))"
     }

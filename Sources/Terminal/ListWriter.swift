@@ -10,11 +10,11 @@ package struct ListWriter<Row> {
     private var layout: TableLayout?
     private var buffer = OutputBuffer()
 
-    init(output: Output, fields: [Field<Row>]) throws {
+    init(output: Output, fields: [Field<Row>]) {
         self.output = output
         switch output.format {
         case .table: self.fields = fields.filter { $0.heading != nil }
-        case .json, .ndjson, .csv, .tsv: self.fields = try output.format.select(from: fields)
+        case .json, .ndjson, .csv, .tsv: self.fields = output.format.select(from: fields)
         }
     }
 

@@ -41,10 +41,8 @@ package struct Output: Sendable {
     }
 
     /// Starts a list whose rows come one by one.
-    ///
-    /// - Throws: ``UnknownField`` when fields were selected that the list does not have.
-    package func startList<Row>(_ fields: [Field<Row>]) throws -> ListWriter<Row> {
-        try ListWriter(output: self, fields: fields)
+    package func startList<Row>(_ fields: [Field<Row>]) -> ListWriter<Row> {
+        ListWriter(output: self, fields: fields)
     }
 
     /// Writes a whole list.
@@ -53,10 +51,10 @@ package struct Output: Sendable {
     ///   - rows: what to list.
     ///   - fields: the columns.
     ///   - note: what people are told, on standard error, when the list is empty.
-    /// - Throws: ``UnknownField`` when fields were selected that the list does not have, or what the sink throws.
+    /// - Throws: what the sink throws.
     package func list<Row>(_ rows: some Sequence<Row>, _ fields: [Field<Row>], whenEmpty note: String? = nil) throws {
         try paged { output in
-            var writer = try output.startList(fields)
+            var writer = output.startList(fields)
             for row in rows { try writer.append(row) }
             try writer.finish(whenEmpty: note)
         }
@@ -64,12 +62,12 @@ package struct Output: Sendable {
 
     /// Shows one thing: a screen for people, one object for programs, one row between separators.
     ///
-    /// - Throws: ``UnknownField`` when fields were selected that the sheet does not have.
+    /// - Throws: what the sink throws.
     package func show(_ sheet: Sheet) throws {
         switch format {
         case .table: try paged { try $0.sink.write(sheet.text(style: style, disclosure: disclosure)) }
-        case .json(let fields): try write(select(fields, of: sheet), pretty: true)
-        case .ndjson(let fields): try write(select(fields, of: sheet), pretty: false)
+        case .json(let fields): try write(Self.select(fields, of: sheet), pretty: true)
+        case .ndjson(let fields): try write(Self.select(fields, of: sheet), pretty: false)
         case .csv, .tsv:
             let fields = sheet.row().map { cell in Field<Void>(cell.name, nil) { _ in cell.value } }
             try list(CollectionOfOne(()), fields)
@@ -88,14 +86,9 @@ package struct Output: Sendable {
         try sink.write(text + "\n")
     }
 
-    private func select(_ fields: [String]?, of sheet: Sheet) throws -> OutputValue {
+    private static func select(_ fields: [String]?, of sheet: Sheet) -> OutputValue {
         let members = sheet.object()
         guard let fields else { return .object(members) }
-        var selected: [String: OutputValue] = [:]
-        for name in fields {
-            guard let value = members[name] else { throw UnknownField(name: name, known: members.keys.sorted()) }
-            selected[name] = value
-        }
-        return .object(selected)
+        return .object(Dictionary(fields.map { ($0, members[$0] ?? .null) }) { _, last in last })
     }
 }

@@ -21,15 +21,31 @@ package enum OutputFormat: Sendable, Equatable {
         }
     }
 
+    /// Checks a selection before anything is done: what is found missing when it is written comes too late.
+    ///
+    /// - Parameters:
+    ///   - fields: the names that can be selected.
+    ///   - sectionFields: those that can be selected between separators besides, such as `auth.email`.
+    /// - Throws: ``UnknownField`` naming the first that does not exist.
+    package func checkSelection(of fields: [String], and sectionFields: [String] = []) throws(UnknownField) {
+        let known =
+            switch self {
+            case .csv, .tsv: fields + sectionFields
+            case .table, .json, .ndjson: fields
+            }
+        if let name = (selection ?? []).first(where: { !known.contains($0) }) {
+            throw UnknownField(name: name, known: known)
+        }
+    }
+
     /// The selected ones of the fields, in the order of the selection; `auth` stands for all of `auth.email` and its like.
     ///
-    /// - Throws: ``UnknownField`` naming the first that does not exist.
-    func select<Row>(from fields: [Field<Row>]) throws -> [Field<Row>] {
+    /// One that there is not is nothing (null) in every row: whatever was done stays told.
+    func select<Row>(from fields: [Field<Row>]) -> [Field<Row>] {
         guard let selection else { return fields }
-        return try selection.flatMap { name in
+        return selection.flatMap { name in
             let selected = fields.filter { $0.name == name || $0.name.hasPrefix(name + ".") }
-            guard !selected.isEmpty else { throw UnknownField(name: name, known: fields.map(\.name)) }
-            return selected
+            return selected.isEmpty ? [Field(name, nil) { _ in .null }] : selected
         }
     }
 }

@@ -9,6 +9,14 @@ import Terminal
 
 /// An account as one screen.
 struct AccountSheet {
+    /// The columns of facts in sections.
+    static let sectionFields = [
+        "auth.email", "auth.email_confirmed_at", "auth.phone", "auth.phone_confirmed_at", "auth.created_at",
+        "auth.last_sign_in_at", "auth.banned_until", "auth.deleted_at", "auth.is_anonymous", "auth.is_sso",
+        "auth.sessions", "auth.factors", "apple.uses_relay", "apple.credential_held", "apple.client_ids",
+        "apple.checked_at", "relay.address", "relay.known_by", "relay.forwarding", "relay.forwarding_changed_at",
+    ]
+
     let report: AccountReport
     let now: Date
 

@@ -8,6 +8,12 @@ protocol AccountctlCommand: ParsableCommand {
     /// The names that can be selected, in the order of the columns: for the help and for telling a selection from an operand.
     static var outputFields: [String] { get }
 
+    /// The columns between separators that are a fact of a section, such as `auth.email`; in JSON the section is one field.
+    static var sectionFields: [String] { get }
+
+    /// The names of ``outputFields`` that what is asked for has.
+    var selectableFields: [String] { get }
+
     /// Does the work.
     ///
     /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is thrown.
@@ -16,4 +22,6 @@ protocol AccountctlCommand: ParsableCommand {
 
 extension AccountctlCommand {
     static var outputFields: [String] { [] }
+    static var sectionFields: [String] { [] }
+    var selectableFields: [String] { Self.outputFields }
 }

@@ -31,7 +31,7 @@ struct BulkRequest {
             let settled = try BulkResults.settled(in: resultPath, of: database)
             let left = list.ids.filter { !settled.contains($0) }
             let survey = try await survey(left)
-            try context.output.show(Sheet([.init(.facts(plan(left.count, survey)))]))
+            try context.output.show(plan(left.count, survey))
             return .ok
         }
         return try await BulkResults.with(resultPath, of: database) { results in
@@ -41,7 +41,7 @@ struct BulkRequest {
             try context.confirmIrreversible(question(left.count, survey), id: "\(list.ids.count)", confirmation)
             var pace = pace
             try await work(left, results, &pace)
-            try context.output.show(Sheet([.init(.facts(outcome(left.count, pace)))]))
+            try context.output.show(outcome(left.count, pace))
             return try end(pace, left.count)
         }
     }
@@ -152,31 +152,32 @@ struct BulkRequest {
             "Delete \(Wording.count(survey.accounts - survey.open, "account")) for good? (\(facts.joined(separator: ", ")))"
     }
 
-    private func plan(_ left: Int, _ survey: DeletionDesk.Survey) -> [Sheet.Fact] {
-        [
-            .init("outcome", "Outcome", "would_be_requested"),
-            .init("ids", "Ids", .integer(list.ids.count)),
-            .init("repeated", "Lines that repeat one", .integer(list.repeated)),
-            .init("done_before", "Done before", .integer(list.ids.count - left)),
-            .init("accounts", "Accounts", .integer(survey.accounts)),
-            .init("unknown_user", "No account", .integer(left - survey.accounts)),
-            .init("found", "Asked for already", .integer(survey.open)),
-            .init("held", "Under legal hold", .integer(survey.held)),
-            .init("confirm", "To be confirmed by", .text("--confirm=\(list.ids.count)")),
-            .init("result_file", "Results", .text(resultPath)),
-        ]
+    private func plan(_ left: Int, _ survey: DeletionDesk.Survey) -> Sheet {
+        DeletionRequestSheet.of([
+            .outcome: "would_be_requested",
+            .ids: .integer(list.ids.count),
+            .repeated: .integer(list.repeated),
+            .doneBefore: .integer(list.ids.count - left),
+            .accounts: .integer(survey.accounts),
+            .unknownUser: .integer(left - survey.accounts),
+            .found: .integer(survey.open),
+            .held: .integer(survey.held),
+            .confirm: .text("--confirm=\(list.ids.count)"),
+            .resultFile: .text(resultPath),
+        ])
     }
 
-    private func outcome(_ left: Int, _ pace: BulkPace) -> [Sheet.Fact] {
-        [
-            .init("outcome", "Outcome", .text(pace.done < left ? "stopped" : "requested")),
-            .init("ids", "Ids", .integer(list.ids.count)),
-            .init("done_before", "Done before", .integer(list.ids.count - left)),
-            .init("requested", "Requested", .integer(pace.counts[.requested, default: 0])),
-            .init("found", "Asked for already", .integer(pace.counts[.found, default: 0])),
-            .init("unknown_user", "No account", .integer(pace.counts[.unknownUser, default: 0])),
-            .init("failed", "Failed", .integer(pace.counts[.failed, default: 0])),
-            .init("result_file", "Results", .text(resultPath)),
-        ]
+    private func outcome(_ left: Int, _ pace: BulkPace) -> Sheet {
+        DeletionRequestSheet.of([
+            .outcome: .text(pace.done < left ? "stopped" : "requested"),
+            .ids: .integer(list.ids.count),
+            .repeated: .integer(list.repeated),
+            .doneBefore: .integer(list.ids.count - left),
+            .requested: .integer(pace.counts[.requested, default: 0]),
+            .found: .integer(pace.counts[.found, default: 0]),
+            .unknownUser: .integer(pace.counts[.unknownUser, default: 0]),
+            .failed: .integer(pace.counts[.failed, default: 0]),
+            .resultFile: .text(resultPath),
+        ])
     }
 }

@@ -15,6 +15,8 @@ struct DeletionPauseCommand: AccountctlCommand {
             """
     )
 
+    static let outputFields = [RequestTarget.idField.name]
+
     @OptionGroup
     var target: BrakeTarget
 
@@ -58,6 +60,8 @@ struct DeletionResumeCommand: AccountctlCommand {
               accountctl deletion resume --all
             """
     )
+
+    static let outputFields = [RequestTarget.idField.name]
 
     @OptionGroup
     var target: BrakeTarget

@@ -33,6 +33,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
     )
 
     static let outputFields = DeletionShowCommand.outputFields
+    static let sectionFields = DeletionShowCommand.sectionFields
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
     var user: String

@@ -36,10 +36,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = [
-        "request", "user_id", "outcome", "ids", "repeated", "done_before", "accounts", "unknown_user", "found", "held",
-        "confirm", "requested", "failed", "result_file",
-    ]
+    static let outputFields = DeletionRequestSheet.Fact.allCases.map(\.rawValue)
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
     var user: String?
@@ -130,13 +127,8 @@ struct DeletionRequestCommand: AccountctlCommand {
     }
 
     private func sheet(_ request: UUID?, _ user: String, _ outcome: String, _ isHeld: Bool) -> Sheet {
-        Sheet([
-            .init(
-                .facts([
-                    .init("outcome", "Outcome", .text(outcome)), .init("request", "Request", .uuid(request)),
-                    .init("user_id", "User id", .text(user)), .init("held", "Under legal hold", .bool(isHeld)),
-                ])
-            )
+        DeletionRequestSheet.of([
+            .outcome: .text(outcome), .request: .uuid(request), .userID: .text(user), .held: .bool(isHeld),
         ])
     }
 }

@@ -23,6 +23,8 @@ struct DeletionShowCommand: AccountctlCommand {
         "failures", "receipt", "blockers", "findings", "steps", "job",
     ]
 
+    static let sectionFields = ["job.job_id", "job.job_state", "job.job_run_at", "job.job_attempt"]
+
     @Argument(help: "A request id, the user id of its account, or a receipt's number.")
     var request: String
 

@@ -39,7 +39,7 @@ struct DeletionWatchCommand: AccountctlCommand {
         let hashKey = try context.hashKey()
         let name = request
         let id = try await context.withConnection { try context.request(name, hashKey: hashKey, on: $0) }
-        return try await context.follow { DeletionWatch(id, try context.output.startList(DeletionWatch.fields)) }
+        return try await context.follow { DeletionWatch(id, context.output.startList(DeletionWatch.fields)) }
     }
 }
 

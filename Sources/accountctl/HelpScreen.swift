@@ -53,7 +53,11 @@ extension HelpText {
 
     /// The names that can be selected of what a command prints; nil for one that prints no data.
     static func fields(of command: any ParsableCommand.Type) -> Section? {
-        guard let names = (command as? any AccountctlCommand.Type)?.outputFields, !names.isEmpty else { return nil }
-        return Section(title: "FIELDS", lines: [names.joined(separator: ", ")])
+        guard let command = command as? any AccountctlCommand.Type, !command.outputFields.isEmpty else { return nil }
+        var lines = [command.outputFields.joined(separator: ", ")]
+        if !command.sectionFields.isEmpty {
+            lines.append("With --csv and --tsv also " + command.sectionFields.joined(separator: ", "))
+        }
+        return Section(title: "FIELDS", lines: lines)
     }
 }

@@ -41,7 +41,7 @@ struct JobsWatchCommand: AccountctlCommand {
         try filter.check()
         let now = try await context.withConnection { try $0.one("select clock_timestamp()", as: Date.self) }
         return try await context.follow { [filter] in
-            JobsWatch(filter, since: now, try context.output.startList(JobsWatch.fields))
+            JobsWatch(filter, since: now, context.output.startList(JobsWatch.fields))
         }
     }
 }

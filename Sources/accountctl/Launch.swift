@@ -42,6 +42,10 @@ struct Launch {
                 messages: messages,
                 pager: command.global.noPager ? nil : pager(style)
             )
+            try output.format.checkSelection(
+                of: command.selectableFields,
+                and: type(of: command).sectionFields
+            )
             let context = CommandContext(
                 global: command.global,
                 environment: environment,

@@ -20,7 +20,7 @@ struct MigratePlanCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["adoption", "migrations"]
+    static let outputFields = ["migrations", "adoption"]
 
     @OptionGroup
     var migration: MigrationOptions
@@ -32,8 +32,12 @@ struct MigratePlanCommand: AccountctlCommand {
         try await Self.show(migration, in: context)
     }
 
-    /// Shows the plan, for `up --dry-run` as well.
-    static func show(_ options: MigrationOptions, in context: CommandContext) async throws -> ExitStatus {
+    /// Shows the plan, for `up --dry-run` as well, which has facts of its own.
+    static func show(
+        _ options: MigrationOptions,
+        with facts: [Sheet.Fact] = [],
+        in context: CommandContext
+    ) async throws -> ExitStatus {
         let (plan, locks, adoption) = try await context.withMigrations(sessionSettings: options.sessionSettings) {
             engine,
             connection in
@@ -45,7 +49,7 @@ struct MigratePlanCommand: AccountctlCommand {
             )
             return (plan, locks, try await AdoptionPlan.pending(pending, options.visibility?.meaning, on: connection))
         }
-        try context.output.show(Sheet([migrations(plan, locks), Self.adoption(adoption)]))
+        try context.output.show(Sheet([.init(.facts(facts)), migrations(plan, locks), Self.adoption(adoption)]))
         if plan.pending.isEmpty, context.output.format == .table { context.messages.note("Nothing to do.") }
         if !plan.conflicts.isEmpty { return .residue }
         return adoption.contains { if case .refuse = $0.decision { true } else { false } } ? .blocked : .ok

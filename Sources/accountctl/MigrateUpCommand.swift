@@ -21,7 +21,7 @@ struct MigrateUpCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["applied", "bundles"]
+    static let outputFields = ["applied", "bundles"] + MigratePlanCommand.outputFields
 
     @OptionGroup
     var migration: MigrationOptions
@@ -33,7 +33,7 @@ struct MigrateUpCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        if dryRun { return try await MigratePlanCommand.show(migration, in: context) }
+        if dryRun { return try await MigratePlanCommand.show(migration, with: Self.facts(nil), in: context) }
         let options = migration
         let report = try await context.withMigrations(sessionSettings: options.sessionSettings) { engine, connection in
             try await engine.up(bundles: options.bundles(of: engine.set), on: connection)
@@ -44,17 +44,17 @@ struct MigrateUpCommand: AccountctlCommand {
                     ? "Nothing to do." : "Applied " + Wording.count(report.applied.count, "migration") + "."
             )
         } else {
-            try context.output.show(
-                Sheet([
-                    .init(
-                        .facts([
-                            .init("applied", "Applied", .list(report.applied.map { .text($0) })),
-                            .init("bundles", "Bundles", .list(report.bundles.map { .text($0) })),
-                        ])
-                    )
-                ])
-            )
+            let plan = MigratePlanCommand.outputFields.map { Sheet.Fact($0, $0, .null) }
+            try context.output.show(Sheet([.init(.facts(Self.facts(report) + plan))]))
         }
         return .ok
+    }
+
+    /// What was done; nothing in a dry run.
+    private static func facts(_ report: MigrationEngine.Report?) -> [Sheet.Fact] {
+        func list(_ names: [String]?) -> OutputValue { names.map { .list($0.map { .text($0) }) } ?? .null }
+        return [
+            .init("applied", "Applied", list(report?.applied)), .init("bundles", "Bundles", list(report?.bundles)),
+        ]
     }
 }

@@ -17,24 +17,30 @@ struct RelayAddressesCommand: AccountctlCommand {
             """
     )
 
+    /// Counts and the list have the same columns; people see those that say something.
     private static let countFields: [Field<RelayDirectory.Count>] = [
+        Field("user_id", nil) { _ in .null },
+        Field("address", nil) { _ in .null },
         Field("domain", "Domain") { .text($0.domain) },
         Field("known_by", "Known by") { .text($0.knownBy) },
         Field("forwarding", "Forwarding") { .text($0.forwarding) },
+        Field("forwarding_changed_at", nil) { _ in .null },
         Field("accounts", "Accounts", alignment: .right) { .integer($0.accounts) },
     ]
 
     private static let entryFields: [Field<RelayDirectory.Entry>] = [
         Field("user_id", "User") { .uuid($0.userID) },
         Field("address", "Address") { .personal($0.address, .email) },
+        Field("domain", nil) { _ in .null },
         Field("known_by", "Known by") { .text($0.knownBy) },
         Field("forwarding", "Forwarding") { .text($0.forwarding) },
         Field("forwarding_changed_at", "Since") { .date($0.forwardingChangedAt) },
+        Field("accounts", nil) { _ in .null },
     ]
 
     private static let limits = 1...100_000
 
-    static let outputFields = Array(Set(countFields.map(\.name) + entryFields.map(\.name))).sorted()
+    static let outputFields = countFields.map(\.name)
 
     /// Forwarding as the list is narrowed by it.
     enum Forwarding: String, CaseIterable, ExpressibleByArgument {

@@ -17,6 +17,14 @@ struct RelayStreamShowCommand: AccountctlCommand {
 
     static let outputFields = ["name", "declared", "standing", "findings", "checks", "differences"]
 
+    static let sectionFields = [
+        "declared.from_domain", "declared.envelope_domain", "declared.signing_domain", "declared.provider",
+        "declared.includes", "declared.addresses", "declared.return_path_target", "declared.selectors",
+        "declared.registered", "declared.created_at", "standing.spf", "standing.dkim", "standing.reachable",
+        "standing.confirmed_at", "standing.changed_at", "standing.unknown_since", "standing.pending",
+        "standing.checked_at", "standing.next_check_at",
+    ]
+
     @OptionGroup
     var global: GlobalOptions
 

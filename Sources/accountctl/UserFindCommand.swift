@@ -132,7 +132,7 @@ struct UserFindCommand: AccountctlCommand {
             }
             return answers
         }
-        var rows = try reveal.output(in: context).startList(Self.fields)
+        var rows = reveal.output(in: context).startList(Self.fields)
         var isAnyMissing = false
         var told: Set<String> = []
         for answer in answers {

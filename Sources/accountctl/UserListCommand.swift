@@ -41,7 +41,11 @@ struct UserListCommand: AccountctlCommand {
         Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
     ]
 
-    static let outputFields = fields.map(\.name)
+    private static let countField = "count"
+
+    static let outputFields = fields.map(\.name) + [countField]
+
+    var selectableFields: [String] { count ? [Self.countField] : Self.fields.map(\.name) }
 
     @Option(name: .long, help: ArgumentHelp("Created then or later.", valueName: "time"))
     var createdAfter: String?
@@ -125,7 +129,7 @@ struct UserListCommand: AccountctlCommand {
         if count {
             let number = try await context.withConnection { connection in try listing.count(on: connection) }
             try context.output.format.isForPrograms
-                ? context.output.show(Sheet([.init(.facts([.init("count", "Accounts", .integer(number))]))]))
+                ? context.output.show(Sheet([.init(.facts([.init(Self.countField, "Accounts", .integer(number))]))]))
                 : context.output.document(String(number))
             return .ok
         }
@@ -136,7 +140,7 @@ struct UserListCommand: AccountctlCommand {
         try await context.withConnection { connection in
             if let actor { try AccountDesk(actor).recordReveal("user.reveal_list", reason: reason, on: connection) }
             try output.paged { output in
-                var rows = try output.startList(Self.fields)
+                var rows = output.startList(Self.fields)
                 try listing.forEach(limit: limit, after: after, on: connection) { try rows.append($0) }
                 try rows.finish(whenEmpty: "No account.")
             }

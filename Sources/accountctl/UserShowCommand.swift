@@ -31,6 +31,8 @@ struct UserShowCommand: AccountctlCommand {
             """
     )
 
+    static let sectionFields = AccountSheet.sectionFields
+
     static let outputFields = [
         "id", "state", "banned_until", "deleted_at", "request", "step", "legal_deadline", "warnings", "auth",
         "identities", "apple", "relay", "apple_events", "profile", "files", "deletions", "jobs", "holds", "app_tables",

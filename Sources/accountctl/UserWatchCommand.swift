@@ -46,7 +46,7 @@ struct UserWatchCommand: AccountctlCommand {
             try context.oneAccount(term, in: AccountDirectory(hashKey: hashKey), on: connection).id
         }
         return try await context.follow {
-            UserWatch(id, hashKey: hashKey, try context.output.startList(UserWatch.fields))
+            UserWatch(id, hashKey: hashKey, context.output.startList(UserWatch.fields))
         }
     }
 }

@@ -18,11 +18,11 @@ extension CommandContext {
     ///
     /// It is looked at when the database notifies of work, and once a second besides, which alone is the guarantee: behind a transaction
     /// pooler nothing notifies.
-    func follow<Followed: Watch & Sendable>(_ make: @Sendable () throws -> Followed) async throws -> ExitStatus {
+    func follow<Followed: Watch & Sendable>(_ make: @Sendable () -> Followed) async throws -> ExitStatus {
         let settings = try settingsForDatabase()
         let listener = JobListener(connectionConfiguration(settings), logger: logger(settings))
         return try await withDatabase { pool in
-            var watch = try make()
+            var watch = make()
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
                 look.yield()

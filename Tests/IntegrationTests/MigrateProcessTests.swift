@@ -54,9 +54,12 @@ struct MigrateProcessTests {
                 "migrate",
                 "up",
                 "--without-profiles",
+                "--csv",
                 environment: database.variables
             )
             #expect(without.status == 0)
+            // The columns of a dry run, too.
+            #expect(without.output.hasPrefix("applied,bundles,migrations,adoption\n"), "\(without.output)")
             #expect(try await database.psql("select to_regclass('public.profiles') is null") == "t")
             #expect(
                 try await AccountctlProcess.run("migrate", "up", "--with-profiles", environment: database.variables)

@@ -62,11 +62,13 @@ struct SheetFormatTests {
             _ = try await stage.run(["deletion", "request", OperatorStage.id(4), "--confirm=\(OperatorStage.id(4))"])
             let expected = try await columns(stage, ["user", "show", OperatorStage.id(1)])
             #expect(members(expected) == UserShowCommand.outputFields)
+            #expect(expected.filter { $0.contains(".") } == UserShowCommand.sectionFields)
             for number in 2...5 {
                 #expect(try await columns(stage, ["user", "show", OperatorStage.id(number)]) == expected, "\(number)")
             }
             let help = try await stage.run(["user", "show", "--help"])
             #expect(help.output.contains("FIELDS\n  id, state, banned_until,"), "\(help.output)")
+            #expect(help.output.contains("\n  With --csv and --tsv also auth.email, "), "\(help.output)")
             // A field of another state is nothing, and no mistake.
             let some = try await stage.run(["user", "show", OperatorStage.id(1), "--json", "state,request"])
             #expect(some.output == "{\n  \"request\": null,\n  \"state\": \"active\"\n}\n", "\(some.errors)")
@@ -97,6 +99,9 @@ struct SheetFormatTests {
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
             let open = try await columns(stage, ["deletion", "show", id])
             #expect(members(open) == DeletionShowCommand.outputFields)
+            #expect(open.filter { $0.contains(".") } == DeletionShowCommand.sectionFields)
+            let stream = try await columns(stage, ["relay", "stream", "show", "news"])
+            #expect(stream.filter { $0.contains(".") } == RelayStreamShowCommand.sectionFields)
             let cases: [([String], [String])] = [
                 (["deletion", "plan", id], DeletionPlanCommand.outputFields),
                 (["audit", "show", "1"], AuditShowCommand.outputFields),
@@ -108,12 +113,75 @@ struct SheetFormatTests {
                 (["avatars", "sweep"], AvatarsSweepCommand.outputFields),
                 (["user", "export", id, "--dry-run", "--without-files"], UserExportCommand.outputFields),
                 (["user", "hold", id, "--reason", "why"], UserHoldCommand.outputFields),
+                (["deletion", "pause", id], DeletionPauseCommand.outputFields),
+                (["deletion", "resume", id], DeletionResumeCommand.outputFields),
                 (["deletion", "cancel", id], DeletionCancelCommand.outputFields),
+                (["migrate", "plan"], MigratePlanCommand.outputFields),
+                (["migrate", "up", "--dry-run"], MigrateUpCommand.outputFields),
             ]
             for (words, fields) in cases {
                 #expect(try await members(columns(stage, words)) == fields, "\(words)")
             }
             #expect(try await columns(stage, ["deletion", "show", id]) == open)
+        }
+    }
+
+    @Test("One account and many, a dry run and the act itself have the same columns")
+    func requests() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(3)
+            let path = stage.path("ids.txt")
+            try [2, 3, 2].map { OperatorStage.id($0) + "\n" }.joined().write(
+                toFile: path,
+                atomically: true,
+                encoding: .utf8
+            )
+            let (one, many) = (["deletion", "request", OperatorStage.id(1)], ["deletion", "request", "--file", path])
+            for words in [
+                one + ["--dry-run"], one + ["--confirm=\(OperatorStage.id(1))"], many + ["--dry-run"],
+                many + ["--confirm=2"],
+            ] {
+                #expect(try await columns(stage, words) == DeletionRequestCommand.outputFields, "\(words)")
+            }
+            let repeated = try await stage.run(many + ["--confirm=2", "--tsv", "outcome,requested,repeated,request"])
+            #expect(repeated.output == "requested\t0\t1\t\n", "\(repeated.errors)")
+            for words in [["relay", "addresses"], ["relay", "addresses", "--list"]] {
+                let header = try await stage.run(words + ["--csv"]).output.split(separator: "\n").first
+                #expect(header.map(String.init) == RelayAddressesCommand.outputFields.joined(separator: ","))
+            }
+            #expect(try await stage.run(["user", "list", "--count", "--csv", "count"]).output == "count\n3\n")
+        }
+    }
+
+    @Test("A field that a command does not have is told before anything is done")
+    func unknownFields() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let id = OperatorStage.id(1)
+            let path = stage.path("ids.txt")
+            try (id + "\n" + OperatorStage.id(2) + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            let cases: [([String], String)] = [
+                (["deletion", "request", "--file", path, "--confirm=2", "--csv", "outcome,requsted"], "requested"),
+                (["deletion", "request", id, "--confirm=\(id)", "--json=requst"], "request"),
+                (["user", "hold", id, "--reason", "why", "--yes", "--json=idd"], "id"),
+                (["deletion", "pause", id, "--tsv=requets"], "request"),
+                (["migrate", "up", "--json=aplied"], "applied"),
+                (["user", "show", id, "--csv", "auth.emial"], "auth.email"),
+                (["user", "list", "--count", "--tsv", "counts,count"], "count"),
+            ]
+            for (words, meant) in cases {
+                let result = try await stage.run(words)
+                #expect(result.status == 2 && result.output.isEmpty, "\(words): \(result.output)")
+                #expect(result.errors.contains("Did you mean \(meant)?"), "\(words): \(result.errors)")
+            }
+            let none = try await stage.run(["keys", "new", "hash", "--json=id"])
+            #expect(none.status == 2 && none.errors.contains("there is no field \"id\""), "\(none)")
+            let counted = try await stage.run(["user", "list", "--count", "--tsv", "id"])
+            #expect(counted.status == 2 && counted.errors.contains("Fields: count"), "\(counted)")
+            #expect(!FileManager.default.fileExists(atPath: path + ".results.ndjson"))
+            let done =
+                "select (select count(*) from accountctl.deletion_requests) + (select count(*) from accountctl.holds)"
+            #expect(try await stage.database.psql(done) == "0")
         }
     }
 

@@ -96,9 +96,26 @@ struct OutputTests {
         #expect(try listed(.ndjson(fields: ["id"])) == "{\"id\":7}\n{\"id\":12}\n")
     }
 
-    @Test func unknownField() throws {
-        let error = #expect(throws: UnknownField.self) { try listed(.json(fields: ["nmae"])) }
+    @Test("A selection is checked before anything is done; afterwards what there is not is nothing")
+    func unknownField() throws {
+        let names = Self.fields.map(\.name)
+        let selection = OutputFormat.json(fields: ["nmae"])
+        let error = #expect(throws: UnknownField.self) { try selection.checkSelection(of: names) }
         #expect(error?.description.contains("Did you mean name?") == true)
+        #expect(try listed(.ndjson(fields: ["nmae", "id"])) == "{\"id\":7,\"nmae\":null}\n{\"id\":12,\"nmae\":null}\n")
+        let none = #expect(throws: UnknownField.self) { try selection.checkSelection(of: []) }
+        #expect(none?.description == "there is no field \"nmae\": the command prints none")
+        let sections = ["auth.email"]
+        try OutputFormat.csv(fields: ["auth.email", "name"]).checkSelection(of: names, and: sections)
+        let misspelt = #expect(throws: UnknownField.self) {
+            try OutputFormat.tsv(fields: ["auth.emial"]).checkSelection(of: names, and: sections)
+        }
+        #expect(misspelt?.description.contains("Did you mean auth.email?") == true)
+        #expect(throws: UnknownField.self) {
+            try OutputFormat.json(fields: ["auth.email"]).checkSelection(of: names, and: sections)
+        }
+        try OutputFormat.table.checkSelection(of: [])
+        try OutputFormat.json(fields: nil).checkSelection(of: [])
     }
 
     @Test func separated() throws {
@@ -122,7 +139,7 @@ struct OutputTests {
         #expect(try listed(.csv(fields: ["is_even", "id"])) == "is_even,id\nfalse,7\ntrue,12\n")
         #expect(try listed(.tsv(fields: ["email", "id"])) == "a***@e***.org\t7\n\t12\n")
         #expect(try listed(.csv(fields: ["id"]), []) == "id\n")
-        #expect(throws: UnknownField.self) { try listed(.tsv(fields: ["nmae"])) }
+        #expect(try listed(.tsv(fields: ["nmae", "id"])) == "\t7\n\t12\n")
     }
 
     @Test("A thing is one row whose cells do not depend on what there is to show")
@@ -144,7 +161,8 @@ struct OutputTests {
         #expect(try shown(.tsv(fields: nil), named) == "u1\t\t+49\t{\"name\":\"Anna\"}\t[]\n")
         #expect(try shown(.csv(fields: ["auth.phone", "id"]), []) == "auth.phone,id\n+49,u1\n")
         #expect(try shown(.tsv(fields: ["auth"]), []) == "\t+49\n")
-        #expect(throws: UnknownField.self) { try shown(.csv(fields: ["aut"]), []) }
+        #expect(try shown(.csv(fields: ["aut", "id"]), []) == "aut,id\n,u1\n")
+        #expect(try shown(.ndjson(fields: ["aut", "id"]), []) == #"{"aut":null,"id":"u1"}"# + "\n")
     }
 
     @Test("Hostile text stays in its cell, is no formula, and does nothing to a terminal")

@@ -1,0 +1,40 @@
+import Terminal
+
+/// What `deletion request` shows: of one account or of many, done or only planned, it has the same facts.
+enum DeletionRequestSheet {
+    /// A fact, in the order of the columns; its raw value is its name.
+    enum Fact: String, CaseIterable {
+        case outcome, request
+        case userID = "user_id"
+        case ids, repeated
+        case doneBefore = "done_before"
+        case accounts, requested, found
+        case unknownUser = "unknown_user"
+        case failed, held, confirm
+        case resultFile = "result_file"
+
+        fileprivate var label: String {
+            switch self {
+            case .outcome: "Outcome"
+            case .request: "Request"
+            case .userID: "User id"
+            case .ids: "Ids"
+            case .repeated: "Lines that repeat one"
+            case .doneBefore: "Done before"
+            case .accounts: "Accounts"
+            case .requested: "Requested"
+            case .found: "Asked for already"
+            case .unknownUser: "No account"
+            case .failed: "Failed"
+            case .held: "Under legal hold"
+            case .confirm: "To be confirmed by"
+            case .resultFile: "Results"
+            }
+        }
+    }
+
+    /// The sheet; a fact that is not given does not apply.
+    static func of(_ values: [Fact: OutputValue]) -> Sheet {
+        Sheet([.init(.facts(Fact.allCases.map { .init($0.rawValue, $0.label, values[$0] ?? .null) }))])
+    }
+}
