@@ -4,7 +4,7 @@ import ArgumentParser
 ///
 /// - Global options may stand before the command: `accountctl --json user find anna`.
 /// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of the command:
-///   in `deletion show --json 42` the 42 stays an operand.
+///   in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a command has such columns.
 enum CommandWords {
     private static let globalOptionsWithValue: Set<String> = [
         "--database-url", "--config", "--environment", "--format", "--log-level",
@@ -28,7 +28,6 @@ enum CommandWords {
 
     private static func joinFields(_ words: [String], root: any ParsableCommand.Type) -> [String] {
         let command = CommandPath(root: root, words: words).last as? any AccountctlCommand.Type
-        let known = Set(command?.outputFields ?? [])
         var result: [String] = []
         var index = 0
         while index < words.count {
@@ -42,7 +41,7 @@ enum CommandWords {
                 result.append(word)
                 continue
             }
-            if index < words.count, isSelection(words[index], known: known) {
+            if index < words.count, isSelection(words[index], after: word, of: command) {
                 result.append(word + "=" + words[index])
                 index += 1
             } else {
@@ -53,12 +52,21 @@ enum CommandWords {
     }
 
     /// Several words between commas can only be meant as fields; a single one might be an operand.
-    private static func isSelection(_ word: String, known: Set<String>) -> Bool {
+    private static func isSelection(
+        _ word: String,
+        after option: String,
+        of command: (any AccountctlCommand.Type)?
+    ) -> Bool {
         let names = word.split(separator: ",", omittingEmptySubsequences: false)
+        // What stands between separators may have columns such as auth.email; elsewhere a word with dots is a domain.
+        let sectionFields = option == "--json" ? [] : command?.sectionFields ?? []
+        let marks = sectionFields.isEmpty ? "_" : "_."
         let shaped = names.allSatisfy { name in
-            !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber || "_.".contains($0)) }
+            !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber || marks.contains($0)) }
         }
-        // What stands between separators has columns such as auth.email, where auth is the field.
-        return shaped && (names.count > 1 || known.contains(String(word.prefix { $0 != "." })))
+        guard shaped, names.count == 1 else { return shaped }
+        let section = word.prefix { $0 != "." }
+        return word.contains(".")
+            ? sectionFields.contains { $0.hasPrefix(section + ".") } : command?.outputFields.contains(word) == true
     }
 }

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import accountctl
+
 @Suite("The command line")
 struct CommandLineTests {
     @Test func versionAndHelp() async throws {
@@ -49,6 +51,22 @@ struct CommandLineTests {
             #expect(find.output.hasPrefix("[\n{") && find.output.contains(#""state":"not_found""#))
             #expect(find.status == 3)
         }
+    }
+
+    @Test(
+        "A word with dots is a selection only where columns have dots in their names",
+        arguments: [
+            (["relay", "check", "--json", "spf.example.com"], ["relay", "check", "--json=all", "spf.example.com"]),
+            (["relay", "check", "--csv", "spf.example.com"], ["relay", "check", "--csv=all", "spf.example.com"]),
+            (["relay", "check", "--tsv", "spf,dkim", "x.de"], ["relay", "check", "--tsv=spf,dkim", "x.de"]),
+            (["user", "show", "--json", "auth.email"], ["user", "show", "--json=all", "auth.email"]),
+            (["user", "show", "--csv", "auth.email"], ["user", "show", "--csv=auth.email"]),
+            (["user", "show", "--tsv", "id,auth.email", "x"], ["user", "show", "--tsv=id,auth.email", "x"]),
+            (["user", "show", "--tsv", "example.com"], ["user", "show", "--tsv=all", "example.com"]),
+        ]
+    )
+    func dots(_ words: [String], _ expected: [String]) {
+        #expect(CommandWords.normalised(words, root: Accountctl.self) == expected)
     }
 
     @Test("Every command has help with an example, and its examples name commands that exist")
