@@ -27,6 +27,7 @@ package struct TableCell: Sendable, Equatable {
 /// Widths are fixed by the rows seen first, so that a list of any length needs the memory of a screenful; a later cell that is
 /// wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for the first, which says
 /// what the row is about and is what people copy, up to two thirds of a line; columns for which there is no room even so are left out.
+/// Where columns gave way a later cell that is wider is cut, unless it is a number or the first of its row and has its full width.
 package struct TableLayout: Sendable {
     /// Columns are never made narrower than this.
     private static let narrowest = 8
@@ -37,8 +38,8 @@ package struct TableLayout: Sendable {
     private let shown: [Int]
     /// As wide as these, by the number of the column.
     private let widths: [Int]
-    /// Whether columns had to give way; only then a cell is cut, since a cut number is a wrong one.
-    private let cuts: Bool
+    /// The columns whose cells are cut; none unless some had to give way, since a cut number is a wrong one.
+    private let cut: Set<Int>
     private let style: StreamStyle
 
     package init(_ columns: [TableColumn], sample: [[TableCell]], style: StreamStyle) {
@@ -59,7 +60,10 @@ package struct TableLayout: Sendable {
         self.columns = columns
         self.shown = shown
         self.widths = widths
-        self.cuts = widths != wanted
+        let isWhole = { (index: Int) in
+            widths == wanted || widths[index] == wanted[index] && (index == 0 || columns[index].alignment == .right)
+        }
+        self.cut = Set(columns.indices.filter { !isWhole($0) })
         self.style = style
     }
 
@@ -80,7 +84,7 @@ package struct TableLayout: Sendable {
         for index in shown {
             let cell = cells[index]
             if index != shown.first { result += Self.gap }
-            let text = cuts ? DisplayWidth.fit(cell.text, columns: widths[index]) : cell.text
+            let text = cut.contains(index) ? DisplayWidth.fit(cell.text, columns: widths[index]) : cell.text
             let padding = String(repeating: " ", count: max(0, widths[index] - DisplayWidth.of(text)))
             let styled = cell.emphasis.apply(to: text, style: style)
             switch columns[index].alignment {

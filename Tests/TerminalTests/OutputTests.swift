@@ -96,6 +96,37 @@ struct OutputTests {
         #expect(try listed(.ndjson(fields: ["id"])) == "{\"id\":7}\n{\"id\":12}\n")
     }
 
+    @Test("A later number, and a later first cell, is whole where others give way: its row is pushed to the right")
+    func laterCells() throws {
+        let style = StreamStyle(isTerminal: true, width: 30, colour: false)
+        let fields: [Field<Int>] = [
+            Field("id", "Id", alignment: .right) { .integer($0) },
+            Field("number", "No", alignment: .right) { .integer($0) },
+            Field("name", "Name") { .text("a name of some length, \($0)") },
+        ]
+        let sink = MemorySink()
+        let output = Output(
+            format: .table,
+            style: style,
+            sink: sink,
+            messages: Messages(style: .plain, sink: MemorySink())
+        )
+        var list = output.startList(fields)
+        try list.append(1)
+        // As a watch does after each look.
+        try list.flush()
+        try list.append(12_345_678)
+        try list.finish()
+        #expect(
+            sink.text == """
+                ID  NO  NAME
+                 1   1  a name of some length…
+                12345678  12345678  a name of some length…
+
+                """
+        )
+    }
+
     @Test("A selection is checked before anything is done; afterwards what there is not is nothing")
     func unknownField() throws {
         let names = Self.fields.map(\.name)
