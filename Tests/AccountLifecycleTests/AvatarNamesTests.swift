@@ -46,13 +46,46 @@ struct AvatarNamesTests {
         #expect(!AvatarNames([]).contains("") && !AvatarNames([""]).contains("a"))
     }
 
+    @Test("A key that a text ends with by chance is not named")
+    func chance() {
+        #expect(!AvatarNames(["https://x.test/avatars/17.jpg?t=1"]).contains("7.jpg"))
+        #expect(!AvatarNames(["https://avatars.githubusercontent.com/u/12345"]).contains("45"))
+        let others = ["17.jpg", "x97.jpg", "A7.jpg", "xZ7.jpg", "a7.jpg", "xz7.jpg", "8.jpg"]
+        #expect(!AvatarNames(others).contains("7.jpg"))
+        for before in ["", "/", "x=", "x:", "x@", #"x\"#, "x[", "x_", "x`", "x{", "x~", "x-", "\u{e9}", " ", "%2f"] {
+            #expect(AvatarNames(others + [before + "7.jpg"]).contains("7.jpg"), "\(before)")
+        }
+    }
+
+    @Test("A key begins behind an escape, however often it was escaped", arguments: ["", "25", "2525"])
+    func escaped(_ again: String) {
+        #expect(AvatarNames(["https://x.test/image?url=x%\(again)2Fb.png&w=1"]).contains("b.png"))
+        #expect(AvatarNames(["https://x.test/avatar?path=x%\(again)2Fa+b.png"]).contains("a b.png"))
+    }
+
+    @Test("Dots are followed within the path, and not from what is behind it")
+    func dots() {
+        #expect(AvatarNames(["https://x.test/avatars//u//a.png?next=/../b"]).contains("u/a.png"))
+        #expect(AvatarNames(["https://x.test/avatars/w/r&d/../u//a.png#/../b"]).contains("w/u/a.png"))
+        #expect(AvatarNames(["https://x.test/?next=a//b&path=v//u/../a.png#/../b"]).contains("v/a.png"))
+    }
+
     @Test("Each end of many texts is found, and nothing that is none of them")
     func many() {
         let texts = (0..<500).map { "https://x.test/\($0 % 7)/avatars/\($0)/\($0 * $0).png?t=\($0)" }
         let names = AvatarNames(texts)
-        for text in texts {
-            let path = text.prefix { $0 != "?" }
-            for count in 1...path.count { #expect(names.contains(String(path.suffix(count)))) }
+        let paths = texts.map { $0.prefix { $0 != "?" } }
+        let named = Set(
+            paths.flatMap { path in
+                path.indices
+                    .filter { $0 == path.startIndex || !(path[path.index(before: $0)].isLetterOrDigit) }
+                    .map { path[$0...] }
+            }
+        )
+        for path in paths {
+            for end in path.indices.map({ path[$0...] }) {
+                #expect(names.contains(String(end)) == named.contains(end), "\(end)")
+            }
             #expect(!names.contains("/" + path) && !names.contains("y" + path.dropFirst()))
         }
         #expect(!names.contains("500/250000.png"))
@@ -64,13 +97,19 @@ struct AvatarNamesTests {
         let names = AvatarNames(["a", "https://x.test/avatars/\(key)?t=1"])
         #expect(names.contains(key) && !names.contains("l" + key.dropFirst()))
         #expect(names.contains("l" + key))
+        #expect(!AvatarNames(["1" + key]).contains(key))
+        #expect(AvatarNames(["1" + key, "/" + key, "a" + key]).contains(key))
     }
 
     @Test("A long text of one person costs no more than its length", .timeLimit(.minutes(1)))
     func costs() {
-        for filling in ["/", "?", "%41", "%"] {
+        for filling in ["/", "?", "%41", "%", "%25", "/../", "?//", "+"] {
             let names = AvatarNames([String(repeating: filling, count: 1 << 16), "u/a.png"])
             #expect(names.contains("u/a.png") && !names.contains("u/b.png"))
         }
     }
+}
+
+extension Character {
+    fileprivate var isLetterOrDigit: Bool { isASCII && (isLetter || isNumber) }
 }

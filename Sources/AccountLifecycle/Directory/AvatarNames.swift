@@ -8,9 +8,10 @@ import Postgres
 
 /// What profiles name, as texts that end with the keys of objects.
 ///
-/// A text names every object whose key it ends with, wherever in the text that key begins: bare keys, URLs of any host and query
-/// parameters are one to it. A text ends at its end and before each `?`, `#` and `&`, and counts as it is, with its escapes resolved,
-/// and with its path as a browser asks for it. That keeps an object too many now and then, and deletes none that is in use.
+/// A text names every object whose key it ends with, wherever in the text that key begins, except behind a letter or a digit: bare
+/// keys, URLs of any host and query parameters are one to it, and `17.jpg` is not `7.jpg`. A text ends at its end and before each `?`,
+/// `#` and `&`, and counts as it is, with its escapes resolved, and with its path as a browser asks for it. That keeps an object too
+/// many now and then, and deletes none that is in use.
 ///
 /// The texts lie one behind another, each from its last byte to its first, so that those with one ending are neighbours once sorted.
 package struct AvatarNames: Sendable {
@@ -26,12 +27,17 @@ package struct AvatarNames: Sendable {
         /// Takes in what a profile holds.
         package mutating func insert(_ text: String) {
             let bytes = Array(text.utf8)
-            let unescaped = Self.unescaped(bytes)
-            // A URL in a parameter of another is escaped twice, and forms write blanks as plus signs.
-            let spellings: Set = [
-                bytes, unescaped, Self.unescaped(unescaped),
-                Self.unescaped(bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }),
-            ]
+            var spellings: Set<[UInt8]> = []
+            // Forms write blanks as plus signs.
+            for var spelling in [bytes, bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }] {
+                spellings.insert(spelling)
+                // A URL in a parameter of another is escaped twice. A key that begins behind an escape begins in none of those that
+                // still have it: its last digit may be a letter.
+                for _ in 0..<Self.mostEscapes where spelling.contains(UInt8(ascii: "%")) {
+                    spelling = Self.unescaped(spelling)
+                    spellings.insert(spelling)
+                }
+            }
             for spelling in spellings where !spelling.isEmpty {
                 append(spelling)
                 if !Self.isTidy(spelling) { append(Self.tidied(spelling)) }
@@ -48,6 +54,8 @@ package struct AvatarNames: Sendable {
 
         /// Behind these a URL says other things than which file it is of.
         private static let marks = Array("?#&".utf8)
+        /// How often a text is taken to be escaped at most.
+        private static let mostEscapes = 4
         /// A text of nothing but marks is of nobody who wants to be understood.
         private static let mostMarks = 32
 
@@ -66,9 +74,22 @@ package struct AvatarNames: Sendable {
             return last > UInt8(ascii: " ")
         }
 
-        /// The path as a browser asks for it: without line breaks and blanks at the end, with slashes for backslashes, one for many, and
-        /// its dots followed.
+        /// The text with its path, and each part behind that, which may hold another, as a browser asks for it.
         private static func tidied(_ text: [UInt8]) -> [UInt8] {
+            let path = text.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+            var tidied = tidiedPath(path)
+            var rest = text[path.endIndex...]
+            while let mark = rest.popFirst() {
+                let part = rest.prefix { !marks.contains($0) }
+                tidied.append(mark)
+                tidied += tidiedPath(part)
+                rest = rest[part.endIndex...]
+            }
+            return tidied
+        }
+
+        /// A path without line breaks and blanks at the end, with slashes for backslashes, one for many, and its dots followed.
+        private static func tidiedPath(_ text: ArraySlice<UInt8>) -> [UInt8] {
             let (slash, colon) = (UInt8(ascii: "/"), UInt8(ascii: ":"))
             var bytes: [UInt8] = []
             for byte in text where byte != 0x09 && byte != 0x0A && byte != 0x0D {
@@ -129,7 +150,8 @@ package struct AvatarNames: Sendable {
         bytes = texts.bytes
         ends = texts.bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return [] }
-            return texts.ends.sorted { strncmp(start + $0, start + $1, Self.longestKey) < 0 }
+            // With what is before the longest key.
+            return texts.ends.sorted { strncmp(start + $0, start + $1, Self.longestKey + 1) < 0 }
         }
     }
 
@@ -146,16 +168,29 @@ package struct AvatarNames: Sendable {
         guard key.count <= Self.longestKey, !key.contains(0) else { return true }
         return bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return false }
-            var (low, high) = (0, ends.count)
-            while low < high {
-                let middle = low + (high - low) / 2
-                switch strncmp(start + ends[middle], key, key.count) {
-                case 0: return true
-                case ..<0: low = middle + 1
-                default: high = middle
+            return Self.boundaries.contains { boundary in
+                let sought = key + [boundary]
+                var (low, high) = (0, ends.count)
+                while low < high {
+                    let middle = low + (high - low) / 2
+                    let isBefore = strncmp(start + ends[middle], sought, sought.count) < 0
+                    (low, high) = isBefore ? (middle + 1, high) : (low, middle)
                 }
+                guard low < ends.count, strncmp(start + ends[low], key, key.count) == 0 else { return false }
+                return !Self.isLetterOrDigit(bytes[ends[low] + key.count])
             }
-            return false
+        }
+    }
+
+    /// Where the stretches of bytes begin that are neither letters nor digits, the first of them with the start of a text.
+    private static let boundaries = [0, UInt8(ascii: "9") + 1, UInt8(ascii: "Z") + 1, UInt8(ascii: "z") + 1]
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
         }
     }
 }
