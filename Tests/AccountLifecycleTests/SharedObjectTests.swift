@@ -1,9 +1,10 @@
-import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
 import TestSupport
 import Testing
+
+@testable import AccountLifecycle
 
 /// Objects of nobody that the profile of a leaving person names.
 @Suite struct SharedObjectTests {
@@ -82,7 +83,7 @@ import Testing
             let others = [
                 "https://x.test/avatars/pics/a+b.pngx", "https://x.test/avatars/pics/b.png", "%%", "?", "", "//",
                 "pics",
-                "https://x.test/avatars/pics/a+b.png/2",
+                "https://x.test/avatars/pics/a+b.png/2", "https://x.test/avatars/topics/a+b.png",
             ]
             for (number, text) in others.enumerated() {
                 let other = try await stage.signUp("berta\(number)", apple: false)
@@ -110,6 +111,51 @@ import Testing
                 #expect(try await counts(request, on: stage) == counted)
             }
             #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+
+    private static let profiles = DeletionCatalog.Profiles(
+        table: TableName("public", "profiles"),
+        key: "id",
+        hasAvatarURL: true
+    )
+
+    /// Two keys of different bytes that Swift calls equal.
+    @Test func keysThatLookTheSameAreTwo() async throws {
+        try await Stage.with { stage in
+            var people: [UUID] = []
+            for (number, key) in ["\u{212B}bcd.png", "\u{C5}bcd.png"].enumerated() {
+                try await stage.sql("insert into storage.objects (bucket_id, name) values ('avatars', \(key))")
+                for name in ["anna", "berta"] {
+                    let person = try await stage.signUp("\(name)\(number)", apple: false)
+                    try await setAvatar(of: person, key, on: stage)
+                    if name == "anna" { people.append(person.id) }
+                }
+            }
+            let found = try await stage.admin.withConnection { [people] connection in
+                try AccountObjects.find(of: people, profiles: Self.profiles, on: connection)
+            }
+            #expect(people.map { found[$0]?.shared } == [1, 1])
+        }
+    }
+
+    /// Many keys end with the same name: what is before it is compared, too.
+    @Test func profilesThatNameOthersAreNotSent() async throws {
+        try await Stage.with { stage in
+            try await stage.database.psql(
+                """
+                set session_replication_role = replica;
+                insert into auth.users (id, created_at) select md5('u' || n)::uuid, now() from generate_series(1, 3000) as n;
+                insert into public.profiles (id, avatar_url)
+                select md5('u' || n)::uuid, 'https://x.test/storage/v1/object/public/avatars/' || n || '/avatar.png?t=1'
+                from generate_series(1, 3000) as n
+                """
+            )
+            for key in ["34.png", "1234/avatar.png", "storage/v1/object/public/avatars/1234/avatar.png"] {
+                let shared = SharedObjects([NamedObject(account: UUID(), key: key)])
+                let sent = try await stage.count(shared.statement(for: Self.profiles))
+                #expect(sent == (key == "34.png" ? 0 : 1), "\(key)")
+            }
         }
     }
 

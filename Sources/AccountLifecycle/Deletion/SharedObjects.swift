@@ -22,8 +22,8 @@ struct SharedObjects {
 
     /// Texts that are told together.
     private static let page = 500
-    /// How many characters at the end of a key the server compares: as many as the key has, or the next smaller of these.
-    private static let lengths = [64, 32, 16, 8, 4, 2, 1, 0]
+    /// How many characters at the end of a long key the server compares, the most that the key has; of a shorter one all.
+    private static let lengths = [64, 48, 32]
     /// What may have another spelling: an escape, what a browser changes in a path, a blank at the end or what stands for one.
     private static let isOdd = #"%|\\|[^:]//|/\.|[\x01-\x1f]|[ +]([?#&]|$)"#
 
@@ -64,16 +64,17 @@ struct SharedObjects {
     }
 
     /// Profiles that may name one of the objects, some of them several times.
-    private func statement(for profiles: DeletionCatalog.Profiles) -> Statement {
-        let endings = Set(objects.map { Self.ending(of: $0.key) })
+    func statement(for profiles: DeletionCatalog.Profiles) -> Statement {
+        // Told apart by the server: to Swift some are equal that are not the same bytes.
+        let endings = objects.map { Self.ending(of: $0.key) }
         // One comparison for each length, each by a hash table.
         let mayName = Set(endings.map(\.unicodeScalars.count)).sorted().reduce("p.piece is null" as Statement) {
             $0 + " or right(p.piece, \(Int32($1))) in (select ending from sought)"
         }
         return """
             with sought as materialized (
-                select ending
-                from unnest(\(endings.sorted())) as e (ending)
+                select distinct ending
+                from unnest(\(endings)) as e (ending)
             )
             select p.id, \(AvatarNames.ends)
             from (
@@ -97,7 +98,7 @@ struct SharedObjects {
     /// The last characters of a key, after the last that may end a text and with blanks for plus signs.
     private static func ending(of key: String) -> String {
         let scalars = key.unicodeScalars.reversed().prefix { !"?#&".unicodeScalars.contains($0) }
-        let length = lengths.first { $0 <= scalars.count } ?? 0
+        let length = lengths.first { $0 <= scalars.count } ?? scalars.count
         return String(String.UnicodeScalarView(scalars.prefix(length).reversed().map { $0 == "+" ? " " : $0 }))
     }
 }
