@@ -21,8 +21,7 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
 
     /// Whether the step changes what is not ours: brakes pulled after it was decided on have to be seen before its first act.
     ///
-    /// Each of these steps looks by itself, under its locks, or where one pass serves many accounts as it begins; that all of them do
-    /// is what tests go by this for.
+    /// Each of these steps looks by itself, under its locks; that all of them do is what tests go by this for.
     package var isIrreversible: Bool {
         switch self {
         case .preflight, .verify, .settle: false
