@@ -59,7 +59,7 @@ import Testing
                 #expect(try await stage.drive(request) == .ended(.verified))
                 let kept: Statement = "select from storage.objects where name = \(key)"
                 #expect(try await stage.count(kept) == 1, "\(spelling(key))")
-                #expect(try await stage.outcome(.deleteAvatars, request) == "nothing_found", "\(spelling(key))")
+                #expect(try await stage.outcome(.deleteAvatars, request) == "ok", "\(spelling(key))")
                 #expect(try await counts(request, on: stage) == ["objects": 0, "shared": 1], "\(spelling(key))")
                 #expect(try await stage.fingerprint(other) == before)
             }
@@ -111,6 +111,82 @@ import Testing
                 #expect(try await counts(request, on: stage) == counted)
             }
             #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+
+    /// Each was told that the other names it; when both have gone on, nobody names it.
+    @Test func whatTwoWhoLeaveAtOnceNamedGoesWithTheLast() async throws {
+        try await Stage.with { stage in
+            #expect(try await stage.upload("team.png", by: nil))
+            var requests: [UUID] = []
+            for name in ["anna", "berta"] {
+                let person = try await stage.signUp(name, apple: false)
+                try await setAvatar(of: person, "team.png", on: stage)
+                requests.append(try await stage.request(person))
+            }
+            for request in requests {
+                try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
+                #expect(try await counts(request, on: stage) == ["objects": 0, "shared": 1])
+            }
+            // Both come as far as they can, and end only then.
+            let drives = try await stage.admin.withTransaction { [requests] connection in
+                try connection.execute("select from accountctl.deletion_brakes for update")
+                let drives = requests.map { request in Task { try await stage.drive(request) } }
+                try await stage.database.waitUntilBlocked(sessions: 2)
+                return drives
+            }
+            for drive in drives { #expect(try await drive.value == .ended(.verified)) }
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+            let told = [try await counts(requests[0], on: stage), try await counts(requests[1], on: stage)]
+            #expect(told.sorted { $0.count > $1.count } == [["objects": 0, "shared": 1], ["objects": 1]])
+        }
+    }
+
+    @Test func whatTheOtherNoLongerNamesWhenTheRowsGoGoes() async throws {
+        try await Stage.with { stage in
+            #expect(try await stage.upload("team.png", by: nil))
+            let person = try await stage.signUp("anna", apple: false)
+            let other = try await stage.signUp("berta", apple: false)
+            for one in [person, other] { try await setAvatar(of: one, "team.png", on: stage) }
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .before(.deleteRows), once.take() else { return }
+                #expect(try await counts(request, on: stage) == ["objects": 0, "shared": 1])
+                try await setAvatar(of: other, "else.png", on: stage)
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+            #expect(try await counts(request, on: stage) == ["objects": 1])
+        }
+    }
+
+    /// A file that comes late takes the run back, when the profile is gone that named what stayed.
+    @Test func theReceiptCountsWhatStayedHoweverOftenFilesAreDeleted() async throws {
+        try await Stage.with { stage in
+            #expect(try await stage.upload("team.png", by: nil))
+            let person = try await stage.signUp("anna", apple: false)
+            let other = try await stage.signUp("berta", apple: false)
+            for one in [person, other] { try await setAvatar(of: one, "team.png", on: stage) }
+            #expect(try await stage.upload("\(person.text)/first.png", by: nil))
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .before(.verify), once.take() else { return }
+                let isThere = try await stage.upload("\(person.text)/late.png", by: nil)
+                #expect(isThere)
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)
+            let told = try await stage.value(
+                """
+                select concat_ws(' ', step ->> 'runs', step ->> 'outcome', step -> 'facts' ->> 'counts')
+                from accountctl.deletion_receipts as r, jsonb_array_elements(r.document -> 'steps') as s (step)
+                where step ->> 'step' = 'delete_avatars'
+                """,
+                as: String.self
+            )
+            #expect(told == #"2 ok {"shared": 1, "objects": 2}"#)
         }
     }
 

@@ -50,13 +50,20 @@ extension TestDatabase {
         try await waitUntilASession("state = 'active' and query like \("%" + part + "%")")
     }
 
+    /// Waits until so many sessions wait for locks, whoever holds them.
+    ///
+    /// The server tells of that to nobody who does not ask.
+    package func waitUntilBlocked(sessions: Int) async throws {
+        try await waitUntilASession("wait_event_type = 'Lock'", sessions: sessions)
+    }
+
     /// Looks again and again, by a connection of its own.
-    private func waitUntilASession(_ condition: Statement) async throws {
+    private func waitUntilASession(_ condition: Statement, sessions: Int = 1) async throws {
         try await withConnection(asAdministrator: true) { connection in
-            let sessions: Statement = """
+            let counted: Statement = """
                 select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and
                 """
-            while try connection.one(sessions + " " + condition, as: Int.self) == 0 {
+            while try connection.one(counted + " " + condition, as: Int.self) < sessions {
                 try await Task.sleep(for: .milliseconds(5))
             }
         }

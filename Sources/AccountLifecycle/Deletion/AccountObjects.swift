@@ -84,12 +84,9 @@ enum AccountObjects {
             found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
         }
         var shared: [UUID: Int] = [:]
-        if let profiles, profiles.hasAvatarURL {
-            let named = try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
-                .map { NamedObject(account: $0, key: $1) }
-            let others = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
-            for object in named {
-                if others.contains(object) {
+        if let profiles {
+            for (object, isShared) in try findNamed(by: users, profiles: profiles, on: connection) {
+                if isShared {
                     shared[object.account, default: 0] += 1
                 } else {
                     found[object.account, default: []].insert(
@@ -101,6 +98,19 @@ enum AccountObjects {
         return Dictionary(
             users.map { ($0, Found(objects: (found[$0] ?? []).sorted(), shared: shared[$0] ?? 0)) }
         ) { first, _ in first }
+    }
+
+    /// The objects of nobody that the profiles of these accounts name, and whether another profile names them, too.
+    static func findNamed(
+        by users: [UUID],
+        profiles: DeletionCatalog.Profiles,
+        on connection: isolated Connection
+    ) throws -> [(object: NamedObject, isShared: Bool)] {
+        guard profiles.hasAvatarURL else { return [] }
+        let named = try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
+            .map { NamedObject(account: $0, key: $1) }
+        let shared = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
+        return named.map { ($0, shared.contains($0)) }
     }
 
     /// Which of these objects have a row still.

@@ -49,7 +49,7 @@ struct DeletionJournal: Sendable {
     /// request, as it was before.
     ///
     /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes after and
-    /// sees that the step has begun.
+    /// sees that the step has begun. What the step counted when it was done before stays until it is done again.
     ///
     /// - Returns: The request, and whether the step has begun; nil where there is no such request.
     func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws
@@ -81,7 +81,7 @@ struct DeletionJournal: Sendable {
                 select id, \(step.rawValue), 1, clock_timestamp()
                 from open
                 on conflict (request_id, step) do update
-                set runs = s.runs + 1, started_at = clock_timestamp(), finished_at = null, outcome = null, facts = null
+                set runs = s.runs + 1, started_at = clock_timestamp(), finished_at = null, outcome = null
             )
             select \(DeletionRecord.columns), exists (select from open)
             from \(DeletionRecord.source(request)) and exists (select from held)
@@ -147,6 +147,18 @@ struct DeletionJournal: Sendable {
             set finished_at = excluded.finished_at, outcome = excluded.outcome, facts = excluded.facts
         )
         """
+    }
+
+    /// What a step counted when it was last done.
+    func counts(of step: DeletionStep, on connection: isolated Connection) throws -> [String: Int] {
+        try connection.first(
+            """
+            select coalesce(facts -> 'counts', '{}')
+            from accountctl.deletion_steps
+            where request_id = \(request) and step = \(step.rawValue)
+            """,
+            as: JSON<[String: Int]>.self
+        )?.value ?? [:]
     }
 
     /// Has a step that is done, and that another process began again meanwhile, stand as done.

@@ -16,9 +16,8 @@ extension DeletionRun {
             let (objects, shared) = try await objectsToDelete()
             if objects.isEmpty {
                 if let listed = try await listedByStorage() { return .failed(listed) }
-                var counts = ["objects": deleted]
-                if shared > 0 { counts["shared"] = shared }
-                return .done(deleted == 0 ? .nothingFound : .ok, StepFacts(counts: counts))
+                let counts = try await counts(deleted: deleted, shared: shared)
+                return .done(counts.values.allSatisfy { $0 == 0 } ? .nothingFound : .ok, StepFacts(counts: counts))
             }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
@@ -45,6 +44,18 @@ extension DeletionRun {
             }
         }
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
+    }
+
+    /// What was deleted, together with what was before, when the step was done already; and what stays.
+    private func counts(deleted: Int, shared: Int) async throws -> [String: Int] {
+        try await services.pool.withConnection { connection in
+            let before = try journal.counts(of: .deleteAvatars, on: connection)
+            // Once the profile is gone nothing tells any more what stayed.
+            let stayed = try accountExists(on: connection) ? 0 : before["shared"] ?? 0
+            var counts = ["objects": (before["objects"] ?? 0) + deleted]
+            if max(shared, stayed) > 0 { counts["shared"] = max(shared, stayed) }
+            return counts
+        }
     }
 
     /// The account's objects in the buckets that are to be emptied, and how many stay since somebody else's profile names them, too.

@@ -43,6 +43,8 @@ extension DeletionRun {
         emptied: Int,
         on connection: isolated Connection
     ) throws -> StepResult {
+        // Reads all profiles: before anybody has to wait for our locks.
+        if try isLastToNameAnObject(in: plan.profiles, on: connection) { return .back(to: .deleteAvatars) }
         try journal.fence(connection, lockTimeout: .seconds(5))
         // The last look at the brakes: nothing can be undone after this. `for share` lets a pause wait for us, or us for it.
         _ = try connection.one("select true from accountctl.deletion_brakes for share", as: (Bool).self)
@@ -54,6 +56,20 @@ extension DeletionRun {
         let facts = StepFacts(counts: ["users": existed ? 1 : 0, "batched_rows": emptied])
         try journal.record(.deleteRows, existed ? .ok : .alreadyGone, facts, on: connection)
         return .recorded
+    }
+
+    /// Whether an object stayed since another profile named it, and none does any more: it would stay for ever.
+    ///
+    /// Those whom this is about go one after another: of two who leave at once, the second sees that the first is gone.
+    private func isLastToNameAnObject(
+        in profiles: DeletionCatalog.Profiles?,
+        on connection: isolated Connection
+    ) throws -> Bool {
+        guard let profiles, try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0 > 0 else {
+            return false
+        }
+        try connection.execute("select pg_advisory_xact_lock(hashtextextended('accountctl.shared_objects', 0))")
+        return try AccountObjects.findNamed(by: [user], profiles: profiles, on: connection).contains { !$0.isShared }
     }
 
     /// Whether a code or a credential came in since revoking ended; it would go with the account, and the grant live on at Apple.

@@ -33,7 +33,7 @@ extension DeletionRun {
         if findings.contains(where: { $0.column.hasPrefix("auth.") || $0.column.hasPrefix("storage.") }) {
             guard let scrubbed = try await services.scrubs.answer(for: user) else { throw Braked() }
             if scrubbed.total > 0 { return .back(to: .scrubAuth) }
-            if try await accountExists() { return .back(to: .deleteRows) }
+            if try await services.pool.withConnection({ try accountExists(on: $0) }) { return .back(to: .deleteRows) }
         }
         let accepted = try await acceptedColumns()
         let residue = findings.filter { !accepted.contains($0.column) }
@@ -56,10 +56,9 @@ extension DeletionRun {
         return try services.vault.open(sealed, request: record.id, user: user)
     }
 
-    private func accountExists() async throws -> Bool {
-        try await services.pool.withConnection { connection in
-            try connection.one("select exists (select from auth.users where id = \(user))", as: (Bool).self)
-        }
+    /// Whether the auth user is there.
+    func accountExists(on connection: isolated Connection) throws -> Bool {
+        try connection.one("select exists (select from auth.users where id = \(user))", as: (Bool).self)
     }
 
     /// Columns of which an operator said that they may keep an identifier.
