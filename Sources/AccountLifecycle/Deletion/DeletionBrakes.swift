@@ -48,11 +48,10 @@ enum DeletionBrakes {
 }
 
 extension DeletionBrakes {
-    /// Holds the brakes for the rest of a transaction, whose commit then does not wait for the disk, and looks whether nothing stops
-    /// the open requests of these accounts.
+    /// Holds the brakes of the accounts' open requests for the rest of a transaction, whose commit then does not wait for the disk.
     ///
     /// Whoever pauses one or all comes before and is seen, or waits.
-    static func areStillReleased(_ users: [UUID], on connection: isolated Connection) throws -> Bool {
+    static func hold(of users: [UUID], on connection: isolated Connection) throws {
         try connection.execute(
             """
             select set_config('synchronous_commit', 'off', true)
@@ -69,7 +68,6 @@ extension DeletionBrakes {
             for share
             """
         )
-        return try Set(released(users, on: connection)) == Set(users)
     }
 }
 

@@ -23,7 +23,7 @@ package struct DeletionServices: Sendable {
     let catalogs = CatalogCache()
     /// The objects of accounts, looked for together.
     let objects: Coalescer<UUID, AccountObjects.Found>
-    /// What the cascade leaves in the auth schema, removed together; nil where a brake was pulled while it waited.
+    /// What the cascade leaves in the auth schema, removed together; nil where a brake was pulled meanwhile.
     let scrubs: Coalescer<UUID, AuthScrub.Counts?>
     /// The search for what is left, for all together.
     let searches: Coalescer<SearchTarget, SearchPass.Answer>
@@ -69,13 +69,7 @@ package struct DeletionServices: Sendable {
         }
         scrubs = Coalescer(limit: Self.passLimit) { users in
             try await passes.with { _ in
-                try await pool.withTransaction { connection in
-                    let released = try DeletionBrakes.released(users, on: connection)
-                    let counts = try AuthScrub.run(released, keptBuckets: policy.keptBuckets, on: connection)
-                    // It may have read for half an hour: where somebody was stopped meanwhile nothing is done, and the others come again.
-                    guard try DeletionBrakes.areStillReleased(released, on: connection) else { throw Braked() }
-                    return users.map { released.contains($0) ? counts[$0] ?? AuthScrub.Counts() : nil }
-                }
+                try await AuthScrub.pass(for: users, keptBuckets: policy.keptBuckets, pool: pool)
             }
         }
         // Without a rest: the time it takes is mostly that of waiting for a connection.

@@ -18,10 +18,44 @@ enum AuthScrub {
         var total: Int { flowStates + refreshTokens + auditEntries + uploads }
     }
 
-    /// Scrubs for many accounts in one pass, and tells for each what there was; what lies in kept buckets stays.
-    static func run(_ users: [UUID], keptBuckets: Set<String>, on connection: isolated Connection) throws -> [UUID:
-        Counts]
-    {
+    /// The whole log is read; the usual deadline is for statements with an index.
+    private static let deadline = Duration.seconds(1800)
+
+    /// Scrubs in one pass for those of the accounts whose requests nothing stops, and tells for each what there was; nil for the
+    /// others.
+    ///
+    /// The log, which may take half an hour to read, is read before anything is written. Where somebody is stopped while the pass
+    /// writes, only that is taken back, and done for the rest with the brakes held from the beginning.
+    ///
+    /// - Throws: ``Braked`` when somebody is stopped all the same, by another account under the id for one.
+    static func pass(for users: [UUID], keptBuckets: Set<String>, pool: Pool) async throws -> [Counts?] {
+        let (readFor, entries) = try await pool.withConnection { connection in
+            let released = try DeletionBrakes.released(users, on: connection)
+            return (released, try auditEntries(of: released, on: connection))
+        }
+        guard !readFor.isEmpty else { return users.map { _ in nil } }
+        for holdsFirst in [false, true] {
+            do {
+                return try await pool.withTransaction { connection -> [Counts?] in
+                    if holdsFirst { try DeletionBrakes.hold(of: readFor, on: connection) }
+                    let released = Set(try DeletionBrakes.released(readFor, on: connection))
+                    let counts = try scrub(Array(released), entries, keptBuckets, on: connection)
+                    try DeletionBrakes.hold(of: readFor, on: connection)
+                    guard try Set(DeletionBrakes.released(readFor, on: connection)) == released else { throw Braked() }
+                    return users.map { released.contains($0) ? counts[$0] ?? Counts() : nil }
+                }
+            } catch is Braked {}
+        }
+        throw Braked()
+    }
+
+    /// Scrubs for many accounts, and tells for each what there was; what lies in kept buckets stays.
+    private static func scrub(
+        _ users: [UUID],
+        _ entries: [UUID],
+        _ keptBuckets: Set<String>,
+        on connection: isolated Connection
+    ) throws -> [UUID: Counts] {
         let texts = users.map { $0.uuidString.lowercased() }
         var counts: [UUID: Counts] = [:]
         func count(_ ids: [String?], _ field: WritableKeyPath<Counts, Int>) {
@@ -56,17 +90,48 @@ enum AuthScrub {
             ),
             \.uploads
         )
-        count(try scrubAuditLog(texts, on: connection), \.auditEntries)
+        count(try scrubAuditLog(texts, entries, on: connection), \.auditEntries)
         return counts
+    }
+
+    /// Those entries of the audit log that name one of the accounts.
+    ///
+    /// The ids in the documents have no index: one pass serves all accounts.
+    private static func auditEntries(of users: [UUID], on connection: isolated Connection) throws -> [UUID] {
+        guard !users.isEmpty else { return [] }
+        let texts = users.map { $0.uuidString.lowercased() }
+        return try connection.query(
+            """
+            select e.id
+            \(entriesNaming(texts))
+            """,
+            as: (UUID).self,
+            deadline: deadline
+        )
+    }
+
+    /// Where to read entries `e` that name one of the accounts as the actor `a`, the subject `s` or by a provider's name `p`.
+    private static func entriesNaming(_ users: [String]) -> Statement {
+        """
+        from auth.audit_log_entries as e
+        left join unnest(\(users)) as a (id) on a.id = lower(e.payload ->> 'actor_id')
+        left join unnest(\(users)) as s (id) on s.id = lower(e.payload -> 'traits' ->> 'user_id')
+        left join unnest(\(users)) as p (id) on p.id = lower(e.payload -> 'traits' ->> 'provider_id')
+        where (a.id is not null or s.id is not null or p.id is not null)
+        """
     }
 
     /// Takes what is personal out of audit entries; the entries stay.
     ///
-    /// The ids in the documents have no index: one pass serves all accounts. Of the actor where the account acted, of the
-    /// subject where it was acted upon: an administrator who deleted it stays named. What an entry tells besides is about the
-    /// account where it acted itself, and names it in more than one way: an identity that was unlinked stands there with the
-    /// provider's name for the person, which for e-mail and phone is the user id. Of that only kinds stay.
-    private static func scrubAuditLog(_ users: [String], on connection: isolated Connection) throws -> [String?] {
+    /// Of the actor where the account acted, of the subject where it was acted upon: an administrator who deleted it stays named.
+    /// What an entry tells besides is about the account where it acted itself, and names it in more than one way: an identity that
+    /// was unlinked stands there with the provider's name for the person, which for e-mail and phone is the user id. Of that only
+    /// kinds stay.
+    private static func scrubAuditLog(
+        _ users: [String],
+        _ entries: [UUID],
+        on connection: isolated Connection
+    ) throws -> [String?] {
         try connection.query(
             """
             with found as materialized (
@@ -78,13 +143,8 @@ enum AuthScrub {
                     a.id as actor,
                     s.id as subject,
                     p.id as provider
-                from auth.audit_log_entries as e
-                left join unnest(\(users)) as a (id) on a.id = lower(e.payload ->> 'actor_id')
-                left join unnest(\(users)) as s (id) on s.id = lower(e.payload -> 'traits' ->> 'user_id')
-                left join unnest(\(users)) as p (id) on p.id = lower(e.payload -> 'traits' ->> 'provider_id')
-                where a.id is not null
-                   or s.id is not null
-                   or p.id is not null
+                \(entriesNaming(users))
+                  and e.id = any(\(entries))
             ),
             scrubbed as (
                 update auth.audit_log_entries as e
@@ -127,8 +187,7 @@ enum AuthScrub {
             where distinct_id is not null
             """,
             as: (String?).self,
-            // The whole log is read; the usual deadline is for statements with an index.
-            deadline: .seconds(1800)
+            deadline: deadline
         )
     }
 }
