@@ -1,6 +1,7 @@
 import AccountLifecycle
 import Foundation
 import Postgres
+import Synchronization
 import Testing
 
 @Suite struct LockOutTests {
@@ -142,6 +143,32 @@ import Testing
                 select from accountctl.deletion_requests where settle_after > now() + interval '45 minutes'
                 """
             #expect(try await stage.count(late) == (since == .nothing ? 0 : 1))
+        }
+    }
+
+    /// What the preflight read may be as old as it took: what the account has at the lock-out is searched for, and what it had.
+    @Test(arguments: [true, false])
+    func anAddressChangedSinceThePreflightIsSearchedForAsTheOldOneIs(_ changes: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let new = "berta@example.org"
+            try await stage.sql("create table public.letters (old text, new text)")
+            try await stage.sql("insert into public.letters values (\(person.email), \(new))")
+            let request = try await stage.request(person)
+            let sealed: Statement = "select sealed_identifiers from accountctl.deletion_requests where id = \(request)"
+            let before = Mutex("")
+            try await stage.drive(request) { point in
+                guard point == .begun(.lockOut) else { return }
+                let text = try await stage.value(sealed, as: String.self)
+                before.withLock { $0 = text }
+                guard changes else { return }
+                try await stage.sql("update auth.users set email = \(new) where id = \(person.id)")
+            }
+            #expect(try await stage.state(request) == "residue")
+            let found = try #require(try await stage.situation(request)?.findings).map(\.column)
+            #expect(found == (changes ? ["public.letters.new", "public.letters.old"] : ["public.letters.old"]))
+            // Nothing is written where nothing has changed.
+            #expect(try await stage.value(sealed, as: String.self) == before.withLock(\.self) || changes)
         }
     }
 

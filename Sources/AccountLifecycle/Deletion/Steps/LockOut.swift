@@ -1,4 +1,5 @@
 import Postgres
+import Sealing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -70,6 +71,7 @@ extension DeletionRun {
         )
         if isHeld { return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter) }
         if account != nil {
+            if let stop = try renewIdentifiers(on: connection) { return stop }
             try endSessions(on: connection)
         }
         // Thrown, not returned: whoever has to wait is neither banned nor signed out meanwhile.
@@ -95,6 +97,24 @@ extension DeletionRun {
         )
         try journal.record(.lockOut, account == nil ? .alreadyGone : .ok, StepFacts(), on: connection)
         return .recorded
+    }
+
+    /// Has whatever the account can be recognised by now, under its lock, be searched for besides what the preflight saw.
+    private func renewIdentifiers(on connection: isolated Connection) throws -> StepResult? {
+        let known: [Identifier]
+        do {
+            known = try openIdentifiers()
+        } catch let error as SealingError {
+            return .stopped(
+                .blocked,
+                Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)"),
+                lookAgainAfter: DeletionMachine.lookAgainAfter
+            )
+        }
+        let new = try IdentifierCollection.read(of: user, on: connection)?.filter { !known.contains($0) } ?? []
+        guard !new.isEmpty else { return nil }
+        try connection.execute(storing(try services.vault.seal(known + new, request: record.id, user: user)))
+        return nil
     }
 
     /// Ends every session, and whatever could still be turned into one: tokens in sent mails and half-finished flows.

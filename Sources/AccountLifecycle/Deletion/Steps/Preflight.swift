@@ -81,18 +81,25 @@ extension DeletionRun {
             try journal.write(
                 """
                 request as (
-                    update accountctl.deletion_requests
-                    set sealed_identifiers = \(sealed.text),
-                        sealing_key_id = \(sealed.keyID.text),
-                        -- Whatever was lost with another key is there again.
-                        without_identifiers = false
-                    where id = \(record.id) and finished_at is null and exists (select from held)
+                    \(storing(sealed)) and exists (select from held)
                 )
                 """,
                 on: connection
             )
         }
         return nil
+    }
+
+    /// Stores sealed identifiers with the request, unless it has ended.
+    func storing(_ sealed: SealedText) -> Statement {
+        """
+        update accountctl.deletion_requests
+        set sealed_identifiers = \(sealed.text),
+            sealing_key_id = \(sealed.keyID.text),
+            -- Whatever was lost with another key is there again.
+            without_identifiers = false
+        where id = \(record.id) and finished_at is null
+        """
     }
 
     /// Whether Storage can be used, and whether somebody decided about every bucket the account has objects in.

@@ -51,7 +51,7 @@ extension DeletionRun {
     }
 
     /// What was collected at the start; nothing where the account was gone already, or its key is given up.
-    private func openIdentifiers() throws -> [Identifier] {
+    func openIdentifiers() throws -> [Identifier] {
         guard let sealed = record.sealedIdentifiers, !record.withoutIdentifiers else { return [] }
         return try services.vault.open(sealed, request: record.id, user: user)
     }
