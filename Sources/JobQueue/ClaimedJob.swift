@@ -24,14 +24,17 @@ package struct Lane: Sendable, Hashable {
     let kind: String
     /// The highest version of arguments that can be read.
     let version: Int16
+    /// Whether its jobs may run in the reserved slots.
+    let isUrgent: Bool
     /// How long an attempt may take.
     let timeout: Duration
 
     /// Jobs of one kind in one queue.
-    package init(queue: String, kind: String, version: Int16 = 1, timeout: Duration) {
+    package init(queue: String, kind: String, version: Int16 = 1, isUrgent: Bool = false, timeout: Duration) {
         self.queue = queue
         self.kind = kind
         self.version = version
+        self.isUrgent = isUrgent
         self.timeout = timeout
     }
 

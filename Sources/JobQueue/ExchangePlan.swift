@@ -8,12 +8,14 @@ struct ExchangePlan: Sendable {
         /// Wait until something happens, or until this instant.
         case wait(until: Instant?)
         /// Write what is finished, and claim up to this many jobs.
-        case exchange(claim: Int)
+        case exchange(claim: Int, from: ClaimScope)
         /// Nothing is left to do, ever.
         case end
     }
 
     let slots: Int
+    /// Further slots, for urgent jobs alone.
+    let reserve: Int
     let batch: Int
     let linger: Duration
 
@@ -24,7 +26,9 @@ struct ExchangePlan: Sendable {
     /// Since when the first of them waits.
     var oldestFinish: Instant?
     /// Whether there may be jobs to claim: somebody said so, or the last claim came back full.
-    var isHungry = true
+    private(set) var isHungry = true
+    /// The same of urgent jobs, of which a claim in the reserve learns and nothing of the others.
+    private var isHungryForUrgent = true
     /// Whether claims are allowed: trusted, not stopping, not making room for a job that must run alone.
     var mayClaim = true
     var isStopping = false
@@ -33,22 +37,64 @@ struct ExchangePlan: Sendable {
     /// Not before this instant, after a failure.
     var pausedUntil: Instant?
 
+    init(slots: Int, reserve: Int = 0, batch: Int, linger: Duration) {
+        self.slots = slots
+        self.reserve = reserve
+        self.batch = batch
+        self.linger = linger
+    }
+
     func step(now: Instant) -> Step {
         if let pausedUntil, now < pausedUntil { return .wait(until: pausedUntil) }
-        let free = max(0, slots - running - finished)
-        let wants = isHungry && mayClaim && !isStopping
         if finished > 0 {
             let due = oldestFinish.map { $0.advanced(by: linger) } ?? now
             // A statement's worth is there, or nothing else is going to join, or the first has waited long enough.
             if finished >= min(batch, max(1, slots / 2)) || running == 0 || due <= now {
-                return .exchange(claim: wants ? min(batch, free + min(finished, batch)) : 0)
+                return claim(leaving: min(finished, batch)) ?? .exchange(claim: 0, from: .all)
             }
-            if wants, free > 0, running + finished < slots / 2 { return .exchange(claim: min(batch, free)) }
+            if running + finished < slots / 2, let claim = claim(leaving: 0) { return claim }
             return .wait(until: due)
         }
         // A few free slots among many are not worth a claim of their own while others are about to join them.
-        if wants, free > 0 { return .exchange(claim: min(batch, free)) }
+        if let claim = claim(leaving: 0) { return claim }
         if running == 0, isStopping || (endsWhenIdle && !isHungry) { return .end }
         return .wait(until: nil)
     }
+
+    /// What to claim when so many outcomes leave their slots with it; nil for nothing.
+    private func claim(leaving: Int) -> Step? {
+        guard mayClaim, !isStopping else { return nil }
+        let free = slots - running - finished + leaving
+        if isHungry, free > 0 { return .exchange(claim: min(batch, free), from: .all) }
+        guard reserve > 0, isHungryForUrgent, free + reserve > 0 else { return nil }
+        return .exchange(claim: min(batch, free + reserve), from: .urgent)
+    }
+
+    /// There may be jobs to claim.
+    mutating func wake() {
+        isHungry = true
+        isHungryForUrgent = true
+    }
+
+    /// A claim is sent: whoever says from now on that there are jobs wants another.
+    mutating func claimSent(from scope: ClaimScope) {
+        if scope != .urgent { isHungry = false }
+        isHungryForUrgent = false
+    }
+
+    /// A claim came back full, or has not looked at everything.
+    mutating func leftSome(of scope: ClaimScope) {
+        if scope != .urgent { isHungry = true }
+        isHungryForUrgent = true
+    }
+}
+
+/// Which jobs a claim takes.
+enum ClaimScope: Sendable, Hashable {
+    /// Those that no process died under.
+    case all
+    /// The urgent ones of these, while all other slots are taken.
+    case urgent
+    /// Those that a process died under.
+    case suspects
 }

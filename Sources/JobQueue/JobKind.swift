@@ -31,6 +31,8 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     /// The version of the form of ``Arguments``; raise it with an upcast when the form changes.
     package let version: Int16
     package let priority: Int16
+    /// Whether its jobs may run in the slots that a worker keeps for them: for what is short and cannot wait for what is long.
+    package let isUrgent: Bool
     package let retry: RetryPolicy
     /// How long one attempt may take; then its task is cancelled and the attempt failed.
     package let timeout: Duration
@@ -46,6 +48,7 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         queue: String = "default",
         version: Int16 = 1,
         priority: Int16 = 5,
+        isUrgent: Bool = false,
         retry: RetryPolicy = .exponential(),
         timeout: Duration = .seconds(60),
         crashLimit: Int = 3,
@@ -56,6 +59,7 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         self.queue = queue
         self.version = version
         self.priority = priority
+        self.isUrgent = isUrgent
         self.retry = retry
         self.timeout = timeout
         self.crashLimit = crashLimit

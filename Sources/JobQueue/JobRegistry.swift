@@ -9,6 +9,7 @@ package struct JobRegistry: Sendable {
         let kind: String
         let queue: String
         let version: Int16
+        let isUrgent: Bool
         let timeout: Duration
         let retry: RetryPolicy
         let crashLimit: Int
@@ -38,6 +39,7 @@ package struct JobRegistry: Sendable {
             kind: kind.name,
             queue: kind.queue,
             version: kind.version,
+            isUrgent: kind.isUrgent,
             timeout: kind.timeout,
             retry: kind.retry,
             crashLimit: kind.crashLimit,
@@ -67,7 +69,13 @@ package struct JobRegistry: Sendable {
         entries.values
             .flatMap { entry in
                 (queues ?? [entry.queue]).map {
-                    Lane(queue: $0, kind: entry.kind, version: entry.version, timeout: entry.timeout)
+                    Lane(
+                        queue: $0,
+                        kind: entry.kind,
+                        version: entry.version,
+                        isUrgent: entry.isUrgent,
+                        timeout: entry.timeout
+                    )
                 }
             }
             .sorted { ($0.queue, $0.kind) < ($1.queue, $1.kind) }

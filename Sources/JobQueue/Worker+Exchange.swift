@@ -21,12 +21,12 @@ extension Worker {
                 return (claims, core.step(now: now))
             }
             if claimsSuspect {
-                await exchange(claim: 1, suspects: true)
+                await exchange(claim: 1, from: .suspects)
                 continue
             }
             switch step {
-            case .exchange(let claim):
-                await exchange(claim: claim, suspects: false)
+            case .exchange(let claim, let scope):
+                await exchange(claim: claim, from: scope)
             case .wait(let until):
                 if let until {
                     await signal.wait(for: max(.zero, until - now))
@@ -57,7 +57,7 @@ extension Worker {
             }
             guard promoted > 0 || suspects || isReady else { return true }
             let hasTurn = core.withLock { core in
-                core.plan.isHungry = true
+                core.plan.wake()
                 return suspects && core.suspects.found(now: .now)
             }
             // Ready and yet not claimed: under a limit, in the hands of another session for a moment, or a suspect whose
@@ -70,19 +70,18 @@ extension Worker {
     }
 
     /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.
-    private func exchange(claim limit: Int, suspects: Bool) async {
+    private func exchange(claim limit: Int, from scope: ClaimScope) async {
         let sentAt = ContinuousClock.now
         let (batch, worker, bounds, number, generation) = core.withLock { core in
             let batch = core.takeFinished()
-            let bounds = configuration.remembersBounds && !suspects ? core.bounds.bounds(now: sentAt) : nil
+            let bounds = configuration.remembersBounds && scope == .all ? core.bounds.bounds(now: sentAt) : nil
             let number = limit > 0 ? core.book.claimSent(now: sentAt) : nil
-            // Whoever wakes the worker from now on wants another claim.
-            if limit > 0 { core.plan.isHungry = false }
+            if limit > 0 { core.plan.claimSent(from: scope) }
             return (batch, core.worker, bounds, number, core.book.generation)
         }
-        let (plain, limited) = splitLanes()
+        let (plain, limited) = splitLanes(of: scope)
         let request = worker.map {
-            JobQueue.ClaimRequest(worker: $0, limit: limit, suspects: suspects, bounds: bounds)
+            JobQueue.ClaimRequest(worker: $0, limit: limit, suspects: scope == .suspects, bounds: bounds)
         }
         let progress = ExchangeProgress()
         let outcome: Result<Void, any Error>
@@ -110,7 +109,8 @@ extension Worker {
                 claimed,
                 number: number,
                 generation: generation,
-                request: request,
+                from: scope,
+                wasBounded: bounds != nil,
                 isFull: isFull,
                 sentAt: sentAt
             )
@@ -200,7 +200,8 @@ extension Worker {
         _ claimed: [ClaimedJob],
         number: Int,
         generation: Int,
-        request: JobQueue.ClaimRequest?,
+        from scope: ClaimScope,
+        wasBounded: Bool,
         isFull: Bool,
         sentAt: ContinuousClock.Instant
     ) async {
@@ -211,13 +212,16 @@ extension Worker {
             jobs.append(RunningJob(job: job, startedAt: sentAt, timeout: timeout))
         }
         let mayRun = core.withLock { core in
-            let wasBounded = request?.bounds != nil
-            if request?.suspects == true {
+            switch scope {
+            case .suspects:
                 if claimed.isEmpty { core.suspects.noneLeft(now: sentAt) } else { core.suspects.took() }
-            } else {
-                core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: sentAt)
+            case .all, .urgent:
+                // Of where the others begin, a claim of urgent ones tells nothing.
+                if scope == .all {
+                    core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: sentAt)
+                }
                 // A bounded claim that came back short has not looked at everything.
-                if isFull || wasBounded { core.plan.isHungry = true }
+                if isFull || wasBounded { core.plan.leftSome(of: scope) }
             }
             let mayRun = core.book.claimReturned(
                 number,
@@ -321,7 +325,7 @@ extension Worker {
             core.failures += 1
             let wait = min(5, 0.05 * Double(1 << min(core.failures, 7))) * Double.random(in: 0.5...1)
             core.plan.pausedUntil = ContinuousClock.now.advanced(by: .seconds(wait))
-            core.plan.isHungry = true
+            core.plan.wake()
             core.bounds = ClaimBounds()
             return core.failures
         }

@@ -48,7 +48,7 @@ extension Worker {
             core.worker = id
             core.serverClock = (serverTime, .now)
             core.book.registered(sentAt: sentAt)
-            core.plan.isHungry = true
+            core.plan.wake()
         }
         signal.set()
         logger.info("worker registered", metadata: ["worker": "\(id)"])

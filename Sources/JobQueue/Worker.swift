@@ -31,6 +31,8 @@ package final class Worker: Sendable, Service {
     let configuration: WorkerConfiguration
     let logger: Logger
     let lanes: [Lane]
+    /// How many slots only urgent jobs take.
+    let reserve: Int
     let metrics: WorkerMetrics
     let settlement: Settlement
     let core: Mutex<WorkerCore>
@@ -75,7 +77,9 @@ package final class Worker: Sendable, Service {
             factory: factory
         )
         settlement = Settlement(queue: queue)
-        core = Mutex(WorkerCore(configuration, now: .now))
+        // Without urgent lanes there is nothing to reserve, and no claim of its own for them.
+        reserve = lanes.contains(where: \.isUrgent) ? configuration.reservedSlots : 0
+        core = Mutex(WorkerCore(configuration, reserve: reserve, now: .now))
     }
 
     /// Runs until the service is shut down or cancelled.
@@ -95,7 +99,7 @@ package final class Worker: Sendable, Service {
 
     private func work(endsWhenIdle: Bool) async throws {
         core.withLock { core in
-            core = WorkerCore(configuration, now: .now)
+            core = WorkerCore(configuration, reserve: reserve, now: .now)
             core.plan.endsWhenIdle = endsWhenIdle
         }
         try await begin()
@@ -135,11 +139,11 @@ package final class Worker: Sendable, Service {
     }
 
     /// The lanes that a plain claim serves, and those that need the locks of their limits.
-    func splitLanes() -> (plain: [Lane], limited: [Lane]) {
+    func splitLanes(of scope: ClaimScope = .all) -> (plain: [Lane], limited: [Lane]) {
         let (rated, limitedKinds) = core.withLock { ($0.ratedQueues, $0.limitedKinds) }
         var plain: [Lane] = []
         var limited: [Lane] = []
-        for lane in lanes {
+        for lane in lanes where scope != .urgent || lane.isUrgent {
             if rated.contains(lane.queue) || limitedKinds.contains(lane.kind)
                 || registry.entries[lane.kind]?.limit != nil
             {
@@ -153,7 +157,7 @@ package final class Worker: Sendable, Service {
 
     /// Work may have come.
     func wake() {
-        core.withLock { $0.plan.isHungry = true }
+        core.withLock { $0.plan.wake() }
         signal.set()
     }
 

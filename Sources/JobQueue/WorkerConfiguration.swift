@@ -3,6 +3,7 @@
 /// | field | default | bounds |
 /// | --- | --- | --- |
 /// | slots | 50 | 1 to 10 000 |
+/// | reservedSlots | 8 | 0 to 1 000 |
 /// | batch | 500 | 1 to 5 000 |
 /// | linger | 2 ms | 0 to 100 ms |
 /// | pollInterval | 1 s | 10 ms to 1 h |
@@ -23,6 +24,9 @@ package struct WorkerConfiguration: Sendable {
 
     /// How many jobs run at once.
     package var slots = 50
+
+    /// How many urgent jobs run besides when all of `slots` are taken; see ``JobKind/isUrgent``.
+    package var reservedSlots = 8
 
     /// How many jobs one statement claims or ends at most.
     package var batch = 500
@@ -72,6 +76,7 @@ package struct WorkerConfiguration: Sendable {
         for queue in queues ?? [] { try JobField.checkName(queue, field: "queues") }
         guard queues != [] else { throw .invalid("queues", "must name a queue") }
         try JobField.checkRange(slots, 1...10_000, field: "slots")
+        try JobField.checkRange(reservedSlots, 0...1000, field: "reservedSlots")
         try JobField.checkRange(batch, 1...5000, field: "batch")
         try JobField.checkRange(linger, .zero ... .milliseconds(100), field: "linger")
         try JobField.checkRange(pollInterval, .milliseconds(10)...(.seconds(3600)), field: "pollInterval")

@@ -30,9 +30,14 @@ struct WorkerCore: Sendable {
     /// The server time of the last answered heartbeat.
     var lastBeatServerTime: Int64?
 
-    init(_ configuration: WorkerConfiguration, now: Instant) {
+    init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
         book = LeaseBook(lifetime: configuration.leaseLifetime, now: now)
-        plan = ExchangePlan(slots: configuration.slots, batch: configuration.batch, linger: configuration.linger)
+        plan = ExchangePlan(
+            slots: configuration.slots,
+            reserve: reserve,
+            batch: configuration.batch,
+            linger: configuration.linger
+        )
     }
 
     /// The server's time now; nil before the worker is registered.
@@ -53,11 +58,11 @@ struct WorkerCore: Sendable {
         let lease = running.job.lease
         jobs[lease] = nil
         plan.running -= 1
-        if hasLimit || limitedKinds.contains(running.job.kind) { plan.isHungry = true }
+        if hasLimit || limitedKinds.contains(running.job.kind) { plan.wake() }
         guard book.handlerDone(lease: lease) != nil else { return plan.running == 0 }
         if verdict == .nothing {
             book.settled(lease: lease)
-            plan.isHungry = true
+            plan.wake()
             return true
         }
         finished.append(FinishedJob(job: running.job, verdict: verdict))

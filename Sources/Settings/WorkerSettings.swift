@@ -12,7 +12,7 @@ package struct WorkerSettings: Sendable {
             // Deletions share the passes over whole tables: what runs at once is how many one pass serves. More of them would wait
             // too long for three connections to a database that is far away.
             default: 128,
-            "How many jobs run at once."
+            "How many jobs run at once, besides up to 8 exchanges of authorization codes."
         )
         pollInterval = reader.read(
             "worker.poll_interval",

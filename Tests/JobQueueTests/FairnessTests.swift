@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -27,6 +28,47 @@ import Testing
             try await harness.enqueue(try (0..<5).map { _ in try Self.limited.job(Note()) })
             try await harness.withWorker(registry, { $0.slots = 4 }) {
                 try await harness.until { try await harness.effects() == 5 }
+            }
+        }
+    }
+
+    /// Neither a poll nor a free slot is needed: urgent jobs run besides those that wait, and another begins when one of these ends.
+    @Test func urgentJobsRunWhileAllSlotsAreTaken() async throws {
+        let urgent = JobKind<Note>("test.urgent", priority: 0, isUrgent: true)
+        try await JobHarness.with { harness in
+            let ended = Mutex(0)
+            var registry = JobRegistry()
+            try registry.register(Self.plain) { note, context in
+                try await harness.effect(context, "plain")
+                try await harness.until { ended.withLock { "\($0)" > note.text } }
+                return .completed()
+            }
+            try registry.register(urgent) { _, context in
+                try await harness.effect(context, "urgent")
+                return .completed()
+            }
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            let worker = try harness.worker(registry, listener: listener) {
+                $0.slots = 2
+                $0.reservedSlots = 1
+                $0.pollInterval = .seconds(3600)
+            }
+            let begun = { @Sendable (note: String) in
+                try await harness.count("select count(*) from public.effects where note = \(note)")
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.database.waitUntilListening("accountctl_jobs")
+                try await harness.enqueue(try (0..<4).map { try Self.plain.job(Note(text: "\($0)")) })
+                try await harness.until { try await begun("plain") == 2 }
+                try await harness.enqueue(try (0..<3).map { _ in try urgent.job(Note()) })
+                try await harness.until { try await begun("urgent") == 3 }
+                #expect(try await begun("plain") == 2)
+                ended.withLock { $0 = 1 }
+                try await harness.until { try await begun("plain") == 3 }
+                ended.withLock { $0 = 4 }
+                try await harness.until { try await harness.finished("completed") == 7 }
+                group.cancelAll()
             }
         }
     }

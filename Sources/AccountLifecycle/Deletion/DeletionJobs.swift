@@ -38,11 +38,12 @@ package enum DeletionJobs {
 
     /// Exchanges one code.
     ///
-    /// The first in its queue: in five minutes a code is worth nothing.
+    /// The first in its queue, and never behind deletions that wait for a pass: in five minutes a code is worth nothing.
     static let exchange = JobKind<Code>(
         "apple.exchange_code",
         queue: "apple",
         priority: 0,
+        isUrgent: true,
         retry: .exponential(attempts: 100, base: .seconds(2), factor: 1.5, cap: .seconds(20)),
         timeout: CodeExchange.longest
     )

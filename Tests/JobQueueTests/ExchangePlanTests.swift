@@ -1,0 +1,67 @@
+import Testing
+
+@testable import JobQueue
+
+/// When the worker claims, how much, and of which jobs.
+@Suite struct ExchangePlanTests {
+    private static let now = ContinuousClock.now
+
+    /// A worker of ten slots.
+    private func plan(reserve: Int = 2, running: Int, finished: Int = 0) -> ExchangePlan {
+        var plan = ExchangePlan(slots: 10, reserve: reserve, batch: 500, linger: .milliseconds(2))
+        plan.running = running
+        plan.finished = finished
+        if finished > 0 { plan.oldestFinish = Self.now.advanced(by: .milliseconds(-2)) }
+        return plan
+    }
+
+    @Test func allJobsShareTheSlotsThatAreFree() {
+        for reserve in [0, 2] {
+            #expect(plan(reserve: reserve, running: 0).step(now: Self.now) == .exchange(claim: 10, from: .all))
+            #expect(plan(reserve: reserve, running: 9).step(now: Self.now) == .exchange(claim: 1, from: .all))
+            let leaving = plan(reserve: reserve, running: 8, finished: 2)
+            #expect(leaving.step(now: Self.now) == .exchange(claim: 2, from: .all))
+        }
+    }
+
+    @Test func theReserveIsForUrgentJobsAlone() {
+        #expect(plan(running: 10).step(now: Self.now) == .exchange(claim: 2, from: .urgent))
+        #expect(plan(running: 11).step(now: Self.now) == .exchange(claim: 1, from: .urgent))
+        #expect(plan(running: 12).step(now: Self.now) == .wait(until: nil))
+        #expect(plan(reserve: 0, running: 10).step(now: Self.now) == .wait(until: nil))
+        // What leaves a slot of the reserve leaves none for the others.
+        #expect(plan(running: 11, finished: 1).step(now: Self.now) == .exchange(claim: 1, from: .urgent))
+        #expect(plan(running: 10, finished: 2).step(now: Self.now) == .exchange(claim: 2, from: .urgent))
+        #expect(plan(running: 9, finished: 3).step(now: Self.now) == .exchange(claim: 1, from: .all))
+    }
+
+    /// That no urgent job was found tells nothing of the others.
+    @Test func whoLookedForUrgentJobsOnlyLooksForTheOthersWhenThereIsRoom() {
+        var plan = plan(running: 10)
+        plan.claimSent(from: .urgent)
+        #expect(plan.step(now: Self.now) == .wait(until: nil))
+        plan.leftSome(of: .urgent)
+        #expect(plan.step(now: Self.now) == .exchange(claim: 2, from: .urgent))
+        plan.claimSent(from: .urgent)
+        plan.running = 9
+        #expect(plan.step(now: Self.now) == .exchange(claim: 1, from: .all))
+        plan.claimSent(from: .all)
+        #expect(plan.step(now: Self.now) == .wait(until: nil))
+        plan.running = 10
+        #expect(plan.step(now: Self.now) == .wait(until: nil))
+        plan.wake()
+        #expect(plan.step(now: Self.now) == .exchange(claim: 2, from: .urgent))
+    }
+
+    /// A job under which a process died runs with nothing beside it, and nothing begins in a worker that ends.
+    @Test func theReserveIsClosedWhenNothingMayBeClaimed() {
+        var plan = plan(running: 10)
+        plan.mayClaim = false
+        #expect(plan.step(now: Self.now) == .wait(until: nil))
+        plan.mayClaim = true
+        plan.isStopping = true
+        #expect(plan.step(now: Self.now) == .wait(until: nil))
+        plan.running = 0
+        #expect(plan.step(now: Self.now) == .end)
+    }
+}
