@@ -81,6 +81,8 @@ extension Connection {
         let deadline = start.advanced(by: limit)
         var events = IOEvents.write
         while true {
+            // Before every wait: a cancellation that comes together with the socket's readiness shows in no outcome of the last one.
+            try Task.checkCancellation()
             switch thread.wait(for: Interest(handle.socket, events), until: deadline) {
             case .deadline:
                 let limit = Duration.milliseconds(Int((limit / .milliseconds(1)).rounded()))
@@ -89,9 +91,7 @@ extension Connection {
                     reason: "no connection to \(handle.host) within \(limit)",
                     connectionUsable: false
                 )
-            case .woken:
-                try Task.checkCancellation()
-                continue
+            case .woken: continue
             case .ready: break
             }
             switch handle.pollConnecting() {

@@ -118,4 +118,17 @@ import Testing
             #expect(error.code == .connectionFailed && error.isTransient)
         }
     }
+
+    /// The wake-up is over by the time that anybody waits for the server.
+    @Test(.timeLimit(.minutes(1))) func whoIsCancelledAlreadyDoesNotWaitForADeafServer() async throws {
+        try await DeafServer.with { port in
+            var configuration = ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(port) user=nobody dbname=none")
+            configuration.connectTimeout = .seconds(3600)
+            let connecting = Task { [configuration] in
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await Connection.with(configuration, logger: .silent) { _ in }
+            }
+            await #expect(throws: CancellationError.self) { try await connecting.value }
+        }
+    }
 }
