@@ -75,20 +75,8 @@ extension JobQueue {
 
     /// Inserts jobs without unique keys, and returns their ids in the order of the jobs.
     private func insert(_ jobs: [NewJob], on connection: isolated Connection) throws -> [Int64] {
-        guard jobs.count > 1 else { return try connection.query(insertion(of: jobs) + " returning id", as: Int64.self) }
-        // Ids grow from row to row; one array of them is read sooner than as many rows.
-        return try connection.one(
-            """
-            with added as (
-            """ + insertion(of: jobs)
-                + """
-                 returning id
-                )
-                select array_agg(id order by id)
-                from added
-                """,
-            as: [Int64].self
-        )
+        // The sequence hands out ids in the order of the rows, and RETURNING keeps that order.
+        try connection.query(insertion(of: jobs) + " returning id", as: Int64.self)
     }
 
     /// A statement that inserts jobs in their order.
@@ -133,7 +121,7 @@ private struct EnqueueRows {
         }
         let kind = text("kind", \.kind)
         let queue = text("queue", \.queue)
-        let arguments = text("args", \.arguments.json)
+        let arguments = column("args", "jsonb", \.arguments.json) { ExactText($0) == ExactText($1) }
         let version = column("version", "smallint", \.argumentsVersion)
         let priority = column("priority", "smallint", \.priority)
         let runAt = column("run_at", "timestamptz", \.runAt)
@@ -141,8 +129,11 @@ private struct EnqueueRows {
         let limitKey = text("limit_key", \.limitKey)
         let maxAttempts = column("max_attempts", "smallint", \.maxAttempts)
         let values: Statement = """
-            \(kind), \(queue), \(arguments)::jsonb, \(version), \(priority), coalesce(\(runAt), now()),
-            case when \(runAt) > now() then 'scheduled' else 'available' end::\(tables.schema).job_state,
+            \(kind), \(queue), \(arguments), \(version), \(priority), coalesce(\(runAt), now()),
+            case
+                when \(runAt) > now() then 'scheduled'::\(tables.schema).job_state
+                else 'available'::\(tables.schema).job_state
+            end,
             \(uniqueKey), \(limitKey), \(maxAttempts)
             """
         if arrays.isEmpty {
