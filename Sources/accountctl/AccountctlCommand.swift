@@ -24,4 +24,9 @@ extension AccountctlCommand {
     static var outputFields: [String] { [] }
     static var sectionFields: [String] { [] }
     var selectableFields: [String] { Self.outputFields }
+
+    /// The command that the words after its name ask for; nil when they ask for something else, or are wrong.
+    static func parsed(_ words: [String]) -> Self? {
+        try? parseAsRoot(words) as? Self
+    }
 }

@@ -27,6 +27,7 @@ enum CommandWords {
     }
 
     private static func joinFields(_ words: [String], root: any ParsableCommand.Type) -> [String] {
+        guard words.contains(where: { GlobalOptions.fieldOptions.contains($0) }) else { return words }
         let command = CommandPath(root: root, words: words).last as? any AccountctlCommand.Type
         var result: [String] = []
         var index = 0

@@ -101,6 +101,10 @@ struct GlobalOptions: ParsableArguments {
 extension GlobalOptions {
     enum FormatName: String, CaseIterable, ExpressibleByArgument {
         case table, json, ndjson, csv, tsv
+
+        // By hand: the parser's own way to them costs two searches through all conformances of the program.
+        static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+        static var allValueDescriptions: [String: String] { [:] }
     }
 
     /// The options that may name fields.

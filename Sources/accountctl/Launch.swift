@@ -21,19 +21,14 @@ struct Launch {
         let noColour = arguments.contains("--no-color")
         let messages = Messages(style: style(.error, noColour: noColour), sink: DescriptorSink(descriptor: 2))
         let words = CommandWords.normalised(arguments, root: Accountctl.self)
-        let command: any ParsableCommand
+        let command: any AccountctlCommand
         do {
-            command = try Accountctl.parseAsRoot(words)
+            guard let parsed = try Self.command(words) else { return .ok }
+            command = parsed
         } catch {
             return reportParsing(error, words: words, messages: messages)
         }
         do {
-            guard let command = command as? any AccountctlCommand else {
-                // A group named without a command, or the parser's own help command.
-                var command = command
-                try command.run()
-                return .ok
-            }
             let style = style(.output, noColour: noColour)
             let output = Output(
                 format: command.global.outputFormat,
@@ -65,6 +60,24 @@ struct Launch {
             if !report.message.isEmpty { messages.failure(report.message, hint: report.hint) }
             return report.status
         }
+    }
+
+    /// The command that the words ask for; nil when the parser has run one of its own.
+    ///
+    /// The command that they name parses what follows its name. The whole tree, which takes longer, is asked where that comes to
+    /// anything else: help, the version, every mistake.
+    private static func command(_ words: [String]) throws -> (any AccountctlCommand)? {
+        let path = CommandPath(root: Accountctl.self, words: words)
+        if let named = path.last as? any AccountctlCommand.Type,
+            let command = named.parsed(Array(words[path.wordCount...]))
+        {
+            return command
+        }
+        var parsed = try Accountctl.parseAsRoot(words)
+        if let command = parsed as? any AccountctlCommand { return command }
+        // A group named without a command, or the parser's own help command.
+        try parsed.run()
+        return nil
     }
 
     private func isInteractive(_ global: GlobalOptions) -> Bool {

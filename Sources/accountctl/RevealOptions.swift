@@ -4,7 +4,10 @@ import Terminal
 
 /// Whether personal data is shown as it is, which is recorded.
 struct RevealOptions: ParsableArguments {
-    @Flag(name: .long, help: "Show personal data as it is; that somebody looked is written to the operators' log.")
+    static let help: ArgumentHelp =
+        "Show personal data as it is; that somebody looked is written to the operators' log."
+
+    @Flag(name: .long, help: Self.help)
     var reveal = false
 
     /// Who looks; nil when nothing is revealed.

@@ -13,6 +13,8 @@ import Terminal
 struct UserFindCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
+        // Parsed as a root of its own, it is not asked for a completion script, which costs as much as its own options.
+        _superCommandName: "accountctl user",
         abstract: "Find accounts by anything one was told.",
         discussion: """
             Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone number in any
@@ -81,11 +83,12 @@ struct UserFindCommand: AccountctlCommand {
     @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input.", valueName: "term"))
     var terms: [String]
 
-    @OptionGroup
-    var lookup: LookupOptions
+    // These two by themselves: in groups, each of which costs the parser half a millisecond, they would be alone.
+    @Option(name: .long, help: LookupOptions.help)
+    var by: LookupKind?
 
-    @OptionGroup
-    var reveal: RevealOptions
+    @Flag(name: .long, help: RevealOptions.help)
+    var reveal = false
 
     @OptionGroup
     var acting: ActingOptions
@@ -105,7 +108,7 @@ struct UserFindCommand: AccountctlCommand {
     mutating func validate() throws {
         if prefix, contains { throw ValidationError("--prefix and --contains exclude each other") }
         if terms.isEmpty { throw ValidationError("a term is needed") }
-        if contains, let kind = lookup.by, kind != .email, kind != .username {
+        if contains, let kind = by, kind != .email, kind != .username {
             throw ValidationError("--contains compares e-mail addresses and usernames only, not --by \(kind.rawValue)")
         }
         try Self.limits.check(limit)
@@ -113,12 +116,12 @@ struct UserFindCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let terms = try self.terms.flatMap {
-            try $0 == "-" ? listed() : [lookup.term($0, compared: comparison)]
+            try $0 == "-" ? listed() : [LookupTerm.typed($0, as: by, compared: comparison)]
         }
         if contains {
             context.messages.warning("--contains reads the whole table of users: expect seconds on a large one")
         }
-        let actor = try reveal.actor(acting, in: context)
+        let actor = try reveal ? context.actor(acting) : nil
         var directory = AccountDirectory(hashKey: try actor?.hashKey ?? context.hashKey())
         directory.limit = limit
         let reason = acting.reason
@@ -132,7 +135,7 @@ struct UserFindCommand: AccountctlCommand {
             }
             return answers
         }
-        var rows = reveal.output(in: context).startList(Self.fields)
+        var rows = (reveal ? context.output.revealing() : context.output).startList(Self.fields)
         var isAnyMissing = false
         var told: Set<String> = []
         for answer in answers {
@@ -171,7 +174,7 @@ struct UserFindCommand: AccountctlCommand {
         try InputLines.forEach(in: "-") { number, line in
             if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
             do {
-                terms.append(try lookup.term(line, compared: comparison))
+                terms.append(try LookupTerm.typed(line, as: by, compared: comparison))
             } catch let error as CommandError {
                 throw CommandError(error.status, "line \(number): \(error.message)", hint: "Nothing was looked up.")
             }

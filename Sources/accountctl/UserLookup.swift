@@ -13,28 +13,42 @@ import Terminal
 
 /// How a user is named on the command line.
 struct LookupOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "What the term is: \(LookupKind.allCases.map(\.rawValue).joined(separator: ", ")). Default: whatever it can be.",
-            valueName: "kind"
-        )
+    static let help = ArgumentHelp(
+        "What the term is: \(LookupKind.allValueStrings.joined(separator: ", ")). Default: whatever it can be.",
+        valueName: "kind"
     )
+
+    @Option(name: .long, help: Self.help)
     var by: LookupKind?
 
-    func term(_ text: String, compared comparison: LookupComparison = .exact) throws -> LookupTerm {
-        guard let term = LookupTerm(text, as: by, compared: comparison) else {
+    func term(_ text: String) throws -> LookupTerm { try LookupTerm.typed(text, as: by) }
+}
+
+extension LookupTerm {
+    /// Recognises what was typed.
+    ///
+    /// - Throws: ``CommandError`` when it cannot be of that kind.
+    static func typed(
+        _ text: String,
+        as kind: LookupKind?,
+        compared comparison: LookupComparison = .exact
+    ) throws -> LookupTerm {
+        guard let term = LookupTerm(text, as: kind, compared: comparison) else {
             let mismatch = comparison == .prefix ? "cannot be the start of one of the kind" : "cannot be of the kind"
             throw CommandError(
                 .usage,
-                SafeText.quoted(text) + " " + (by.map { "\(mismatch) \($0.rawValue)" } ?? "is nothing to look for")
+                SafeText.quoted(text) + " " + (kind.map { "\(mismatch) \($0.rawValue)" } ?? "is nothing to look for")
             )
         }
         return term
     }
 }
 
-extension LookupKind: ExpressibleByArgument {}
+extension LookupKind: ExpressibleByArgument {
+    // By hand: the parser's own way to them costs two searches through all conformances of the program.
+    static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+    static var allValueDescriptions: [String: String] { [:] }
+}
 
 extension CommandContext {
     /// The key of keyed hashes, by which erased accounts and operations are found; nil with a warning where it cannot be read.

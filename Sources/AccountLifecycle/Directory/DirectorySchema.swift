@@ -15,7 +15,8 @@ package struct DirectorySchema: Sendable, Equatable {
     ///
     /// - Throws: ``HiddenAccounts`` for a role that row-level security binds; `PostgresError`.
     static func read(for terms: [LookupTerm], on connection: isolated Connection) throws -> DirectorySchema {
-        // What leads to the start of one is asked only where it decides: the answer takes longer than the lookup.
+        // Of usernames is asked only what decides: the answer takes a new session as long as the lookup.
+        let needsUsernames = terms.contains { $0.username != nil || $0.comparison == .prefix }
         let needsIndex = terms.contains { $0.comparison == .prefix && $0.kind.map { $0 == .username } ?? true }
         let (hidden, isInstalled, areThere, areIndexed) = try connection.one(
             """
@@ -25,7 +26,8 @@ package struct DirectorySchema: Sendable, Equatable {
                 ),
                 to_regclass('accountctl.deletion_requests') is not null,
 
-                """ + Usernames.areThere + ", " + (needsIndex ? Usernames.areIndexed : "false"),
+                """ + (needsUsernames ? Usernames.areThere : "false") + ", "
+                + (needsIndex ? Usernames.areIndexed : "false"),
             as: ([String], Bool, Bool, Bool).self
         )
         if !hidden.isEmpty { throw HiddenAccounts(tables: hidden) }
