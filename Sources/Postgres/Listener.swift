@@ -59,7 +59,9 @@ package enum Listener {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(1024))
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                await listen(configuration, channels, backoff, logger, continuation)
+                await run(configuration, channels: channels, backoff: backoff, logger: logger) {
+                    continuation.yield($0)
+                }
                 continuation.finish()
             }
             do {
@@ -73,13 +75,16 @@ package enum Listener {
         }
     }
 
+    /// Listens until the task is cancelled, or after an event told that notifications are unavailable.
+    ///
+    /// `hear` is called on the connection's own thread, in the moment in which a notification arrives; it must not take long.
     @concurrent
-    private static func listen(
+    package static func run(
         _ configuration: ConnectionConfiguration,
-        _ channels: [String],
-        _ backoff: Backoff,
-        _ logger: Logger,
-        _ events: AsyncStream<Event>.Continuation
+        channels: [String],
+        backoff: Backoff = Backoff(),
+        logger: Logger,
+        _ hear: @escaping @Sendable (Event) -> Void
     ) async {
         var failures = 0
         while !Task.isCancelled {
@@ -93,10 +98,10 @@ package enum Listener {
                                 "LISTEN does not work behind a transaction pooler: use the direct or the session port, 5432"
                         )
                     }
-                    connection.notificationHandler = { events.yield(.notification($0)) }
+                    connection.notificationHandler = { hear(.notification($0)) }
                     connection.lossHandler = { signal.finish() }
                     for channel in channels { try connection.execute("listen \(identifier: channel)") }
-                    events.yield(.listening)
+                    hear(.listening)
                     // Ends with the connection or with the task.
                     for await _ in signals {}
                     connection.notificationHandler = nil
@@ -108,13 +113,13 @@ package enum Listener {
                     )
                 }
             } catch let error as PostgresError where error.code == .notBehindPooler {
-                events.yield(.unavailable(error))
+                hear(.unavailable(error))
                 return
             } catch let error as PostgresError {
                 // A connection that had worked is tried again quickly.
                 failures = error.code == .connectionLost ? 1 : failures + 1
                 logger.info("the listening connection failed", metadata: ["reason": "\(error)"])
-                events.yield(.lost(error))
+                hear(.lost(error))
                 try? await Task.sleep(for: backoff.wait(afterFailures: failures, random: .random(in: 0...1)))
             } catch {
                 return

@@ -47,6 +47,19 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
         left.append(right)
     }
 
+    /// The same statement with other values, in the order of its placeholders: putting a long text together takes longer than
+    /// running it, where it runs thousands of times a second.
+    ///
+    /// As many values as it has, of the same types.
+    package func with<each Value: PostgresEncodable>(_ values: repeat each Value) -> Statement {
+        var other = self
+        other.parameters = Parameters()
+        other.fault = nil
+        repeat other.bindNext(each values)
+        precondition(other.parameters.count == placeholders.count, "as many values as placeholders")
+        return other
+    }
+
     mutating func append(_ other: Statement) {
         fault = fault ?? other.fault
         guard !other.placeholders.isEmpty else {
@@ -70,11 +83,18 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
 
     mutating func bind<Value: PostgresEncodable>(_ value: Value) {
         appendPlaceholder()
+        bindNext(value)
+    }
+
+    /// Binds the value of the next placeholder that has none.
+    private mutating func bindNext<Value: PostgresEncodable>(_ value: Value) {
+        let count = parameters.count
         do throws(EncodingFault) {
             try value.bind(to: &parameters)
         } catch {
             fault = fault ?? error
-            parameters.appendNull(type: Value.postgresType)
+            // One value for each placeholder, also where half of it was written.
+            if parameters.count == count { parameters.appendNull(type: Value.postgresType) }
         }
     }
 

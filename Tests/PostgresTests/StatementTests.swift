@@ -18,6 +18,17 @@ import Testing
         #expect(statement.parameters.count == 4)
     }
 
+    @Test func aStatementIsRunWithOtherValues() {
+        let statement: Statement = "select \(1), \("a\0b"), \(Int?.none)"
+        let other = statement.with(2, "b", Int?.some(3))
+        #expect(other.text == statement.text)
+        #expect(other.fault == nil)
+        #expect(other.parameters == ("select \(2), \("b"), \(Int?.some(3))" as Statement).parameters)
+        #expect(statement.with(2, "b\0", Int?.none).fault == .nul)
+        // Joined like any other.
+        #expect((other + " where \(4)").text == "select $1, $2, $3 where $4")
+    }
+
     @Test func dollarsInTextAreLeftAlone() {
         let statement = Statement(unsafeSQL: "select '$1', ") + "\(5)"
         #expect(statement.text == "select '$1', $1")
