@@ -41,5 +41,6 @@ package enum EmbeddedSQL {
         File(name: "0033_operator_role.sql") { PackageResources._033_operator_role_sql },
         File(name: "0034_deletion_flushes.sql") { PackageResources._034_deletion_flushes_sql },
         File(name: "0036_relay_rule_edges.sql") { PackageResources._036_relay_rule_edges_sql },
+        File(name: "0037_job_writes.sql") { PackageResources._037_job_writes_sql },
     ]
 }

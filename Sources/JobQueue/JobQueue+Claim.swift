@@ -62,8 +62,7 @@ extension JobQueue {
                     from \(tables.jobs) j
                     where j.state = 'available'
                     and \(crashed)
-                    and j.queue = lane.queue
-                    and j.kind = lane.kind
+                    and \(JobTables.isLane())
                     order by j.priority, j.run_at, j.id
                     limit \(request.limit)
                     for update skip locked
@@ -98,8 +97,7 @@ extension JobQueue {
                 from \(tables.jobs) j
                 where j.state = 'available'
                 and \(crashed)
-                and j.queue = lane.queue
-                and j.kind = lane.kind
+                and \(JobTables.isLane())
                 and j.priority = lane.priority
                 and j.run_at >= 'epoch'::timestamptz + lane.floor * interval '1 microsecond'
                 order by j.priority, j.run_at, j.id

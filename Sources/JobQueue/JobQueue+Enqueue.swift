@@ -1,11 +1,5 @@
 package import Postgres
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension JobQueue {
     /// Adds jobs in the caller's transaction; they exist when it commits.
     ///
@@ -81,70 +75,21 @@ extension JobQueue {
 
     /// A statement that inserts jobs in their order.
     private func insertion(of jobs: [NewJob]) -> Statement {
-        """
-        insert into \(tables.jobs) as j
-            (kind, queue, args, args_version, priority, run_at, state, unique_key, limit_key, max_attempts)
-
-        """ + EnqueueRows(jobs, tables).source
-    }
-}
-
-/// The rows of an insert, as a query: constants where all jobs agree, which travel and are read once, and elements of arrays where
-/// they differ.
-private struct EnqueueRows {
-    let source: Statement
-
-    init(_ jobs: [NewJob], _ tables: JobTables) {
-        var arrays: [Statement] = []
-        var names: [String] = []
-        func column<Value: PostgresEncodable & Sendable>(
-            _ name: String,
-            _ type: String,
-            _ value: (NewJob) -> Value,
-            isSame: (Value, Value) -> Bool
-        ) -> Statement where [Value]: PostgresEncodable {
-            let first = value(jobs[0])
-            if jobs.allSatisfy({ isSame(value($0), first) }) { return "\(first)::\(unsafeSQL: type)" }
-            arrays.append("\(jobs.map(value))::\(unsafeSQL: type)[]")
-            names.append(name)
-            return "\(unsafeSQL: name)"
+        if jobs.count == 1 {
+            let job = jobs[0]
+            return tables.insertOne.with(
+                job.kind,
+                job.queue,
+                job.arguments.json,
+                job.argumentsVersion,
+                job.priority,
+                job.runAt,
+                job.runAt,
+                job.uniqueKey,
+                job.limitKey,
+                job.maxAttempts
+            )
         }
-        func column<Value: PostgresEncodable & Equatable & Sendable>(
-            _ name: String,
-            _ type: String,
-            _ value: (NewJob) -> Value
-        ) -> Statement where [Value]: PostgresEncodable {
-            column(name, type, value, isSame: ==)
-        }
-        func text(_ name: String, _ value: (NewJob) -> String?) -> Statement {
-            column(name, "text", value) { $0.map(ExactText.init) == $1.map(ExactText.init) }
-        }
-        let kind = text("kind", \.kind)
-        let queue = text("queue", \.queue)
-        let arguments = column("args", "jsonb", \.arguments.json) { ExactText($0) == ExactText($1) }
-        let version = column("version", "smallint", \.argumentsVersion)
-        let priority = column("priority", "smallint", \.priority)
-        let runAt = column("run_at", "timestamptz", \.runAt)
-        let uniqueKey = text("unique_key", \.uniqueKey)
-        let limitKey = text("limit_key", \.limitKey)
-        let maxAttempts = column("max_attempts", "smallint", \.maxAttempts)
-        let values: Statement = """
-            \(kind), \(queue), \(arguments), \(version), \(priority), coalesce(\(runAt), now()),
-            case
-                when \(runAt) > now() then 'scheduled'::\(tables.schema).job_state
-                else 'available'::\(tables.schema).job_state
-            end,
-            \(uniqueKey), \(limitKey), \(maxAttempts)
-            """
-        if arrays.isEmpty {
-            let isOne = jobs.count == 1
-            source = isOne ? "values (" + values + ")" : "select " + values + " from generate_series(1, \(jobs.count))"
-            return
-        }
-        var list = Statement(unsafeSQL: "")
-        for (index, array) in arrays.enumerated() { list += index == 0 ? array : ", " + array }
-        source =
-            "select " + values + " from unnest(" + list
-            + ") with ordinality as i(\(unsafeSQL: names.joined(separator: ", ")), n) order by n"
+        return "\(JobTables.insertion(into: tables.jobs)) \(EnqueueRows(jobs, tables).source)"
     }
 }

@@ -76,8 +76,7 @@ extension JobQueue {
                         from \(tables.jobs) j
                         where j.state = 'available'
                         and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
-                        and j.queue = \(lane.queue)
-                        and j.kind = \(lane.kind)
+                        and \(JobTables.isLane("\(lane.queue)", "\(lane.kind)"))
                         order by j.priority, j.run_at, j.id
                         limit \(room)
                         for update skip locked
@@ -124,8 +123,7 @@ extension JobQueue {
                 from \(tables.jobs) j
                 where j.state = 'available'
                 and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
-                and j.queue = lane.queue
-                and j.kind = lane.kind
+                and \(JobTables.isLane())
                 order by j.priority, j.run_at, j.id
                 limit 1
             ) as best on true
@@ -157,8 +155,7 @@ extension JobQueue {
                 from \(tables.jobs) j
                 where j.state = 'available'
                 and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
-                and j.queue = \(lane.queue)
-                and j.kind = \(lane.kind)
+                and \(JobTables.isLane("\(lane.queue)", "\(lane.kind)"))
                 order by j.priority, j.run_at, j.id
                 limit \(room - taken.count)
                 for update skip locked

@@ -147,8 +147,7 @@ extension JobQueue {
                     from \(tables.jobs) j
                     where j.state = 'available'
                     and j.crashes = 0
-                    and j.queue = lane.queue
-                    and j.kind = lane.kind
+                    and \(JobTables.isLane())
                     and j.priority = level.priority
                     and j.run_at < statement_timestamp() - \(wait.seconds)::double precision * interval '1 second'
                     order by j.run_at
@@ -182,8 +181,7 @@ extension JobQueue {
                     from \(tables.jobs) j
                     where j.state = 'available'
                     and j.crashes > 0
-                    and j.queue = lane.queue
-                    and j.kind = lane.kind
+                    and \(JobTables.isLane())
                     limit 1
                 ) suspect
                 where not exists (
@@ -207,8 +205,7 @@ extension JobQueue {
                     from \(tables.jobs) j
                     where j.state = 'available'
                     and j.crashes = 0
-                    and j.queue = lane.queue
-                    and j.kind = lane.kind
+                    and \(JobTables.isLane())
                 )
                 and not exists (
                     select from \(tables.queues) q where q.name = lane.queue and q.paused_at is not null

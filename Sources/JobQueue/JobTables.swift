@@ -1,5 +1,11 @@
 import Postgres
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The names of the tables, qualified by the schema they lie in.
 struct JobTables: Sendable {
     let schemaName: String
@@ -18,7 +24,33 @@ struct JobTables: Sendable {
     /// Sent over ``channel`` in place of a queue; no queue can be called so.
     static let beatNote = "!beat"
 
+    /// What the claim index leads with for a queue and a kind, one number in place of two texts, which are slower to compare.
+    ///
+    /// Two lanes may share a number: ask for queue and kind besides.
+    static func lane(_ queue: Statement, _ kind: Statement) -> Statement {
+        "hashtextextended(\(kind), hashtextextended(\(queue), 0))"
+    }
+
+    /// That the jobs `j` are those of a lane, as the claim index finds them.
+    static func isLane(_ queue: Statement = "lane.queue", _ kind: Statement = "lane.kind") -> Statement {
+        """
+        \(lane("j.queue", "j.kind")) = \(lane(queue, kind))
+        and j.queue = \(queue)
+        and j.kind = \(kind)
+        """
+    }
+
+    /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key, attempts.
+    let insertOne: Statement
+
+    /// Those of the schema that nearly everybody uses, spelled out once.
+    private static let standard = JobTables(named: "accountctl")
+
     init(schema name: String) {
+        self = name == "accountctl" ? Self.standard : JobTables(named: name)
+    }
+
+    private init(named name: String) {
         func table(_ table: String) -> Statement { "\(identifier: name).\(identifier: table)" }
         schemaName = name
         schema = "\(identifier: name)"
@@ -31,5 +63,32 @@ struct JobTables: Sendable {
         let sequence = "\(quoteIdentifier(name)).job_leases"
         nextLease = "nextval(\(unsafeSQL: quoteLiteral(sequence))::regclass)"
         channel = name + "_jobs"
+        insertOne = """
+            \(Self.insertion(into: jobs))
+            values (
+                \("")::text, \("")::text, \("")::jsonb, \(Int16(1)), \(Int16(5)), coalesce(\(Date?.none), now()),
+                \(Self.state(runAt: "\(Date?.none)", schema)), \(String?.none)::text, \(String?.none)::text, \(Int16?.none)
+            )
+            """
+    }
+
+    /// The beginning of a statement that adds jobs; the values follow.
+    static func insertion(into jobs: Statement) -> Statement {
+        """
+        insert into \(jobs) as j
+            (kind, queue, args, args_version, priority, run_at, state, unique_key, limit_key, max_attempts)
+        """
+    }
+
+    /// The state of a new job.
+    ///
+    /// Of literals that have the type: a cast of the whole would look the state up by its name for each row.
+    static func state(runAt: Statement, _ schema: Statement) -> Statement {
+        """
+        case
+            when \(runAt) > now() then 'scheduled'::\(schema).job_state
+            else 'available'::\(schema).job_state
+        end
+        """
     }
 }

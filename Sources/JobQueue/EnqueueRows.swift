@@ -1,0 +1,63 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The rows of an insert, as a query: constants where all jobs agree, which travel and are read once, and elements of arrays where
+/// they differ.
+struct EnqueueRows {
+    let source: Statement
+
+    init(_ jobs: [NewJob], _ tables: JobTables) {
+        var arrays: [Statement] = []
+        var names: [String] = []
+        func column<Value: PostgresEncodable & Sendable>(
+            _ name: String,
+            _ type: String,
+            _ value: (NewJob) -> Value,
+            isSame: (Value, Value) -> Bool
+        ) -> Statement where [Value]: PostgresEncodable {
+            let first = value(jobs[0])
+            if jobs.allSatisfy({ isSame(value($0), first) }) { return "\(first)::\(unsafeSQL: type)" }
+            arrays.append("\(jobs.map(value))::\(unsafeSQL: type)[]")
+            names.append(name)
+            return "\(unsafeSQL: name)"
+        }
+        func column<Value: PostgresEncodable & Equatable & Sendable>(
+            _ name: String,
+            _ type: String,
+            _ value: (NewJob) -> Value
+        ) -> Statement where [Value]: PostgresEncodable {
+            column(name, type, value, isSame: ==)
+        }
+        func text(_ name: String, _ value: (NewJob) -> String?) -> Statement {
+            column(name, "text", value) { $0.map(ExactText.init) == $1.map(ExactText.init) }
+        }
+        let kind = text("kind", \.kind)
+        let queue = text("queue", \.queue)
+        let arguments = column("args", "jsonb", \.arguments.json) { ExactText($0) == ExactText($1) }
+        let version = column("version", "smallint", \.argumentsVersion)
+        let priority = column("priority", "smallint", \.priority)
+        let runAt = column("run_at", "timestamptz", \.runAt)
+        let uniqueKey = text("unique_key", \.uniqueKey)
+        let limitKey = text("limit_key", \.limitKey)
+        let maxAttempts = column("max_attempts", "smallint", \.maxAttempts)
+        let values: Statement = """
+            \(kind), \(queue), \(arguments), \(version), \(priority), coalesce(\(runAt), now()),
+            \(JobTables.state(runAt: runAt, tables.schema)),
+            \(uniqueKey), \(limitKey), \(maxAttempts)
+            """
+        if arrays.isEmpty {
+            source = "select " + values + " from generate_series(1, \(jobs.count))"
+            return
+        }
+        var list = Statement(unsafeSQL: "")
+        for (index, array) in arrays.enumerated() { list += index == 0 ? array : ", " + array }
+        source =
+            "select " + values + " from unnest(" + list
+            + ") with ordinality as i(\(unsafeSQL: names.joined(separator: ", ")), n) order by n"
+    }
+}
