@@ -11,7 +11,7 @@ extension Benchmark {
 
     static let queueEnqueueSingle = Benchmark(
         name: "queue.enqueue.single",
-        summary: "jobs enqueued one by one over one connection while a worker listens, against pgbench"
+        summary: "jobs enqueued one by one over one connection while a worker listens, against pgbench; and from a pool"
     ) {
         try await QueueEnqueue().oneByOne("queue.enqueue.single", clients: 1, goal: "≥ 0.8 × floor")
     }
@@ -66,7 +66,8 @@ private struct QueueEnqueue {
     func oneByOne(_ name: String, clients: Int, goal: String) async throws -> [Figure] {
         try await QueueBench.with { bench in
             let each = clients == 1 ? 6000 : 1200
-            var rates: [Double] = []
+            var held: [Double] = []
+            var leased: [Double] = []
             var floors: [Double] = []
             for _ in 0..<rounds {
                 try await bench.clear()
@@ -78,16 +79,28 @@ private struct QueueEnqueue {
                     )
                 )
                 try await bench.clear()
-                rates.append(try await rate(bench, clients: clients, each: each))
+                held.append(try await rate(bench, clients: clients, each: each, holdingConnections: true))
+                try await bench.clear()
+                leased.append(try await rate(bench, clients: clients, each: each, holdingConnections: false))
             }
-            return [Figure(name: name, unit: "jobs/s", goal: goal, values: rates, floors: floors)]
+            return [
+                Figure(name: name, unit: "jobs/s", goal: goal, values: held, floors: floors),
+                Figure(name: name + ".leased", unit: "jobs/s", goal: "told", values: leased, floors: floors),
+            ]
         }
     }
 
-    private func rate(_ bench: QueueBench, clients: Int, each: Int) async throws -> Double {
+    /// pgbench holds its connections; so do these clients, or they lease one from a pool for each job, as a server's requests do.
+    private func rate(
+        _ bench: QueueBench,
+        clients: Int,
+        each: Int,
+        holdingConnections: Bool
+    ) async throws -> Double {
         let waker = JobWaker()
         let queue = JobQueue(waker: waker)
         let job = try bench.jobs(1)
+        let queues: Set = ["default"]
         return try await bench.withPool(clients) { enqueuing in
             try await bench.withPool { pool in
                 try await pool.withConnection { connection in
@@ -107,7 +120,16 @@ private struct QueueEnqueue {
                         let start = ContinuousClock.now
                         for _ in 0..<clients {
                             clientsGroup.addTask {
-                                for _ in 0..<each { try await queue.enqueue(job, in: enqueuing) }
+                                guard holdingConnections else {
+                                    for _ in 0..<each { try await queue.enqueue(job, in: enqueuing) }
+                                    return
+                                }
+                                try await enqueuing.withConnection { connection in
+                                    for _ in 0..<each {
+                                        try queue.enqueue(job, on: connection)
+                                        try queue.wake(queues, on: connection)
+                                    }
+                                }
                             }
                         }
                         try await clientsGroup.waitForAll()

@@ -24,17 +24,15 @@ package struct JobListener: Sendable {
         self.logger = logger
     }
 
-    /// Calls `hear` for each event until the task is cancelled.
-    package func run(for queue: JobQueue, _ hear: @Sendable (Event) -> Void) async {
-        try? await Listener.with(configuration, channels: [queue.tables.channel], logger: logger) { events in
-            for await event in events {
-                switch event {
-                case .listening: hear(.connected)
-                case .notification(let notification): hear(.note(notification.payload))
-                case .lost: break
-                case .unavailable(let error):
-                    logger.notice("new jobs are found by polling only", metadata: ["reason": "\(error)"])
-                }
+    /// Calls `hear` for each event until the task is cancelled, on the connection's own thread: it must not take long.
+    package func run(for queue: JobQueue, _ hear: @escaping @Sendable (Event) -> Void) async {
+        await Listener.run(configuration, channels: [queue.tables.channel], logger: logger) { event in
+            switch event {
+            case .listening: hear(.connected)
+            case .notification(let notification): hear(.note(notification.payload))
+            case .lost: break
+            case .unavailable(let error):
+                logger.notice("new jobs are found by polling only", metadata: ["reason": "\(error)"])
             }
         }
     }

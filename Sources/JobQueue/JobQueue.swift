@@ -28,19 +28,18 @@ package struct JobQueue: Sendable {
     @discardableResult
     package func enqueue(_ jobs: [NewJob], in pool: Pool) async throws -> [EnqueuedJob] {
         let queues = Set(jobs.filter { $0.runAt == nil }.map(\.queue))
-        guard jobs.allSatisfy({ $0.uniqueKey == nil }) else {
-            let enqueued = try await pool.withTransaction { connection in
-                try self.enqueue(jobs, on: connection)
-            }
-            try await wake(queues, in: pool)
+        // One statement needs no transaction around it.
+        let isOneStatement = jobs.allSatisfy { $0.uniqueKey == nil }
+        return try await pool.withConnection { connection in
+            let enqueued =
+                isOneStatement
+                ? try self.enqueue(jobs, on: connection)
+                : try await connection.transaction { connection in try self.enqueue(jobs, on: connection) }
+            // In the same lease, as each change of threads costs as much as a statement. The jobs are there, whatever becomes of
+            // the hint: polling finds them.
+            try? wake(queues, on: connection)
             return enqueued
         }
-        // One statement needs no transaction around it.
-        let enqueued = try await pool.withConnection { connection in
-            try self.enqueue(jobs, on: connection)
-        }
-        try await wake(queues, in: pool)
-        return enqueued
     }
 
     /// Tells workers that jobs of these queues may have come.
@@ -48,10 +47,17 @@ package struct JobQueue: Sendable {
     /// Call it after commit; a call too many does no harm.
     package func wake(_ queues: Set<String>, in pool: Pool) async throws {
         guard !queues.isEmpty else { return }
-        if let waker, waker.signal(queues) { return }
         try await pool.withConnection { connection in
-            try notifyUnflushed(queues, on: connection)
+            try wake(queues, on: connection)
         }
+    }
+
+    /// Tells workers so over a connection that the caller holds already; what a ``waker`` keeps for later is not sent now.
+    ///
+    /// Call it after commit: inside a transaction it would be told with the commit, as by ``wakeAtCommit(_:on:)``.
+    package func wake(_ queues: Set<String>, on connection: isolated Connection) throws {
+        let due = waker?.signal(queues) ?? queues
+        if !due.isEmpty { try notifyUnflushed(due, on: connection) }
     }
 
     /// Tells workers so with the commit of the caller's transaction.

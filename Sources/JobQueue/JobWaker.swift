@@ -5,34 +5,34 @@ import Synchronization
 /// Tells workers of other processes that work came, by few notifications sent after the commits they tell of.
 ///
 /// `NOTIFY` takes a lock for the whole cluster at commit; sent with each job it would hold all enqueuing to the pace of one
-/// flush after another. Run ``run(in:)`` next to whatever enqueues. Without it, and beyond its life, ``signal(_:)`` answers
-/// false and callers notify themselves.
+/// flush after another. Run ``run(in:queue:logger:)`` next to whatever enqueues. Without it, and beyond its life, nothing is kept
+/// for later and callers notify of everything themselves.
 package final class JobWaker: Sendable {
     private struct State {
         var isRunning = false
-        var pending: Set<String> = []
+        var pace: WakePace
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let signal = Signal()
-    private let interval: Duration
 
-    /// Sends for each queue at most once per `interval`, the first at once.
+    /// Sends at most once per `interval`, the first at once; once per four intervals while jobs come in a stream.
     package init(interval: Duration = .milliseconds(2)) {
-        self.interval = interval
+        state = Mutex(State(pace: WakePace(interval: interval)))
     }
 
-    /// Remembers to notify of these queues.
-    ///
-    /// False when nobody would send it.
-    package func signal(_ queues: Set<String>) -> Bool {
-        let accepted = state.withLock { state in
-            guard state.isRunning else { return false }
-            state.pending.formUnion(queues)
-            return true
+    /// The queues that the caller is to notify of now; the others are notified of soon.
+    func signal(_ queues: Set<String>) -> Set<String> {
+        guard !queues.isEmpty else { return [] }
+        let now = ContinuousClock.now
+        let (due, isFirst) = state.withLock { state -> (Set<String>, Bool) in
+            guard state.isRunning else { return (queues, false) }
+            let had = !state.pace.pending.isEmpty
+            let due = state.pace.signal(queues, now: now)
+            return (due, !had && !state.pace.pending.isEmpty)
         }
-        if accepted { signal.set() }
-        return accepted
+        if isFirst { signal.set() }
+        return due
     }
 
     /// Sends until the task is cancelled.
@@ -40,14 +40,16 @@ package final class JobWaker: Sendable {
     /// A failure is left to the workers' polling, which is the guarantee.
     package func run(in pool: Pool, queue: JobQueue, logger: Logger) async {
         state.withLock { $0.isRunning = true }
-        defer { state.withLock { $0.isRunning = false } }
+        defer {
+            state.withLock { state in
+                state.isRunning = false
+                _ = state.pace.take(now: .now)
+            }
+        }
         while !Task.isCancelled {
             await signal.wait()
-            let queues = state.withLock { state in
-                let pending = state.pending
-                state.pending = []
-                return pending
-            }
+            try? await Task.sleep(for: state.withLock { $0.pace.wait(now: .now) })
+            let queues = state.withLock { $0.pace.take(now: .now) }
             guard !queues.isEmpty else { continue }
             do {
                 try await pool.withConnection { connection in
@@ -56,7 +58,6 @@ package final class JobWaker: Sendable {
             } catch {
                 logger.debug("a notification of new jobs was not sent", metadata: ["error": "\(error)"])
             }
-            try? await Task.sleep(for: interval)
         }
     }
 }

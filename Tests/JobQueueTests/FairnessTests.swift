@@ -146,7 +146,7 @@ import Testing
     @Test func aWakerCoalescesAndSendsTheLast() async throws {
         try await JobHarness.with { harness in
             let waker = JobWaker()
-            #expect(waker.signal(["default"]) == false)
+            #expect(waker.signal(["default"]) == ["default"])
             let queue = JobQueue(waker: waker)
             var registry = JobRegistry()
             try registry.register(Self.plain) { _, context in

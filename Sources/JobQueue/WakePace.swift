@@ -1,0 +1,48 @@
+/// When workers are told of new jobs: a value that decides.
+///
+/// The first of a burst at once, by whoever brings it; what follows together, when the interval is over.
+struct WakePace: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// The time between two notifications while jobs come one by one.
+    let interval: Duration
+    /// How many such intervals become one while more than two jobs come in each: workers are awake then anyway.
+    private static let most = 4
+    /// Queues that nobody was told of yet.
+    private(set) var pending: Set<String> = []
+    /// Nothing is sent before.
+    private var quietUntil: Instant?
+    /// How many intervals are one now.
+    private var stretch = 1
+    private var signals = 0
+
+    init(interval: Duration) {
+        self.interval = interval
+    }
+
+    /// Jobs came: the queues to tell of now, by the caller.
+    mutating func signal(_ queues: Set<String>, now: Instant) -> Set<String> {
+        guard pending.isEmpty, quietUntil.map({ $0 <= now }) ?? true else {
+            signals += 1
+            pending.formUnion(queues)
+            return []
+        }
+        stretch = 1
+        quietUntil = now.advanced(by: interval)
+        return queues
+    }
+
+    /// How long what is pending has to wait yet.
+    func wait(now: Instant) -> Duration {
+        quietUntil.map { max(.zero, $0 - now) } ?? .zero
+    }
+
+    /// What is pending and is now sent.
+    mutating func take(now: Instant) -> Set<String> {
+        stretch = signals > 2 * stretch ? min(stretch * 2, Self.most) : 1
+        signals = 0
+        quietUntil = now.advanced(by: interval * stretch)
+        defer { pending = [] }
+        return pending
+    }
+}

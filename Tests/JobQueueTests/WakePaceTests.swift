@@ -1,0 +1,56 @@
+import Testing
+
+@testable import JobQueue
+
+/// When workers are told: nothing is forgotten, and few notifications tell of many jobs.
+struct WakePaceTests {
+    private let start = ContinuousClock.now
+
+    private func after(_ milliseconds: Int) -> ContinuousClock.Instant {
+        start.advanced(by: .milliseconds(milliseconds))
+    }
+
+    @Test func theFirstIsSentAtOnceByWhoeverBringsIt() {
+        var pace = WakePace(interval: .milliseconds(2))
+        let due = pace.signal(["a"], now: start)
+        #expect(due == ["a"])
+        #expect(pace.pending == [])
+        let later = pace.signal(["b"], now: after(2))
+        #expect(later == ["b"])
+    }
+
+    @Test func whatFollowsWithinTheIntervalIsSentTogetherAtItsEnd() {
+        var pace = WakePace(interval: .milliseconds(2))
+        _ = pace.signal(["a"], now: start)
+        let second = pace.signal(["a"], now: after(1))
+        #expect(second == [])
+        #expect(pace.wait(now: after(1)) == .milliseconds(1))
+        // Late or not, what is pending goes first: the interval runs from there.
+        let third = pace.signal(["b"], now: after(3))
+        #expect(third == [])
+        let taken = pace.take(now: after(3))
+        #expect(taken == ["a", "b"])
+        #expect(pace.pending == [])
+        let fourth = pace.signal(["c"], now: after(4))
+        #expect(fourth == [])
+    }
+
+    /// A stream of thousands a second is not worth a notification each two milliseconds; that ends with the stream.
+    @Test func theIntervalGrowsWithTheStreamAndShrinksAfterIt() {
+        var pace = WakePace(interval: .milliseconds(2))
+        var now = start
+        var waits: [Duration] = []
+        _ = pace.signal(["a"], now: now)
+        for _ in 0..<6 {
+            for _ in 0..<20 { _ = pace.signal(["a"], now: now) }
+            waits.append(pace.wait(now: now))
+            now = now.advanced(by: pace.wait(now: now))
+            _ = pace.take(now: now)
+        }
+        #expect(waits == [2, 4, 8, 8, 8, 8].map { Duration.milliseconds($0) })
+        _ = pace.signal(["a"], now: now)
+        now = now.advanced(by: pace.wait(now: now))
+        _ = pace.take(now: now)
+        #expect(pace.wait(now: now) == .milliseconds(2))
+    }
+}
