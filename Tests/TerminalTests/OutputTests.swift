@@ -256,6 +256,21 @@ struct OutputTests {
         )
     }
 
+    @Test("Moments are those of the formatter, whatever the year, at the edges of seconds, days and years too")
+    func moments() {
+        let style = Date.ISO8601FormatStyle(dateTimeSeparator: .space)
+        let edges: [Double] = [
+            -62_135_596_800, -12_219_292_800, -1, -0.001, 0, 951_782_399.999_999_9, 951_782_400, 951_868_799,
+            1_709_164_800,
+            4_107_542_399, 4_107_542_400, 253_402_300_799, 253_402_300_799.999, 253_402_300_800,
+        ]
+        let random = (0..<2000).map { _ in Double.random(in: -3e9...253_402_300_800) }
+        for seconds in edges + random {
+            let date = Date(timeIntervalSince1970: seconds)
+            #expect(Wording.moment(date) == date.formatted(style))
+        }
+    }
+
     @Test func wording() throws {
         let date = Date(timeIntervalSince1970: 1_795_216_504.12)
         #expect(Wording.rfc3339(date) == "2026-11-20T23:15:04.120Z")
