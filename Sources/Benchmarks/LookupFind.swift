@@ -1,7 +1,7 @@
 extension Benchmark {
     static let lookupFind = Benchmark(
         name: "lookup.find",
-        summary: "`user find` by each key among 1,000,000 accounts, whole process, against psql with one indexed query"
+        summary: "`user find` by each key among 1,000,000 accounts, whole process, against psql asked for the same"
     ) {
         try await LookupFind().measure()
     }
@@ -13,17 +13,76 @@ private struct LookupFind {
     private let database = "directory"
     private static let users = 1_000_000
 
-    /// Each kind of term, of the account with a given number, and the start of one.
-    private static let keys: [(name: String, words: @Sendable (Int) -> [String])] = [
-        ("id", { [id($0)] }),
-        ("email", { ["Person-\($0)@Example.com"] }),
-        ("phone", { ["+\(phone($0))"] }),
-        ("apple-sub", { [sub($0)] }),
-        ("username", { ["person_\($0)"] }),
-        ("relay", { ["relay-\($0)@privaterelay.appleid.com"] }),
-        ("prefix", { ["--prefix", "person-\($0)@"] }),
-        ("prefix-phone", { ["--prefix", "+\(phone($0).dropLast())"] }),
+    /// A kind of term, or the start of one: how it is given, and what psql is asked by somebody who knows the kind.
+    private struct Key: Sendable {
+        let name: String
+        let words: @Sendable (Int) -> [String]
+        let condition: @Sendable (Int) -> String
+    }
+
+    /// Each of the account with a given number.
+    private static let keys = [
+        Key(name: "id", words: { [id($0)] }, condition: { "u.id = '\(id($0))'" }),
+        Key(
+            name: "email",
+            words: { ["Person-\($0)@Example.com"] },
+            condition: { "u.email = 'person-\($0)@example.com' and u.is_sso_user = false" }
+        ),
+        Key(name: "phone", words: { ["+\(phone($0))"] }, condition: { "u.phone = '\(phone($0))'" }),
+        Key(
+            name: "apple-sub",
+            words: { [sub($0)] },
+            condition: {
+                "u.id = (select user_id from auth.identities where provider_id = '\(sub($0))' and provider = 'apple')"
+            }
+        ),
+        Key(
+            name: "username",
+            words: { ["person_\($0)"] },
+            condition: { "u.id = (select id from public.profiles where username = 'person_\($0)')" }
+        ),
+        Key(
+            name: "relay",
+            words: { ["relay-\($0)@privaterelay.appleid.com"] },
+            condition: {
+                "u.id in (select user_id from auth.identities where email = 'relay-\($0)@privaterelay.appleid.com')"
+            }
+        ),
+        Key(
+            name: "prefix",
+            words: { ["--prefix", "person-\($0)@"] },
+            // A is what follows @.
+            condition: { "u.email >= 'person-\($0)@' and u.email < 'person-\($0)A' and u.is_sso_user = false" }
+        ),
+        Key(
+            name: "prefix-phone",
+            words: { ["--prefix", "+\(phone($0).dropLast())"] },
+            // A colon is what follows 9.
+            condition: { "u.phone >= '\(phone($0).dropLast())' and u.phone < '\(phone($0).dropLast()):'" }
+        ),
     ]
+
+    /// All that find tells of an account, in one statement: what it may do, by whom it signs in, what becomes of it.
+    private static let answer = """
+        select
+            u.id, u.email, u.phone, u.created_at, u.last_sign_in_at,
+            array(select i.provider from auth.identities as i where i.user_id = u.id) as providers,
+            case
+                when r.id is not null then 'deletion_' || r.state
+                when u.deleted_at is not null then 'soft_deleted'
+                when u.banned_until > now() then 'banned'
+                else 'active'
+            end as state,
+            r.id as request, r.legal_deadline,
+            (
+                select s.step from accountctl.deletion_steps as s
+                where s.request_id = r.id order by s.started_at desc nulls last limit 1
+            ) as step,
+            exists (select from accountctl.holds as h where h.user_id = u.id) as held
+        from auth.users as u
+        left join accountctl.deletion_requests as r on r.user_id = u.id and r.finished_at is null
+        where
+        """
 
     func measure() async throws -> [Figure] {
         try await BenchmarkCluster.with { cluster in
@@ -35,14 +94,14 @@ private struct LookupFind {
             let program = try Program.accountctl
             let conninfo = cluster.conninfo(database: database, user: "postgres")
             var times: [String: [Double]] = [:]
-            var floors: [Double] = []
+            var floors: [String: [Double]] = [:]
             // Taken in turn, so that a noisy moment hits all; the first round warms the cache.
             for round in -1..<rounds {
                 let number = Int.random(in: 1...Self.users)
-                let query = "select id, email, created_at from auth.users where id = '\(Self.id(number))'"
-                let floor = try await psql.time(["-X", "-d", conninfo, "-c", query])
-                if round >= 0 { floors.append(floor * 1000) }
                 for key in Self.keys {
+                    let query = Self.answer + " " + key.condition(number)
+                    let floor = try await psql.time(["-X", "-d", conninfo, "-c", query])
+                    if round >= 0 { floors[key.name, default: []].append(floor * 1000) }
                     // Ends with 3 where nobody is found, which would be thrown.
                     let time = try await program.time(
                         ["user", "find"] + key.words(number) + ["--database-url", conninfo]
@@ -50,22 +109,18 @@ private struct LookupFind {
                     if round >= 0 { times[key.name, default: []].append(time * 1000) }
                 }
             }
-            let worst = times.values.max { Figure.median($0) < Figure.median($1) } ?? []
-            var figures = [
-                Figure(name: "lookup.find", unit: "ms", goal: "≤ 1.5 × floor", values: worst, floors: floors)
-            ]
-            for key in Self.keys {
-                figures.append(
-                    Figure(
-                        name: "lookup.find.\(key.name)",
-                        unit: "ms",
-                        goal: "≤ 1.5 × floor",
-                        values: times[key.name] ?? [],
-                        floors: floors
-                    )
+            let figures = Self.keys.map { key in
+                Figure(
+                    name: "lookup.find.\(key.name)",
+                    unit: "ms",
+                    goal: "≤ 1.5 × floor",
+                    values: times[key.name] ?? [],
+                    floors: floors[key.name] ?? []
                 )
             }
-            return figures
+            guard var worst = figures.max(by: { ($0.ratio ?? 0) < ($1.ratio ?? 0) }) else { return [] }
+            worst.name = "lookup.find"
+            return [worst] + figures
         }
     }
 
