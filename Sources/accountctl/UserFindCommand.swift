@@ -13,7 +13,7 @@ import Terminal
 struct UserFindCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
-        // Parsed as a root of its own, it is not asked for a completion script, which costs as much as its own options.
+        // Parsed as a root of its own, it would be asked for a completion script first: two more commands to parse.
         _superCommandName: "accountctl user",
         abstract: "Find accounts by anything one was told.",
         discussion: """
@@ -83,7 +83,7 @@ struct UserFindCommand: AccountctlCommand {
     @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input.", valueName: "term"))
     var terms: [String]
 
-    // These two by themselves: in groups, each of which costs the parser half a millisecond, they would be alone.
+    // These two by themselves: a group costs the parser five searches through all conformances of the program.
     @Option(name: .long, help: LookupOptions.help)
     var by: LookupKind?
 

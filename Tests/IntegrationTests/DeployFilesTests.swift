@@ -98,7 +98,7 @@ struct DeployFilesTests {
         #expect(manifest.contains("path: /health/live") && manifest.contains("path: /health/ready"))
         #expect(manifest.contains("runAsNonRoot: true") && container.contains("USER 65532:65532"))
         #expect(!manifest.contains("\t"))
-        for package in ["libpq5", "libc-ares2", "libstdc++6", "ca-certificates"] {
+        for package in ["libpq5", "libc-ares2", "zlib1g", "ca-certificates"] {
             #expect(container.contains(package))
         }
     }

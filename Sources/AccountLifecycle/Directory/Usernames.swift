@@ -10,7 +10,7 @@ package enum Usernames: Sendable, Hashable {
 
     /// Whether there are any, as an expression.
     ///
-    /// One look at a time: a join of the two tables takes a new session half a millisecond longer to plan.
+    /// One look at a time: a join of the two tables takes a new session longer to plan.
     static let areThere: Statement = """
         coalesce(
             (
