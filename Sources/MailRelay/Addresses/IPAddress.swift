@@ -9,15 +9,14 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     ///
     /// An IPv4 address mapped into IPv6 is taken for what it is (RFC 7208, 5).
     package init?(_ text: String) {
-        let address = text.utf8.withContiguousStorageIfAvailable { Self(bytes: $0) } ?? Self(bytes: Array(text.utf8))
-        guard let address else { return nil }
+        guard let address = text.withBytes({ Self($0) }) else { return nil }
         self = address
     }
 
-    private init?(bytes: some Collection<UInt8>) {
-        if let address = IPv4Address(bytes) {
+    private init?(_ text: Span<UInt8>) {
+        if let address = IPv4Address(text) {
             self = .v4(address)
-        } else if let address = IPv6Address(bytes) {
+        } else if let address = IPv6Address(text) {
             self = address.mappedIPv4.map { .v4($0) } ?? .v6(address)
         } else {
             return nil
@@ -37,25 +36,20 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         get throws(DomainNameError) {
             var text: [UInt8] = []
             text.reserveCapacity(72)
+            append(to: &text, reversed: true)
             switch self {
-            case .v4(let address):
-                for shift in stride(from: UInt32(0), to: 32, by: 8) {
-                    text.append(contentsOf: "\(address.rawValue >> shift & 255).".utf8)
-                }
-                text.append(contentsOf: "in-addr.arpa".utf8)
-            case .v6(let address):
-                for half in [address.low, address.high] {
-                    for shift in stride(from: UInt64(0), to: 64, by: 4) {
-                        text.append(Self.hexDigits[Int(half >> shift & 15)])
-                        text.append(UInt8(ascii: "."))
-                    }
-                }
-                text.append(contentsOf: "ip6.arpa".utf8)
+            case .v4: text.append(contentsOf: ".in-addr.arpa".utf8)
+            case .v6: text.append(contentsOf: ".ip6.arpa".utf8)
             }
-            return try DomainName(dotted: text)
+            return try DomainName(dotted: text[...])
         }
     }
 
-    /// Hexadecimal digits, in capitals as RFC 7208 shows the `i` macro.
-    static let hexDigits = Array("0123456789ABCDEF".utf8)
+    /// Appends octets for IPv4, single hexadecimal digits for IPv6, with dots between them; on request the last one first.
+    func append(to text: inout [UInt8], reversed: Bool = false) {
+        switch self {
+        case .v4(let address): address.append(to: &text, reversed: reversed)
+        case .v6(let address): address.append(to: &text, reversed: reversed)
+        }
+    }
 }

@@ -9,12 +9,13 @@ package struct IPv4Address: Hashable, Comparable, Sendable, CustomStringConverti
     }
 
     /// Reads four decimal octets without leading zeros; nil for anything else.
-    package init?(_ text: some Collection<UInt8>) {
+    init?(_ text: Span<UInt8>) {
         var value: UInt32 = 0
         var octets = 0
         var octet: UInt32 = 0
         var digits = 0
-        for byte in text {
+        for index in text.indices {
+            let byte = text[index]
             if byte == UInt8(ascii: ".") {
                 guard digits > 0, octets < 3 else { return nil }
                 value = value << 8 | octet
@@ -34,12 +35,24 @@ package struct IPv4Address: Hashable, Comparable, Sendable, CustomStringConverti
 
     /// Reads four decimal octets; nil for anything else.
     package init?(_ text: String) {
-        self.init(text.utf8)
+        guard let address = text.withBytes({ Self($0) }) else { return nil }
+        self = address
     }
 
     /// Four decimal octets.
     package var description: String {
-        "\(rawValue >> 24).\(rawValue >> 16 & 255).\(rawValue >> 8 & 255).\(rawValue & 255)"
+        var text: [UInt8] = []
+        append(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends four decimal octets, on request the last one first.
+    func append(to text: inout [UInt8], reversed: Bool = false) {
+        for position in 0..<4 {
+            if position > 0 { text.append(UInt8(ascii: ".")) }
+            let shift = UInt32(8 * (reversed ? position : 3 - position))
+            text.append(decimal: UInt8(truncatingIfNeeded: rawValue >> shift))
+        }
     }
 
     /// By number.

@@ -12,64 +12,60 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
     }
 
     /// Reads the text forms of RFC 4291 (2.2), with `::` and a dotted IPv4 tail; nil for anything else, zones included.
-    package init?(_ text: some Collection<UInt8>) {
-        var groups: [UInt16] = []
-        groups.reserveCapacity(8)
+    init?(_ text: Span<UInt8>) {
+        // The groups read so far, the last one lowest, and how many of them stand before `::`.
+        var value: UInt128 = 0
+        var count = 0
         var gap: Int?
-        var index = text.startIndex
-        func peek() -> UInt8? { index < text.endIndex ? text[index] : nil }
-
-        if peek() == UInt8(ascii: ":") {
-            index = text.index(after: index)
-            guard peek() == UInt8(ascii: ":") else { return nil }
-            index = text.index(after: index)
+        var index = 0
+        if index < text.count, text[index] == UInt8(ascii: ":") {
+            guard text.count > 1, text[1] == UInt8(ascii: ":") else { return nil }
             gap = 0
+            index = 2
         }
-        while let first = peek() {
-            guard groups.count < 8, first.hexadecimalValue != nil else { return nil }
-            let groupStart = index
-            var value: UInt16 = 0
-            var digits = 0
-            while let byte = peek(), let digit = byte.hexadecimalValue {
-                guard digits < 4 else { return nil }
-                value = value << 4 | UInt16(digit)
-                digits += 1
-                index = text.index(after: index)
+        while index < text.count {
+            let start = index
+            var group: UInt16 = 0
+            while index < text.count, let digit = text[index].hexadecimalValue {
+                guard index - start < 4 else { return nil }
+                group = group << 4 | UInt16(digit)
+                index += 1
             }
-            guard let separator = peek() else {
-                groups.append(value)
+            guard count < 8, index > start else { return nil }
+            if index < text.count, text[index] == UInt8(ascii: ".") {
+                guard count <= 6, let tail = IPv4Address(text.extracting(start...)) else { return nil }
+                value = value << 32 | UInt128(tail.rawValue)
+                count += 2
                 break
             }
-            if separator == UInt8(ascii: ".") {
-                guard groups.count <= 6, let tail = IPv4Address(text[groupStart...]) else { return nil }
-                groups.append(UInt16(tail.rawValue >> 16))
-                groups.append(UInt16(tail.rawValue & 0xFFFF))
-                index = text.endIndex
-                break
-            }
-            guard separator == UInt8(ascii: ":") else { return nil }
-            groups.append(value)
-            index = text.index(after: index)
-            if peek() == UInt8(ascii: ":") {
+            value = value << 16 | UInt128(group)
+            count += 1
+            guard index < text.count else { break }
+            guard text[index] == UInt8(ascii: ":") else { return nil }
+            index += 1
+            // A single colon stands between groups, never at the end.
+            guard index < text.count else { return nil }
+            if text[index] == UInt8(ascii: ":") {
                 guard gap == nil else { return nil }
-                gap = groups.count
-                index = text.index(after: index)
-            } else if peek() == nil {
-                return nil
+                gap = count
+                index += 1
             }
         }
         if let gap {
-            guard groups.count < 8 else { return nil }
-            groups.insert(contentsOf: repeatElement(0, count: 8 - groups.count), at: gap)
+            guard count < 8 else { return nil }
+            let tail = value & ~(UInt128.max << (16 * (count - gap)))
+            value = (value >> (16 * (count - gap))) << (16 * (8 - gap)) | tail
+        } else {
+            guard count == 8 else { return nil }
         }
-        guard groups.count == 8 else { return nil }
-        self.high = groups[0..<4].reduce(0) { $0 << 16 | UInt64($1) }
-        self.low = groups[4..<8].reduce(0) { $0 << 16 | UInt64($1) }
+        self.high = UInt64(truncatingIfNeeded: value >> 64)
+        self.low = UInt64(truncatingIfNeeded: value)
     }
 
     /// Reads the text forms of RFC 4291; nil for anything else.
     package init?(_ text: String) {
-        self.init(text.utf8)
+        guard let address = text.withBytes({ Self($0) }) else { return nil }
+        self = address
     }
 
     /// The IPv4 address that is mapped into this one (`::ffff:a.b.c.d`), if any.
@@ -101,6 +97,16 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
         return hex[..<best.lowerBound].joined(separator: ":") + "::" + hex[best.upperBound...].joined(separator: ":")
     }
 
+    /// Appends the hexadecimal digits with dots between them, on request the last one first.
+    func append(to text: inout [UInt8], reversed: Bool = false) {
+        for position in 0..<32 {
+            if position > 0 { text.append(UInt8(ascii: ".")) }
+            let digit = reversed ? 31 - position : position
+            let half = digit < 16 ? high : low
+            text.append(UInt8(hexadecimal: UInt8(truncatingIfNeeded: half >> UInt64(60 - digit % 16 * 4)) & 15))
+        }
+    }
+
     /// By number.
     package static func < (left: Self, right: Self) -> Bool {
         (left.high, left.low) < (right.high, right.low)
@@ -108,6 +114,11 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
 }
 
 extension UInt8 {
+    /// The hexadecimal digit of a value below 16, in capitals as RFC 7208 shows the `i` macro.
+    init(hexadecimal value: UInt8) {
+        self = value < 10 ? 0x30 + value : 0x41 + value - 10
+    }
+
     /// The value of a hexadecimal digit in ASCII; nil for any other byte.
     var hexadecimalValue: UInt8? {
         switch self {

@@ -9,7 +9,7 @@ package struct DKIMSignatureHeader: Sendable, Hashable {
     package init?(_ field: String) {
         var text = Array(field.utf8)
         if let colon = text.firstIndex(of: UInt8(ascii: ":")),
-            text[..<colon].trimmed.equalsIgnoringCase("dkim-signature")
+            text[..<colon].trimmed.span.equalsIgnoringCase("dkim-signature")
         {
             text.removeSubrange(...colon)
         }

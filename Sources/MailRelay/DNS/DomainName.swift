@@ -19,11 +19,11 @@ package struct DomainName: Hashable, Sendable {
     /// Reads dotted text as it stands in SPF records and on command lines: every dot divides, nothing escapes.
     ///
     /// One dot at the end is allowed. Throws ``DomainNameError`` for empty labels, labels over 63 bytes and names over 255.
-    package init(dotted text: some Collection<UInt8>) throws(DomainNameError) {
+    init(dotted text: Span<UInt8>) throws(DomainNameError) {
         var wire: [UInt8] = []
         wire.reserveCapacity(text.count + 1)
         wire.append(0)
-        wire.append(bytes: text)
+        wire.append(text)
         // Every dot gives its place to the length of the label behind it.
         var start = 0
         do {
@@ -58,9 +58,41 @@ package struct DomainName: Hashable, Sendable {
         wire.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// Reads dotted text; see ``init(dotted:)-(Collection)``.
+    /// Eight bytes at a time: names are compared more often than anything else.
+    package static func == (left: DomainName, right: DomainName) -> Bool {
+        guard left.wire.count == right.wire.count else { return false }
+        return left.wire.withUnsafeBytes { left in
+            right.wire.withUnsafeBytes { right in
+                var offset = 0
+                while offset < left.count, left.word(at: offset) == right.word(at: offset) { offset += 8 }
+                return offset >= left.count
+            }
+        }
+    }
+
+    /// A number that other names hardly share.
+    var digest: UInt64 {
+        wire.withUnsafeBytes { bytes in
+            var digest = UInt64(bytes.count)
+            var offset = 0
+            while offset < bytes.count {
+                // The golden ratio spreads the bits.
+                let product = (digest ^ bytes.word(at: offset)).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+                digest = product.high ^ product.low
+                offset += 8
+            }
+            return digest
+        }
+    }
+
+    /// Reads dotted text; see ``init(dotted:)-(Span)``.
+    init(dotted text: ArraySlice<UInt8>) throws(DomainNameError) {
+        try self.init(dotted: text.span)
+    }
+
+    /// Reads dotted text; see ``init(dotted:)-(Span)``.
     package init(dotted text: String) throws(DomainNameError) {
-        try self.init(dotted: text.utf8)
+        try self.init(dotted: Array(text.utf8)[...])
     }
 
     /// Builds a name from labels as bytes, the leftmost first.
@@ -204,13 +236,5 @@ extension UInt8 {
     @inline(__always)
     var lowercasedASCII: UInt8 {
         self >= 0x41 && self <= 0x5A ? self | 0x20 : self
-    }
-}
-
-extension [UInt8] {
-    /// Appends bytes as one piece where they are one.
-    mutating func append(bytes: some Collection<UInt8>) {
-        let isOnePiece: Void? = bytes.withContiguousStorageIfAvailable { append(contentsOf: $0) }
-        if isOnePiece == nil { append(contentsOf: bytes) }
     }
 }

@@ -1,6 +1,6 @@
 /// A resolver that answers from a table: for tests, measurements, and "what if" questions.
 package final class ZoneResolver: Resolver {
-    private let names: [DomainName: Entry]
+    private let names: NameTable<Entry>
     /// The outcomes of all names, those of one name together.
     private let outcomes: [(type: RecordType, outcome: LookupOutcome)]
 
@@ -23,7 +23,7 @@ package final class ZoneResolver: Resolver {
             all += entries.map { ($0.key.type, $0.value) }
         }
         for name in silent { names[name, default: Entry()].isSilent = true }
-        self.names = names
+        self.names = NameTable(names)
         self.outcomes = all
     }
 

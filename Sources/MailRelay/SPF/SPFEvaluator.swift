@@ -38,42 +38,20 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
         by deadline: ContinuousClock.Instant,
         timestamp: Int64 = 0
     ) async -> SPFEvaluation {
-        guard let domain = Self.usableDomain(query.senderDomain) else {
+        guard let domain = query.usableDomain else {
             return SPFEvaluation(.none, problem: .unusableDomain(query.senderDomain))
         }
-        var memory = SPFMemory()
-        var tracesNow = false
+        var run = SPFRun(self, query, timestamp: timestamp)
         while true {
             do {
-                let evaluation = try evaluation(of: query, domain, timestamp: timestamp, tracing: tracesNow, &memory)
-                guard isTracing, !tracesNow else { return evaluation }
+                let evaluation = try run.evaluation(domain)
+                guard isTracing, !run.isTracing else { return evaluation }
                 // The steps are recorded once, when all answers are there, and not with each answer that is waited for.
-                tracesNow = true
+                run.isTracing = true
             } catch {
-                memory.answers[error.question] = await resolver.lookup(error.question, by: deadline)
-                memory.isTimeUp = ContinuousClock.now >= deadline
+                let outcome = await resolver.lookup(error.question, by: deadline)
+                run.remember(outcome, of: error.question, isTimeUp: ContinuousClock.now >= deadline)
             }
         }
-    }
-
-    /// Evaluates the sender's policy from what is at hand; throws the first question that must be waited for.
-    private func evaluation(
-        of query: SPFQuery,
-        _ domain: DomainName,
-        timestamp: Int64,
-        tracing: Bool,
-        _ memory: inout SPFMemory
-    ) throws(SPFUnanswered) -> SPFEvaluation {
-        var run = SPFRun(self, query, timestamp: timestamp, tracing: tracing, memory)
-        defer { memory = run.memory }
-        return try run.evaluation(domain)
-    }
-
-    /// A full name that a policy could belong to: at least two labels, no address literal (RFC 7208, 4.3).
-    private static func usableDomain(_ text: ArraySlice<UInt8>) -> DomainName? {
-        guard text.first != UInt8(ascii: "["), let name = try? DomainName(dotted: text), name.labelCount > 1 else {
-            return nil
-        }
-        return name
     }
 }

@@ -1,4 +1,4 @@
-/// What an evaluation keeps from one run to the next.
+/// What an evaluation keeps from one run to the next, once an answer had to be waited for.
 struct SPFMemory {
     /// What DNS answered to the questions that had to be waited for.
     var answers: [Question: LookupOutcome] = [:]

@@ -2,43 +2,65 @@
 package struct SPFQuery: Sendable, Hashable {
     /// The address of the client.
     package let address: IPAddress
-    /// The sender and the HELO name, in one piece.
-    private let text: [UInt8]
-    private let localPartRange: Range<Int>
-    private let senderDomainRange: Range<Int>
-    private let heloRange: Range<Int>
+    /// The envelope sender and the HELO name as given: hardly a policy asks for more than the domain in them.
+    private let mailFrom: String
+    private let heloName: String
+    /// Where the local part stands in the sender's bytes; empty where there is none.
+    private let localPartPlace: Range<Int>
+    /// Where the domain stands in the sender's bytes; nil for an empty sender.
+    private let domainPlace: Range<Int>?
 
     /// The local part of the sender, "postmaster" when it has none (RFC 7208, 4.3).
     package var localPart: ArraySlice<UInt8> {
-        localPartRange.isEmpty ? Array("postmaster".utf8)[...] : text[localPartRange]
+        localPartPlace.isEmpty ? Array("postmaster".utf8)[...] : Array(mailFrom.utf8)[localPartPlace]
     }
     /// The domain of the sender; the HELO name for an empty sender (RFC 7208, 2.4).
-    package var senderDomain: ArraySlice<UInt8> { text[senderDomainRange] }
+    package var senderDomain: ArraySlice<UInt8> { domainPlace.map { Array(mailFrom.utf8)[$0] } ?? helo }
+    /// The local part and the domain with "@" between them.
+    var sender: ArraySlice<UInt8> { localPart + [UInt8(ascii: "@")] + senderDomain }
     /// What the client called itself.
-    package var helo: ArraySlice<UInt8> { text[heloRange] }
+    package var helo: ArraySlice<UInt8> { Array(heloName.utf8)[...] }
 
     /// Takes an envelope sender apart at its last "@"; without one the whole text is the domain.
     package init(address: IPAddress, mailFrom: String, helo: String) {
-        var text: [UInt8] = []
-        text.reserveCapacity(mailFrom.utf8.count + helo.utf8.count)
-        text.append(bytes: mailFrom.utf8)
-        var sender = text.indices
-        if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") { sender = 1..<(text.count - 1) }
-        let at = text[sender].lastIndex(of: UInt8(ascii: "@"))
-        heloRange = text.count..<(text.count + helo.utf8.count)
-        text.append(bytes: helo.utf8)
-        localPartRange = sender.lowerBound..<(at ?? sender.lowerBound)
-        senderDomainRange = sender.isEmpty ? heloRange : (at.map { $0 + 1 } ?? sender.lowerBound)..<sender.upperBound
+        (localPartPlace, domainPlace) = mailFrom.withBytes { Self.places(in: $0) }
         self.address = address
-        self.text = text
+        self.mailFrom = mailFrom
+        heloName = helo
     }
 
-    /// A sender at a domain.
+    /// A sender at a domain; both names are such as text can hold.
     package init(address: IPAddress, domain: DomainName, helo: DomainName) {
         self.address = address
-        text = domain.dottedBytes + helo.dottedBytes
-        localPartRange = 0..<0
-        senderDomainRange = 0..<max(0, domain.wire.count - 1)
-        heloRange = senderDomainRange.upperBound..<text.count
+        mailFrom = String(decoding: domain.dottedBytes, as: UTF8.self)
+        heloName = String(decoding: helo.dottedBytes, as: UTF8.self)
+        localPartPlace = 0..<0
+        domainPlace = 0..<mailFrom.utf8.count
+    }
+
+    /// Where local part and domain stand in a sender, which may stand in angle brackets.
+    private static func places(in sender: Span<UInt8>) -> (localPart: Range<Int>, domain: Range<Int>?) {
+        var start = 0
+        var end = sender.count
+        if end > 1, sender[0] == UInt8(ascii: "<"), sender[end - 1] == UInt8(ascii: ">") {
+            start = 1
+            end -= 1
+        }
+        guard start < end else { return (0..<0, nil) }
+        var domain = end
+        while domain > start, sender[domain - 1] != UInt8(ascii: "@") { domain -= 1 }
+        return (start..<max(start, domain - 1), domain..<end)
+    }
+
+    /// The domain of the sender as a name that a policy could belong to: at least two labels, no address literal
+    /// (RFC 7208, 4.3); nil where it is none.
+    var usableDomain: DomainName? {
+        guard let domainPlace else { return heloName.withBytes { Self.usableDomain($0) } }
+        return mailFrom.withBytes { Self.usableDomain($0.extracting(domainPlace)) }
+    }
+
+    private static func usableDomain(_ text: Span<UInt8>) -> DomainName? {
+        guard !text.isEmpty, text[0] != UInt8(ascii: "["), let name = try? DomainName(dotted: text) else { return nil }
+        return name.labelCount > 1 ? name : nil
     }
 }

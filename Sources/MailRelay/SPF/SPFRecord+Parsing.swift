@@ -1,4 +1,6 @@
 /// The grammar of RFC 7208, section 12.
+///
+/// It reads spans and keeps places: taking a policy apart copies none of its bytes.
 extension SPFRecord {
     /// Reads a policy that ``isPolicy(_:)`` has accepted; the bytes are those of all strings of the record, joined.
     ///
@@ -7,62 +9,62 @@ extension SPFRecord {
         self.init(unread: text)
         // Room for most policies, so that it does not grow term by term.
         directives.reserveCapacity(8)
+        let text = text[...]
+        let bytes = text.span
         var start = 6
-        while start < text.count {
-            guard text[start] != UInt8(ascii: " ") else {
+        while start < bytes.count {
+            guard bytes[start] != UInt8(ascii: " ") else {
                 start += 1
                 continue
             }
             var end = start
-            var isPrintable = true
-            while end < text.count, text[end] != UInt8(ascii: " ") {
-                isPrintable = isPrintable && text[end] > 0x20 && text[end] < 0x7F
-                end += 1
+            while end < bytes.count, bytes[end].isVisible { end += 1 }
+            do throws(SPFSyntaxError.Code) {
+                guard end == bytes.count || bytes[end] == UInt8(ascii: " ") else { throw .badByte }
+                try read(term: start..<end, of: bytes)
+            } catch {
+                end = bytes.firstIndex(of: UInt8(ascii: " "), from: end) ?? bytes.count
+                throw SPFSyntaxError(code: error, term: text[start..<end])
             }
-            guard isPrintable else { throw error(.badByte, start..<end) }
-            try read(term: start..<end)
             start = end
         }
     }
 
-    private mutating func read(term: Range<Int>) throws(SPFSyntaxError) {
+    private mutating func read(term: Range<Int>, of text: Span<UInt8>) throws(SPFSyntaxError.Code) {
         // A modifier is a name directly followed by "="; anything else is a mechanism.
         var index = term.lowerBound
         while index < term.upperBound, text[index].isNameByte { index += 1 }
         if index < term.upperBound, text[index] == UInt8(ascii: "=") {
-            try readModifier(named: term.lowerBound..<index, value: (index + 1)..<term.upperBound, of: term)
+            try readModifier(named: term.lowerBound..<index, value: (index + 1)..<term.upperBound, of: text)
         } else {
-            try readDirective(term)
+            try readDirective(term, of: text)
         }
-    }
-
-    private func error(_ code: SPFSyntaxError.Code, _ term: Range<Int>) -> SPFSyntaxError {
-        SPFSyntaxError(code: code, term: text[term])
     }
 
     // MARK: Modifiers
 
     private mutating func readModifier(
-        named name: Range<Int>,
+        named place: Range<Int>,
         value: Range<Int>,
-        of term: Range<Int>
-    ) throws(SPFSyntaxError) {
-        guard !name.isEmpty, text[name.lowerBound].isLetter else { throw error(.badModifierName, term) }
-        if text[name].equalsIgnoringCase("redirect") {
-            guard redirect == nil else { throw error(.duplicateModifier, term) }
-            redirect = try domain(value, of: term)
-        } else if text[name].equalsIgnoringCase("exp") {
-            guard explanation == nil else { throw error(.duplicateModifier, term) }
-            explanation = try domain(value, of: term)
+        of text: Span<UInt8>
+    ) throws(SPFSyntaxError.Code) {
+        guard !place.isEmpty, text[place.lowerBound].isLetter else { throw .badModifierName }
+        let name = text.extracting(place)
+        if name.equalsIgnoringCase("redirect") {
+            guard redirect == nil else { throw .duplicateModifier }
+            redirect = try Self.domain(value, of: text)
+        } else if name.equalsIgnoringCase("exp") {
+            guard explanation == nil else { throw .duplicateModifier }
+            explanation = try Self.domain(value, of: text)
         } else {
-            guard SPFMacro.isWellFormed(text[value], letters: .all) else { throw error(.badMacro, term) }
-            unknownModifiers.append(String(decoding: text[name], as: UTF8.self))
+            guard SPFMacro.isWellFormed(text.extracting(value), letters: .all) else { throw .badMacro }
+            unknownModifiers.append(String(decoding: self.text[place], as: UTF8.self))
         }
     }
 
     // MARK: Mechanisms
 
-    private mutating func readDirective(_ term: Range<Int>) throws(SPFSyntaxError) {
+    private mutating func readDirective(_ term: Range<Int>, of text: Span<UInt8>) throws(SPFSyntaxError.Code) {
         var start = term.lowerBound + 1
         let result: SPFResult
         switch text[term.lowerBound] {
@@ -76,85 +78,90 @@ extension SPFRecord {
         }
         var end = start
         while end < term.upperBound, text[end] != UInt8(ascii: ":"), text[end] != UInt8(ascii: "/") { end += 1 }
-        let mechanism = try mechanism(named: start..<end, end..<term.upperBound, of: term)
+        let mechanism = try Self.mechanism(named: start..<end, end..<term.upperBound, of: text)
         directives.append(SPFDirective(result: result, mechanism: mechanism, source: term))
     }
 
     /// `rest` starts at the colon or slash behind the name, or is empty.
-    private func mechanism(
-        named name: Range<Int>,
+    private static func mechanism(
+        named place: Range<Int>,
         _ rest: Range<Int>,
-        of term: Range<Int>
-    ) throws(SPFSyntaxError) -> SPFMechanism {
-        if text[name].equalsIgnoringCase("ip4") { return .ip(try network4(rest, of: term)) }
-        if text[name].equalsIgnoringCase("ip6") { return .ip(try network6(rest, of: term)) }
-        if text[name].equalsIgnoringCase("include") { return .include(try required(rest, of: term)) }
-        if text[name].equalsIgnoringCase("exists") { return .exists(try required(rest, of: term)) }
-        if text[name].equalsIgnoringCase("all") {
-            guard rest.isEmpty else { throw error(.unexpectedArgument, term) }
+        of text: Span<UInt8>
+    ) throws(SPFSyntaxError.Code) -> SPFMechanism {
+        let name = text.extracting(place)
+        if name.equalsIgnoringCase("ip4") { return .ip(try network4(rest, of: text)) }
+        if name.equalsIgnoringCase("ip6") { return .ip(try network6(rest, of: text)) }
+        if name.equalsIgnoringCase("include") { return .include(try required(rest, of: text)) }
+        if name.equalsIgnoringCase("exists") { return .exists(try required(rest, of: text)) }
+        if name.equalsIgnoringCase("all") {
+            guard rest.isEmpty else { throw .unexpectedArgument }
             return .all
         }
-        if text[name].equalsIgnoringCase("ptr") { return .ptr(rest.isEmpty ? nil : try required(rest, of: term)) }
-        let isA = text[name].equalsIgnoringCase("a")
-        guard isA || text[name].equalsIgnoringCase("mx") else { throw error(.unknownMechanism, term) }
-        let (domain, lengths) = try dualLengths(rest, of: term)
-        let spec = domain.isEmpty ? nil : try required(domain, of: term)
+        if name.equalsIgnoringCase("ptr") { return .ptr(rest.isEmpty ? nil : try required(rest, of: text)) }
+        let isA = name.equalsIgnoringCase("a")
+        guard isA || name.equalsIgnoringCase("mx") else { throw .unknownMechanism }
+        let (domain, lengths) = try dualLengths(rest, of: text)
+        let spec = domain.isEmpty ? nil : try required(domain, of: text)
         return isA ? .a(spec, lengths) : .mx(spec, lengths)
     }
 
-    private func required(_ rest: Range<Int>, of term: Range<Int>) throws(SPFSyntaxError) -> SPFDomainSpec {
-        guard !rest.isEmpty else { throw error(.missingArgument, term) }
-        guard text[rest.lowerBound] == UInt8(ascii: ":") else { throw error(.unexpectedArgument, term) }
-        return try domain(rest.dropFirst(), of: term)
+    private static func required(
+        _ rest: Range<Int>,
+        of text: Span<UInt8>
+    ) throws(SPFSyntaxError.Code) -> SPFDomainSpec {
+        guard !rest.isEmpty else { throw .missingArgument }
+        guard text[rest.lowerBound] == UInt8(ascii: ":") else { throw .unexpectedArgument }
+        return try domain(rest.dropFirst(), of: text)
     }
 
-    private func network4(_ rest: Range<Int>, of term: Range<Int>) throws(SPFSyntaxError) -> IPNetwork {
-        let (range, length) = try addressAndLength(rest, limit: 32, of: term)
-        guard let address = IPv4Address(text[range]) else { throw error(.badIPv4, term) }
+    private static func network4(_ rest: Range<Int>, of text: Span<UInt8>) throws(SPFSyntaxError.Code) -> IPNetwork {
+        let (place, length) = try addressAndLength(rest, limit: 32, of: text)
+        guard let address = IPv4Address(text.extracting(place)) else { throw .badIPv4 }
         return .v4(address, length: length)
     }
 
-    private func network6(_ rest: Range<Int>, of term: Range<Int>) throws(SPFSyntaxError) -> IPNetwork {
-        let (range, length) = try addressAndLength(rest, limit: 128, of: term)
-        guard let address = IPv6Address(text[range]) else { throw error(.badIPv6, term) }
+    private static func network6(_ rest: Range<Int>, of text: Span<UInt8>) throws(SPFSyntaxError.Code) -> IPNetwork {
+        let (place, length) = try addressAndLength(rest, limit: 128, of: text)
+        guard let address = IPv6Address(text.extracting(place)) else { throw .badIPv6 }
         return .v6(address, length: length)
     }
 
-    private func addressAndLength(
+    private static func addressAndLength(
         _ rest: Range<Int>,
         limit: UInt8,
-        of term: Range<Int>
-    ) throws(SPFSyntaxError) -> (Range<Int>, UInt8) {
-        guard rest.count > 1, text[rest.lowerBound] == UInt8(ascii: ":") else { throw error(.missingArgument, term) }
-        let range = rest.dropFirst()
-        guard let slash = text[range].firstIndex(of: UInt8(ascii: "/")) else { return (range, limit) }
-        let length = try prefixLength((slash + 1)..<range.upperBound, limit: limit, of: term)
-        return (range.lowerBound..<slash, length)
+        of text: Span<UInt8>
+    ) throws(SPFSyntaxError.Code) -> (Range<Int>, UInt8) {
+        guard rest.count > 1, text[rest.lowerBound] == UInt8(ascii: ":") else { throw .missingArgument }
+        var slash = rest.lowerBound + 1
+        while slash < rest.upperBound, text[slash] != UInt8(ascii: "/") { slash += 1 }
+        let address = (rest.lowerBound + 1)..<slash
+        guard slash < rest.upperBound else { return (address, limit) }
+        return (address, try prefixLength((slash + 1)..<rest.upperBound, limit: limit, of: text))
     }
 
     /// Takes `/n`, `//m` or `/n//m` off the end; what is left is empty or a colon and a domain.
-    private func dualLengths(
+    private static func dualLengths(
         _ rest: Range<Int>,
-        of term: Range<Int>
-    ) throws(SPFSyntaxError) -> (Range<Int>, SPFPrefixLengths) {
+        of text: Span<UInt8>
+    ) throws(SPFSyntaxError.Code) -> (Range<Int>, SPFPrefixLengths) {
         var lengths = SPFPrefixLengths()
         var end = rest.upperBound
         // A slash may also stand inside a domain or a macro, so the lengths are looked for from the end.
-        if let slash = slashBeforeDigits(rest.lowerBound..<end), slash > rest.lowerBound,
+        if let slash = slashBeforeDigits(rest.lowerBound..<end, of: text), slash > rest.lowerBound,
             text[slash - 1] == UInt8(ascii: "/")
         {
-            lengths.v6 = try prefixLength((slash + 1)..<end, limit: 128, of: term)
+            lengths.v6 = try prefixLength((slash + 1)..<end, limit: 128, of: text)
             end = slash - 1
         }
-        if let slash = slashBeforeDigits(rest.lowerBound..<end) {
-            lengths.v4 = try prefixLength((slash + 1)..<end, limit: 32, of: term)
+        if let slash = slashBeforeDigits(rest.lowerBound..<end, of: text) {
+            lengths.v4 = try prefixLength((slash + 1)..<end, limit: 32, of: text)
             end = slash
         }
         return (rest.lowerBound..<end, lengths)
     }
 
     /// Where a slash stands with digits behind it, as the end of the range.
-    private func slashBeforeDigits(_ range: Range<Int>) -> Int? {
+    private static func slashBeforeDigits(_ range: Range<Int>, of text: Span<UInt8>) -> Int? {
         var start = range.upperBound
         while start > range.lowerBound, text[start - 1].isDigit { start -= 1 }
         guard start < range.upperBound, start > range.lowerBound, text[start - 1] == UInt8(ascii: "/") else {
@@ -163,43 +170,50 @@ extension SPFRecord {
         return start - 1
     }
 
-    private func prefixLength(_ digits: Range<Int>, limit: UInt8, of term: Range<Int>) throws(SPFSyntaxError) -> UInt8 {
-        guard 1...3 ~= digits.count else { throw error(.badPrefixLength, term) }
+    private static func prefixLength(
+        _ digits: Range<Int>,
+        limit: UInt8,
+        of text: Span<UInt8>
+    ) throws(SPFSyntaxError.Code) -> UInt8 {
+        guard 1...3 ~= digits.count else { throw .badPrefixLength }
         var value = 0
         for index in digits {
-            guard text[index].isDigit else { throw error(.badPrefixLength, term) }
+            guard text[index].isDigit else { throw .badPrefixLength }
             value = value * 10 + Int(text[index] - 0x30)
         }
         let hasLeadingZero = digits.count > 1 && text[digits.lowerBound] == 0x30
-        guard !hasLeadingZero, value <= Int(limit) else { throw error(.badPrefixLength, term) }
+        guard !hasLeadingZero, value <= Int(limit) else { throw .badPrefixLength }
         return UInt8(value)
     }
 
     // MARK: Domains
 
     /// Checks `domain-spec`: macros well formed, and at its end a top label with a dot before it, or a macro.
-    private func domain(_ range: Range<Int>, of term: Range<Int>) throws(SPFSyntaxError) -> SPFDomainSpec {
-        guard !range.isEmpty else { throw error(.missingArgument, term) }
-        let domain = text[range]
-        let hasMacros = domain.contains(UInt8(ascii: "%"))
+    private static func domain(_ place: Range<Int>, of text: Span<UInt8>) throws(SPFSyntaxError.Code) -> SPFDomainSpec {
+        guard !place.isEmpty else { throw .missingArgument }
+        let domain = text.extracting(place)
+        let hasMacros = domain.firstIndex(of: UInt8(ascii: "%")) != nil
         if hasMacros {
-            guard SPFMacro.isWellFormed(domain, letters: .inDomains) else { throw error(.badMacro, term) }
+            guard SPFMacro.isWellFormed(domain, letters: .inDomains) else { throw .badMacro }
         }
-        guard (hasMacros && SPFMacro.endsInMacro(domain)) || Self.endsInTopLabel(domain) else {
-            throw error(.badDomain, term)
-        }
-        return SPFDomainSpec(source: range, hasMacros: hasMacros)
+        guard (hasMacros && SPFMacro.endsInMacro(domain)) || endsInTopLabel(domain) else { throw .badDomain }
+        return SPFDomainSpec(source: place, hasMacros: hasMacros)
     }
 
-    private static func endsInTopLabel(_ text: ArraySlice<UInt8>) -> Bool {
-        let text = text.last == UInt8(ascii: ".") ? text.dropLast() : text
-        guard let dot = text.lastIndex(of: UInt8(ascii: ".")) else { return false }
-        let label = text[(dot + 1)...]
-        guard let first = label.first, let last = label.last, first.isLetterOrDigit, last.isLetterOrDigit else {
-            return false
+    /// Whether the last label, a dot behind it aside, is one of a top-level domain: not of digits alone.
+    private static func endsInTopLabel(_ text: Span<UInt8>) -> Bool {
+        var end = text.count
+        if end > 0, text[end - 1] == UInt8(ascii: ".") { end -= 1 }
+        var start = end
+        var isNumber = true
+        while start > 0, text[start - 1] != UInt8(ascii: ".") {
+            start -= 1
+            let byte = text[start]
+            guard byte.isLetterOrDigit || byte == UInt8(ascii: "-") else { return false }
+            isNumber = isNumber && byte.isDigit
         }
-        return label.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
-            && label.contains { $0.isLetter || $0 == UInt8(ascii: "-") }
+        // A dot before it, and no hyphen at its ends.
+        return start > 0 && !isNumber && text[start].isLetterOrDigit && text[end - 1].isLetterOrDigit
     }
 }
 
@@ -216,23 +230,11 @@ extension UInt8 {
     /// An ASCII letter or digit.
     var isLetterOrDigit: Bool { isLetter || isDigit }
 
+    /// A printable ASCII character other than the space.
+    fileprivate var isVisible: Bool { self > 0x20 && self < 0x7F }
+
     /// A byte that modifier names may hold.
     fileprivate var isNameByte: Bool {
         isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_") || self == UInt8(ascii: ".")
-    }
-}
-
-extension Collection<UInt8> {
-    /// Compares with lower-case ASCII text, whatever the case of the bytes.
-    func equalsIgnoringCase(_ text: StaticString) -> Bool {
-        guard count == text.utf8CodeUnitCount else { return false }
-        return text.withUTF8Buffer { expected in
-            var index = 0
-            for byte in self {
-                if byte.lowercasedASCII != expected[index] { return false }
-                index += 1
-            }
-            return true
-        }
     }
 }

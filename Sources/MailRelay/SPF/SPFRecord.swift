@@ -31,8 +31,9 @@ package struct SPFRecord: Sendable, Hashable {
 
     /// Whether a TXT record is a policy of this version (RFC 7208, 4.5): the version, then a space or nothing.
     package static func isPolicy(_ text: [UInt8]) -> Bool {
-        guard text.prefix(6).equalsIgnoringCase("v=spf1") else { return false }
-        return text.count == 6 || text[6] == UInt8(ascii: " ")
+        guard text.count == 6 || text.count > 6 && text[6] == UInt8(ascii: " ") else { return false }
+        let version = text[..<6]
+        return version.span.equalsIgnoringCase("v=spf1")
     }
 }
 
@@ -91,7 +92,7 @@ package struct SPFDomainSpec: Sendable, Hashable {
 /// What in a record breaks the grammar; the result of every evaluation is then "permerror".
 package struct SPFSyntaxError: Error, Hashable, Sendable {
     /// The kinds of mistakes, each with its own advice.
-    package enum Code: String, Sendable, Hashable {
+    package enum Code: String, Error, Hashable {
         /// A mechanism nobody knows.
         case unknownMechanism
         /// A mechanism that needs a domain or an address has none.

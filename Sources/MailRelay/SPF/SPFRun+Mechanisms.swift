@@ -1,6 +1,6 @@
 extension SPFRun {
     /// Whether a mechanism matches the sender (RFC 7208, 5).
-    mutating func matches(_ mechanism: SPFMechanism, of policy: SPFPolicy) throws(SPFStop) -> Bool {
+    mutating func matches(_ mechanism: SPFMechanism, of policy: borrowing SPFPolicy) throws(SPFStop) -> Bool {
         if mechanism.causesLookup { try countTerm() }
         switch mechanism {
         case .all:
@@ -55,28 +55,34 @@ extension SPFRun {
 
 // MARK: Reverse names
 
+/// What reverse DNS says of a client.
+struct SPFReverseNames {
+    /// Its names, as many as are looked at.
+    var names: [DomainName] = []
+    /// Which of those that were looked at lead back to it.
+    var leadingBack: [DomainName: Bool] = [:]
+}
+
 extension SPFRun {
     /// The reverse names of the client, as many as are looked at.
     ///
     /// DNS errors count as "no such name" here (RFC 7208, 5.5).
     mutating func reverseNames() throws(SPFStop) -> [DomainName] {
-        if let knownReverseNames { return knownReverseNames }
-        knownReverseNames = []
-        guard let reverse = try? query.address.reverseName, let found = try recordsIfAny(reverse, .ptr) else {
-            return []
-        }
+        if let reverse { return reverse.names }
+        reverse = SPFReverseNames()
+        guard let name = try? query.address.reverseName, let found = try recordsIfAny(name, .ptr) else { return [] }
         var names: [DomainName] = []
         for case .ptr(let name) in found where !name.isRoot && names.count < SPFEvaluator<Source>.nameLimit {
             names.append(name)
         }
-        knownReverseNames = names
+        reverse?.names = names
         return names
     }
 
     /// Whether a reverse name leads back to the client.
     mutating func leadsBack(_ name: DomainName) throws(SPFStop) -> Bool {
-        if let known = knownToLeadBack[name] { return known }
-        knownToLeadBack[name] = false
+        if let known = reverse?.leadingBack[name] { return known }
+        reverse?.leadingBack[name] = false
         let address = query.address
         let leadsBack = try recordsIfAny(name, addressType)?.contains { record in
             switch record {
@@ -85,7 +91,7 @@ extension SPFRun {
             default: false
             }
         }
-        knownToLeadBack[name] = leadsBack == true
+        reverse?.leadingBack[name] = leadsBack == true
         return leadsBack == true
     }
 

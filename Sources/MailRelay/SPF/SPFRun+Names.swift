@@ -1,6 +1,6 @@
 extension SPFRun {
     /// The domain whose policy an include or redirect asks for.
-    mutating func target(_ spec: SPFDomainSpec, of policy: SPFPolicy) throws(SPFStop) -> DomainName {
+    mutating func target(_ spec: SPFDomainSpec, of policy: borrowing SPFPolicy) throws(SPFStop) -> DomainName {
         guard let target = try name(spec, of: policy) else {
             throw .problem(.unusableTarget(policy.record.text[spec.source]))
         }
@@ -9,12 +9,12 @@ extension SPFRun {
 
     /// The name a mechanism speaks of, the current domain where it names none; nil when it expands to something that is no
     /// name, which then matches nothing.
-    mutating func name(_ spec: SPFDomainSpec?, of policy: SPFPolicy) throws(SPFStop) -> DomainName? {
+    mutating func name(_ spec: SPFDomainSpec?, of policy: borrowing SPFPolicy) throws(SPFStop) -> DomainName? {
         guard let spec else { return policy.domain }
         guard spec.hasMacros else { return policy.record.name(spec) }
         let text = policy.record.text[spec.source]
-        try prepareValidatedName(for: text, of: policy)
-        var expanded = SPFMacro.expand(text, values(policy))[...]
+        if SPFMacro.asksForValidatedName(text.span) { try prepareValidatedName(of: policy) }
+        var expanded = SPFMacro.expand(text.span, values(policy))[...]
         if expanded.last == UInt8(ascii: ".") { expanded.removeLast() }
         // Too long: labels go from the left until it fits (RFC 7208, 7.3).
         while expanded.count > 253, let dot = expanded.firstIndex(of: UInt8(ascii: ".")) {
@@ -23,8 +23,7 @@ extension SPFRun {
         return try? DomainName(dotted: expanded)
     }
 
-    private mutating func prepareValidatedName(for text: ArraySlice<UInt8>, of policy: SPFPolicy) throws(SPFStop) {
-        guard SPFMacro.asksForValidatedName(text) else { return }
+    private mutating func prepareValidatedName(of policy: borrowing SPFPolicy) throws(SPFStop) {
         // The domain itself is preferred, then a name within it, then any (RFC 7208, 7.3).
         let domain = policy.domain
         let names = try reverseNames()
@@ -39,7 +38,7 @@ extension SPFRun {
     }
 
     /// The text behind `exp=`; nil where anything is wrong with it, since it must not change the result (RFC 7208, 6.2).
-    mutating func explanation(of verdict: SPFVerdict) throws(SPFStop) -> String? {
+    mutating func explanation(of verdict: borrowing SPFVerdict) throws(SPFStop) -> String? {
         guard verdict.result == .fail, let spec = verdict.policy.record.explanation else { return nil }
         do {
             guard let name = try name(spec, of: verdict.policy),
@@ -47,11 +46,11 @@ extension SPFRun {
                 answer.records.count == 1, case .text(let strings)? = answer.records.first
             else { return nil }
             let text = strings.joinedBytes[...]
-            guard text.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), SPFMacro.isWellFormed(text, letters: .all) else {
+            guard text.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), SPFMacro.isWellFormed(text.span, letters: .all) else {
                 return nil
             }
-            try prepareValidatedName(for: text, of: verdict.policy)
-            return PrintableBytes.escaped(SPFMacro.expand(text, values(verdict.policy)))
+            if SPFMacro.asksForValidatedName(text.span) { try prepareValidatedName(of: verdict.policy) }
+            return PrintableBytes.escaped(SPFMacro.expand(text.span, values(verdict.policy)))
         } catch {
             if case .missing = error { throw error }
             return nil

@@ -2,12 +2,14 @@
 ///
 /// It never waits. The first answer that is missing stops it, and it is run again with that answer. Lest a long policy
 /// cost its length for each answer, policies that were read are remembered, and steps are recorded in a last run only.
-struct SPFRun<Source: Resolver> {
+struct SPFRun<Source: Resolver>: ~Copyable {
     private let evaluator: SPFEvaluator<Source>
-    private(set) var memory: SPFMemory
     let query: SPFQuery
     private let timestamp: Int64
-    private let isTracing: Bool
+    /// Whether steps are recorded.
+    var isTracing = false
+    /// Nil until an answer had to be waited for.
+    private var memory: SPFMemory?
     /// Whether there is a verdict and its explanation is sought.
     private var isExplaining = false
     private(set) var terms = 0
@@ -16,26 +18,29 @@ struct SPFRun<Source: Resolver> {
     /// The name that the macro `p` stands for.
     var validatedName: DomainName?
     /// What reverse DNS says of the client, asked once: a lookup that found nothing counts once as such.
-    var knownReverseNames: [DomainName]?
-    /// Which of those names lead back to the client.
-    var knownToLeadBack: [DomainName: Bool] = [:]
+    var reverse: SPFReverseNames?
 
-    init(
-        _ evaluator: SPFEvaluator<Source>,
-        _ query: SPFQuery,
-        timestamp: Int64,
-        tracing: Bool,
-        _ memory: SPFMemory
-    ) {
+    init(_ evaluator: SPFEvaluator<Source>, _ query: SPFQuery, timestamp: Int64) {
         self.evaluator = evaluator
         self.query = query
         self.timestamp = timestamp
-        self.isTracing = tracing
-        self.memory = memory
     }
 
-    /// Evaluates the sender's policy; throws the question that must be asked first.
+    /// Takes what became of a question; with the time up, whatever is missing from now on counts as not answered in time.
+    mutating func remember(_ outcome: LookupOutcome, of question: Question, isTimeUp: Bool) {
+        memory = memory ?? SPFMemory()
+        memory?.answers[question] = outcome
+        memory?.isTimeUp = isTimeUp
+    }
+
+    /// Evaluates the sender's policy from the start; throws the question that must be asked first.
     mutating func evaluation(_ domain: DomainName) throws(SPFUnanswered) -> SPFEvaluation {
+        isExplaining = false
+        terms = 0
+        voids = 0
+        trace = []
+        validatedName = nil
+        reverse = nil
         do {
             let verdict = try check(domain, depth: 0)
             isExplaining = true
@@ -76,7 +81,7 @@ struct SPFRun<Source: Resolver> {
     }
 
     /// Evaluates the policy that an include or redirect leads to.
-    mutating func check(target: DomainName, of policy: SPFPolicy) throws(SPFStop) -> SPFVerdict {
+    mutating func check(target: DomainName, of policy: borrowing SPFPolicy) throws(SPFStop) -> SPFVerdict {
         do {
             return try check(target, depth: policy.depth + 1)
         } catch {
@@ -86,7 +91,7 @@ struct SPFRun<Source: Resolver> {
     }
 
     private mutating func policy(of domain: DomainName, depth: Int) throws(SPFStop) -> SPFPolicy {
-        let record = if let known = memory.records[domain] { known } else { try record(of: domain) }
+        let record = if let known = memory?.records[domain] { known } else { try record(of: domain) }
         if isTracing { note(domain, depth, PrintableBytes.escaped(record.text), "policy") }
         return SPFPolicy(domain: domain, record: record, depth: depth)
     }
@@ -111,14 +116,14 @@ struct SPFRun<Source: Resolver> {
         do {
             let record = try SPFRecord(parsing: text)
             // Where nothing had to be waited for there is hardly a next run.
-            if !memory.answers.isEmpty { memory.records[domain] = record }
+            memory?.records[domain] = record
             return record
         } catch {
             throw .problem(.syntax(error, in: domain))
         }
     }
 
-    private mutating func matches(_ directive: SPFDirective, of policy: SPFPolicy) throws(SPFStop) -> Bool {
+    private mutating func matches(_ directive: SPFDirective, of policy: borrowing SPFPolicy) throws(SPFStop) -> Bool {
         do {
             let matches = try matches(directive.mechanism, of: policy)
             if isTracing {
@@ -133,7 +138,7 @@ struct SPFRun<Source: Resolver> {
         }
     }
 
-    private mutating func note(_ policy: SPFPolicy, _ term: String, _ outcome: String) {
+    private mutating func note(_ policy: borrowing SPFPolicy, _ term: String, _ outcome: String) {
         note(policy.domain, policy.depth, term, outcome)
     }
 
@@ -146,10 +151,10 @@ struct SPFRun<Source: Resolver> {
 
 extension SPFRun {
     /// What macros of a policy stand for.
-    func values(_ policy: SPFPolicy) -> SPFMacro.Values {
+    func values(_ policy: borrowing SPFPolicy) -> SPFMacro.Values {
         SPFMacro.Values(
             query: query,
-            domain: policy.depth == 0 ? query.senderDomain : policy.domain.dottedBytes[...],
+            domain: policy.depth == 0 ? nil : policy.domain,
             validatedName: validatedName,
             receiver: evaluator.receiver,
             timestamp: timestamp
@@ -162,8 +167,8 @@ extension SPFRun {
 extension SPFRun {
     /// What DNS says.
     func outcome(of question: Question) throws(SPFStop) -> LookupOutcome {
-        if let outcome = memory.answers[question] ?? evaluator.resolver.outcomeAtHand(question) { return outcome }
-        guard memory.isTimeUp else { throw .missing(question) }
+        if let outcome = memory?.answers[question] ?? evaluator.resolver.outcomeAtHand(question) { return outcome }
+        guard memory?.isTimeUp == true else { throw .missing(question) }
         return .timeout
     }
 

@@ -1,5 +1,5 @@
 /// One domain's policy under evaluation.
-struct SPFPolicy {
+struct SPFPolicy: ~Copyable {
     let domain: DomainName
     let record: SPFRecord
     /// How deep in includes and redirects.
@@ -7,7 +7,7 @@ struct SPFPolicy {
 }
 
 /// What evaluating a policy came to.
-struct SPFVerdict {
+struct SPFVerdict: ~Copyable {
     let result: SPFResult
     /// The policy that decided: not the first one after a redirect.
     let policy: SPFPolicy

@@ -47,6 +47,21 @@ struct DomainNameTests {
                 == "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"
         )
     }
+
+    @Test("names are the same when all their bytes are, wherever one differs")
+    func everyByte() throws {
+        for length in 1...40 {
+            let label = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+            let name = try DomainName(labels: [label])
+            #expect(try name == DomainName(labels: [label]))
+            for position in 0..<length {
+                var other = label
+                other[position] = UInt8(ascii: "b")
+                #expect(try name != DomainName(labels: [other]), "\(length) bytes, another one at \(position)")
+            }
+            #expect(try name != DomainName(labels: [label + [UInt8(ascii: "a")]]))
+        }
+    }
 }
 
 @Suite("Addresses")
