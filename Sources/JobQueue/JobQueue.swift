@@ -46,18 +46,33 @@ package struct JobQueue: Sendable {
     ///
     /// Call it after commit; a call too many does no harm.
     package func wake(_ queues: Set<String>, in pool: Pool) async throws {
-        guard !queues.isEmpty else { return }
-        try await pool.withConnection { connection in
-            try wake(queues, on: connection)
+        let due = waker?.signal(queues) ?? queues
+        guard !due.isEmpty else { return }
+        do {
+            try await pool.withConnection { connection in
+                try notifyUnflushed(due, on: connection)
+            }
+        } catch {
+            waker?.keep(due)
+            throw error
         }
     }
 
     /// Tells workers so over a connection that the caller holds already; what a ``waker`` keeps for later is not sent now.
     ///
-    /// Call it after commit: inside a transaction it would be told with the commit, as by ``wakeAtCommit(_:on:)``.
+    /// Call it after commit; inside a transaction it does what ``wakeAtCommit(_:on:)`` does.
     package func wake(_ queues: Set<String>, on connection: isolated Connection) throws {
+        // Told before the commit, others would look too soon; and its commit is to be flushed.
+        guard !connection.isInTransaction else { return try wakeAtCommit(queues, on: connection) }
         let due = waker?.signal(queues) ?? queues
-        if !due.isEmpty { try notifyUnflushed(due, on: connection) }
+        guard !due.isEmpty else { return }
+        do {
+            try notifyUnflushed(due, on: connection)
+        } catch {
+            // Such as that the task was cancelled after its jobs were in.
+            waker?.keep(due)
+            throw error
+        }
     }
 
     /// Tells workers so with the commit of the caller's transaction.

@@ -21,6 +21,9 @@ package final class JobWaker: Sendable {
         state = Mutex(State(pace: WakePace(interval: interval)))
     }
 
+    /// Whether ``run(in:queue:logger:)`` sends what is kept.
+    var isRunning: Bool { state.withLock(\.isRunning) }
+
     /// The queues that the caller is to notify of now; the others are notified of soon.
     func signal(_ queues: Set<String>) -> Set<String> {
         guard !queues.isEmpty else { return [] }
@@ -33,6 +36,15 @@ package final class JobWaker: Sendable {
         }
         if isFirst { signal.set() }
         return due
+    }
+
+    /// Takes back what a caller was to notify of and could not.
+    func keep(_ queues: Set<String>) {
+        let isKept = state.withLock { state in
+            if state.isRunning { state.pace.keep(queues) }
+            return state.isRunning
+        }
+        if isKept { signal.set() }
     }
 
     /// Sends until the task is cancelled.

@@ -32,6 +32,11 @@ struct WakePace: Sendable {
         return queues
     }
 
+    /// What was to be sent at once is still to be sent.
+    mutating func keep(_ queues: Set<String>) {
+        pending.formUnion(queues)
+    }
+
     /// How long what is pending has to wait yet.
     func wait(now: Instant) -> Duration {
         quietUntil.map { max(.zero, $0 - now) } ?? .zero

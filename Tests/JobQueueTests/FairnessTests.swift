@@ -165,4 +165,37 @@ import Testing
             }
         }
     }
+
+    /// Who enqueues is cancelled when the job is in and nobody was told: somebody else tells.
+    @Test func aWakeUpThatCouldNotBeSentIsNotLost() async throws {
+        try await JobHarness.with { harness in
+            // Whoever signals is to send, always.
+            let waker = JobWaker(interval: .nanoseconds(1))
+            let queue = JobQueue(waker: waker)
+            var registry = JobRegistry()
+            try registry.register(Self.plain) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            let worker = try harness.worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                group.addTask { await waker.run(in: harness.pool, queue: queue, logger: harness.logger) }
+                try await harness.database.waitUntilListening("accountctl_jobs")
+                try await harness.until { waker.isRunning }
+                let job = try Self.plain.job(Note())
+                let enqueuing = Task {
+                    try await harness.pool.withConnection { connection in
+                        try queue.enqueue([job], on: connection)
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        try queue.wake(["default"], on: connection)
+                    }
+                }
+                await #expect(throws: CancellationError.self) { try await enqueuing.value }
+                try await harness.until { try await harness.effects() == 1 }
+                group.cancelAll()
+            }
+        }
+    }
 }

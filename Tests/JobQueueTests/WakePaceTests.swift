@@ -53,4 +53,13 @@ struct WakePaceTests {
         _ = pace.take(now: now)
         #expect(pace.wait(now: now) == .milliseconds(2))
     }
+
+    @Test func whatCouldNotBeSentIsStillToBeSent() {
+        var pace = WakePace(interval: .milliseconds(2))
+        let due = pace.signal(["a"], now: start)
+        pace.keep(due)
+        #expect(pace.wait(now: after(1)) == .milliseconds(1))
+        let taken = pace.take(now: after(2))
+        #expect(taken == ["a"])
+    }
 }

@@ -86,6 +86,20 @@ import Testing
         }
     }
 
+    /// What a wake-up saves itself, the flush of its commit, a caller's transaction keeps.
+    @Test func aWakeUpInATransactionLeavesItsFlushAlone() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            let (before, after) = try await harness.pool.withTransaction { connection in
+                let before = try connection.one("show synchronous_commit", as: String.self)
+                try queue.wake(["default"], on: connection)
+                return (before, try connection.one("show synchronous_commit", as: String.self))
+            }
+            #expect(before == "on")
+            #expect(after == before)
+        }
+    }
+
     /// The reply to a commit is lost: the caller cannot know, asks again with the same key, and there is one job.
     @Test(arguments: [false, true]) func anEnqueueInDoubtIsRepeatedSafely(isCommitted: Bool) async throws {
         try await JobHarness.with { harness in

@@ -9,7 +9,9 @@
 alter table accountctl.jobs
     drop constraint jobs_counts_positive,
     drop constraint jobs_names_form,
-    drop constraint jobs_keys_form;
+    drop constraint jobs_keys_form,
+    -- No claim would ever find a job with fewer than no crashes.
+    add constraint jobs_counts_positive check (attempt >= 0 and crashes >= 0);
 
 drop index accountctl.jobs_claim;
 
