@@ -64,11 +64,15 @@ struct AccountSheet {
                     [
                         TableColumn("Bucket"), TableColumn("Files", alignment: .right),
                         TableColumn("Size", alignment: .right), TableColumn("Not in use", alignment: .right),
+                        TableColumn("Shared", alignment: .right),
                     ],
                     rows: report.files.map {
-                        [.text($0.bucket), .integer($0.count), .bytes($0.bytes), .integer($0.unused)]
+                        [
+                            .text($0.bucket), .integer($0.count), .bytes($0.bytes), .integer($0.unused),
+                            .integer($0.shared),
+                        ]
                     },
-                    names: ["bucket", "count", "bytes", "unused"]
+                    names: ["bucket", "count", "bytes", "unused", "shared"]
                 )
             ),
             deletions, jobs, holds, tables, operations,

@@ -11,8 +11,9 @@ struct DeletionPlanCommand: AccountctlCommand {
         abstract: "Show what the deletion of an account would take along, and what would stop it.",
         discussion: """
             Reads the catalog's foreign keys and counts; changes nothing. A bucket named by neither deletion.buckets nor
-            deletion.kept_buckets stands in the way while the account has objects there. With --ask-triggers the delete is done and rolled back,
-            since only a trigger itself knows whether it refuses.
+            deletion.kept_buckets stands in the way while the account has objects there. Shared are the objects of nobody that the profile
+            names and another profile names, too: they stay, and the receipt counts them. With --ask-triggers the delete is done and rolled
+            back, since only a trigger itself knows whether it refuses.
 
             EXIT CODES
               0 nothing stands in the way; 3 no such account; 6 something does
@@ -102,11 +103,12 @@ struct DeletionPlanCommand: AccountctlCommand {
                 .table(
                     [
                         TableColumn("Bucket"), TableColumn("Objects", alignment: .right),
-                        TableColumn("What becomes of them"),
+                        TableColumn("What becomes of them"), TableColumn("Shared, stay", alignment: .right),
                     ],
-                    rows: preview.objects.sorted { $0.key < $1.key }
-                        .map { [.text($0.key), .integer($0.value), .text(preview.fate(of: $0.key).rawValue)] },
-                    names: ["bucket", "objects", "fate"],
+                    rows: preview.buckets.map {
+                        [.text($0.name), .integer($0.objects), .text($0.fate.rawValue), .integer($0.shared)]
+                    },
+                    names: ["bucket", "objects", "fate", "shared"],
                     whenEmpty: "none"
                 )
             ),

@@ -222,4 +222,36 @@ struct AccountDirectoryTests {
             #expect(report.warnings.contains { $0.contains("no credential is held") })
         }
     }
+
+    @Test("Which files are shared is told, but not where very many profiles had to be read for it")
+    func sharedFiles() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                """
+                insert into storage.objects (bucket_id, name) values ('avatars', 'team.png'), ('avatars', '\(Self.anna)/a.png');
+                update public.profiles set avatar_url = 'team.png'
+                """
+            )
+            let match = try #require(try await find(Self.sub, in: database).matches.first)
+            func shared() async throws -> [Int?]? {
+                try await database.withConnection { connection in
+                    try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+                }?.files.map(\.shared)
+            }
+            #expect(try await shared() == [1])
+            // A page for each: 64 MB and a little more.
+            try await database.psql(
+                """
+                set session_replication_role = replica;
+                alter table public.profiles alter full_name set storage plain;
+                insert into public.profiles (id, full_name) select gen_random_uuid(), repeat('x', 7000) from generate_series(1, 8300)
+                """
+            )
+            #expect(try await shared() == [nil])
+            // What nobody can share needs no reading.
+            try await database.psql("update public.profiles set avatar_url = '' where id = '\(Self.anna)'")
+            #expect(try await shared() == [0])
+        }
+    }
 }

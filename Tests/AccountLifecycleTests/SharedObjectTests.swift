@@ -55,6 +55,8 @@ import Testing
                 try await setAvatar(of: person, key, on: stage)
                 try await setAvatar(of: other, spelling(key), on: stage)
                 let before = try await stage.fingerprint(other)
+                let plan = try await stage.plan(person)
+                #expect(plan?.buckets == [.init(name: "avatars", objects: 0, fate: .deleted, shared: 1)])
                 let request = try await stage.request(person)
                 #expect(try await stage.drive(request) == .ended(.verified))
                 let kept: Statement = "select from storage.objects where name = \(key)"
@@ -89,6 +91,8 @@ import Testing
                 let other = try await stage.signUp("berta\(number)", apple: false)
                 try await setAvatar(of: other, text, on: stage)
             }
+            let plan = try await stage.plan(person)
+            #expect(plan?.buckets == [.init(name: "avatars", objects: 1, fate: .deleted, shared: 0)])
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await counts(request, on: stage) == ["objects": 1])
@@ -266,12 +270,21 @@ import Testing
                         asksTriggers: false,
                         on: connection
                     )
-                    #expect(preview?.objects == ["avatars": 1])
+                    #expect(preview?.buckets.map(\.objects) == [1])
                 }
                 try connection.execute("select pg_stat_force_next_flush()")
             }
             let after = try await stage.value(read, as: Int.self)
             #expect(after - before < users.count * 3100, "\(after - before) rows")
+        }
+    }
+}
+
+extension Stage {
+    /// What the deletion of a person would do.
+    fileprivate func plan(_ person: Person) async throws -> DeletionPreview? {
+        try await pool.withConnection { connection in
+            try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: connection)
         }
     }
 }

@@ -28,6 +28,7 @@ struct UserShowTests {
             let count: Int
             let bytes: Int
             let unused: Int?
+            let shared: Int?
         }
         let files: [Files]
     }
@@ -44,14 +45,19 @@ struct UserShowTests {
             try await stage.addAccounts(2)
             try await stage.database.psql(Self.files)
             let bucket = "avatars"
-            #expect(try await files(stage) == [.init(bucket: bucket, count: 3, bytes: 1230, unused: 2)])
+            #expect(try await files(stage) == [.init(bucket: bucket, count: 3, bytes: 1230, unused: 2, shared: 0)])
             // The avatar by a public URL, and nobody's file by name.
             for url in ["https://x.supabase.co/storage/v1/object/public/avatars/new.jpeg?t=1", "new.jpeg"] {
                 try await stage.database.psql("update public.profiles set avatar_url = '\(url)'")
                 #expect(try await files(stage).first?.unused == 2, "\(url)")
             }
             try await stage.database.psql("update public.profiles set avatar_url = 'nobodys.jpeg'")
-            #expect(try await files(stage) == [.init(bucket: bucket, count: 4, bytes: 1236, unused: 3)])
+            // The other profile names it, too: a deletion would leave it.
+            #expect(try await files(stage) == [.init(bucket: bucket, count: 4, bytes: 1236, unused: 3, shared: 1)])
+            try await stage.database.psql(
+                "update public.profiles set avatar_url = 'else.jpeg' where id = '\(OperatorStage.id(2))'"
+            )
+            #expect(try await files(stage) == [.init(bucket: bucket, count: 4, bytes: 1236, unused: 3, shared: 0)])
             // Another bucket is nobody's avatar.
             try await stage.database.psql(
                 """
@@ -59,9 +65,9 @@ struct UserShowTests {
                 insert into storage.objects (bucket_id, name, owner_id) values ('scans', 'a.png', '\(Self.anna)')
                 """
             )
-            #expect(try await files(stage).last == .init(bucket: "scans", count: 1, bytes: 0, unused: nil))
+            #expect(try await files(stage).last == .init(bucket: "scans", count: 1, bytes: 0, unused: nil, shared: nil))
             let screen = try await stage.run(["user", "show", Self.anna])
-            #expect(screen.output.contains("NOT IN USE") && screen.output.contains("scans"), "\(screen.output)")
+            #expect(screen.output.contains("NOT IN USE  SHARED") && screen.output.contains("scans"), "\(screen.output)")
         }
     }
 

@@ -106,11 +106,20 @@ enum AccountObjects {
         profiles: DeletionCatalog.Profiles,
         on connection: isolated Connection
     ) throws -> [(object: NamedObject, isShared: Bool)] {
-        guard profiles.hasAvatarURL else { return [] }
-        let named = try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
-            .map { NamedObject(account: $0, key: $1) }
+        let named = try named(by: users, profiles: profiles, on: connection)
         let shared = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
         return named.map { ($0, shared.contains($0)) }
+    }
+
+    /// The objects of nobody that the profiles of these accounts name.
+    static func named(
+        by users: [UUID],
+        profiles: DeletionCatalog.Profiles,
+        on connection: isolated Connection
+    ) throws -> [NamedObject] {
+        guard profiles.hasAvatarURL else { return [] }
+        return try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
+            .map { NamedObject(account: $0, key: $1) }
     }
 
     /// Which of these objects have a row still.

@@ -7,9 +7,12 @@ import Postgres
 #endif
 
 extension AccountReport {
-    /// Whether the table of files is read in no time.
-    static func isStorageSmall(on connection: isolated Connection) throws -> Bool {
-        try connection.one("select pg_relation_size('storage.objects') < 67108864", as: Bool.self)
+    /// Whether a table is read in no time.
+    static func isSmall(_ table: TableName, on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            "select pg_relation_size(format('%I.%I', \(table.schema)::text, \(table.name)::text)) < 67108864",
+            as: Bool.self
+        )
     }
 
     /// By the folder named after the account, which the index on the lower-case name serves (Swift's upper-case ids are found too), by
@@ -55,7 +58,7 @@ extension AccountReport {
                 where
                 """ + isOwned
         }
-        return try connection.query(
+        let found = try connection.query(
             """
             with avatar as (
                 select \(AccountObjects.key(in: "u.url")) as key
@@ -76,6 +79,20 @@ extension AccountReport {
                 """,
             as: (String, Int, Int64, Int?).self
         )
-        .map(Files.init)
+        return try found.map { bucket, count, bytes, unused in
+            let shared = try bucket == AccountObjects.bucketOfProfiles ? shared(id, on: connection) : nil
+            return Files(bucket: bucket, count: count, bytes: bytes, unused: unused, shared: shared)
+        }
+    }
+
+    /// How many objects a deletion would leave, since another profile names them, too.
+    ///
+    /// Nil where there is one to look for and a large table of profiles to read for it: that is for a deletion's plan.
+    private static func shared(_ id: UUID, on connection: isolated Connection) throws -> Int? {
+        guard let profiles = try DeletionCatalog.readProfiles(on: connection), profiles.hasAvatarURL else { return nil }
+        let named = try AccountObjects.named(by: [id], profiles: profiles, on: connection)
+        if named.isEmpty { return 0 }
+        guard try isSmall(profiles.table, on: connection) else { return nil }
+        return try SharedObjects(named).find(in: profiles, on: connection).count
     }
 }

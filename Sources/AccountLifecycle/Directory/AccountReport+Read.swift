@@ -43,7 +43,7 @@ extension AccountReport {
             let hash = try hashKey.map { try SubjectHash.checked(match.id, key: $0, on: connection).bytes }
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
             let profile = hasProfiles ? try profile(match.id, on: connection) : nil
-            let isSmall = try hasStorage && isStorageSmall(on: connection)
+            let isSmall = try hasStorage && isSmall(TableName("storage", "objects"), on: connection)
             return AccountReport(
                 id: match.id,
                 standing: match.standing,

@@ -88,6 +88,9 @@ package struct AccountReport: Sendable {
         package let bytes: Int64
         /// Those that the profile does not name; nil where profiles do not name files of this bucket.
         package let unused: Int?
+        /// Those of nobody that another profile names, too, and that stay when the account goes; nil where profiles do not name files
+        /// of this bucket, and where telling would take long.
+        package let shared: Int?
     }
 
     /// Something an operator did.

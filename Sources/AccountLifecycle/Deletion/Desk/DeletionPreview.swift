@@ -25,27 +25,33 @@ package struct DeletionPreview: Sendable {
         case undecided
     }
 
+    /// What there is of the account in a bucket.
+    package struct Bucket: Sendable, Hashable {
+        package let name: String
+        /// How many objects are the account's.
+        package let objects: Int
+        package let fate: BucketFate
+        /// How many objects of nobody its profile names that stay, since another profile names them, too; nil in a bucket of which
+        /// profiles name none.
+        package let shared: Int?
+    }
+
     package let user: UUID
     package let tables: [Table]
     package let blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
-    /// Objects of the account, by bucket.
-    package let objects: [String: Int]
+    /// Those with objects, sorted.
+    package let buckets: [Bucket]
     /// The Apple client ids of which a credential is held.
     package let clientIDs: [String]
     package let hasAppleIdentity: Bool
     /// How many identifiers of each kind would be searched for.
     package let identifiers: [Identifier.Kind: Int]
     package let isHeld: Bool
-    private let policy: DeletionPolicy
-
-    package func fate(of bucket: String) -> BucketFate {
-        policy.buckets.contains(bucket) ? .deleted : policy.keptBuckets.contains(bucket) ? .kept : .undecided
-    }
 
     /// Buckets with objects of the account about which nobody decided, sorted.
-    package var undecidedBuckets: [String] { objects.keys.filter { fate(of: $0) == .undecided }.sorted() }
+    package var undecidedBuckets: [String] { buckets.filter { $0.fate == .undecided }.map(\.name) }
 
     /// Looks at everything; nil when there is no such account.
     ///
@@ -78,14 +84,14 @@ package struct DeletionPreview: Sendable {
                 reachedBy: part.reachedBy.map(\.name)
             )
         }
-        let objects = try AccountObjects.find(of: [user], profiles: plan.profiles, on: connection)[user]?.objects ?? []
+        let found = try AccountObjects.find(of: [user], profiles: plan.profiles, on: connection)[user] ?? .init()
         return DeletionPreview(
             user: user,
             tables: tables.filter { $0.rows > 0 },
             blockers: blockers,
             unindexed: plan.unindexed,
             triggers: plan.triggers,
-            objects: Dictionary(objects.map { ($0.bucket, 1) }, uniquingKeysWith: +),
+            buckets: buckets(of: found, policy),
             clientIDs: try connection.query(
                 "select client_id from accountctl.apple_credentials where user_id = \(user) order by client_id",
                 as: String.self
@@ -98,8 +104,26 @@ package struct DeletionPreview: Sendable {
             isHeld: try connection.one(
                 "select exists (select from accountctl.holds where user_id = \(user))",
                 as: Bool.self
-            ),
-            policy: policy
+            )
         )
+    }
+
+    private static func buckets(of found: AccountObjects.Found, _ policy: DeletionPolicy) -> [Bucket] {
+        var counts = Dictionary(found.objects.map { ($0.bucket, 1) }, uniquingKeysWith: +)
+        if found.shared > 0 { counts[AccountObjects.bucketOfProfiles, default: 0] += 0 }
+        return counts.sorted { $0.key < $1.key }.map { name, count in
+            Bucket(
+                name: name,
+                objects: count,
+                fate: policy.fate(of: name),
+                shared: name == AccountObjects.bucketOfProfiles ? found.shared : nil
+            )
+        }
+    }
+}
+
+extension DeletionPolicy {
+    fileprivate func fate(of bucket: String) -> DeletionPreview.BucketFate {
+        buckets.contains(bucket) ? .deleted : keptBuckets.contains(bucket) ? .kept : .undecided
     }
 }

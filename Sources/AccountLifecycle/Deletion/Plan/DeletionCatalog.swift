@@ -77,14 +77,18 @@ package struct DeletionCatalog: Sendable, Hashable {
             .map { Trigger(table: TableName($0, $1), name: $2) }
         let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool).self)
             .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4)) }
-        let profiles = try connection.first(Self.profiles, as: (String, Bool).self)
-            .map { Profiles(table: TableName("public", "profiles"), key: $0, hasAvatarURL: $1) }
         return DeletionCatalog(
             foreignKeys: keys,
             triggers: triggers,
             rights: Dictionary(rights) { first, _ in first },
-            profiles: profiles
+            profiles: try readProfiles(on: connection)
         )
+    }
+
+    /// Reads what there is of profiles alone.
+    static func readProfiles(on connection: isolated Connection) throws -> Profiles? {
+        try connection.first(Self.profiles, as: (String, Bool).self)
+            .map { Profiles(table: TableName("public", "profiles"), key: $0, hasAvatarURL: $1) }
     }
 
     /// Constraints of partitions are left out: their parent's stands for them.
