@@ -67,13 +67,19 @@ struct GlobalOptions: ParsableArguments {
     var logLevel: String?
 
     mutating func validate() throws {
-        let chosen = selections.map(\.option)
-        if chosen.count > 1 { throw ValidationError("\(Wording.list(chosen)) exclude each other") }
-        if let format, let selection = selections.first, !selection.forms.contains(format) {
-            let form = format.rawValue
-            let instead = Self.fieldOptions.contains("--" + form) ? ": for some fields, --\(form) id,state" : ""
-            throw ValidationError("\(selection.option) and --format \(form) exclude each other" + instead)
+        let selections = selections
+        var asked = selections.map(\.option)
+        if let format, selections.contains(where: { !$0.forms.contains(format) }) {
+            asked.append("--format \(format.rawValue)")
         }
+        guard asked.count > 1 else { return }
+        var message = "\(Wording.list(asked)) exclude each other"
+        if let form = format?.rawValue, Self.fieldOptions.contains("--" + form), selections.count == 1,
+            let names = selections.first?.selected.names
+        {
+            message += ": write --\(form) \(names.joined(separator: ","))"
+        }
+        throw ValidationError(message)
     }
 
     /// The form of the output that was asked for.

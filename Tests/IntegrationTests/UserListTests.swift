@@ -81,10 +81,14 @@ struct UserListTests {
             (["--deletion-state", "gone"], "waiting_for_apple"), (["--provider", " "], "--provider is empty"),
             (["--no-deletion", "--deletion-state", "grace"], "exclude each other"),
             (["--json", "id,stat"], "Did you mean state?"),
-            (["--format", "csv", "--json", "id,state"], "exclude each other: for some fields, --csv id,state"),
+            (
+                ["--format", "csv", "--json", "id,state"],
+                "--json and --format csv exclude each other: write --csv id,state"
+            ),
             (["--format", "tsv", "--json"], "--json and --format tsv exclude each other"),
             (["--format", "ndjson", "--csv"], "--csv and --format ndjson exclude each other"),
             (["--csv", "id", "--json"], "--json and --csv exclude each other"), (["--tsv", "nmae,id"], "nmae"),
+            (["--csv", "id", "--json", "--format", "table"], "--json, --csv and --format table exclude each other"),
         ]
         try await OperatorStage.with { stage in
             for (words, hint) in cases {
