@@ -147,21 +147,9 @@ import Testing
         try await JobHarness.with { harness in
             let waker = JobWaker()
             #expect(waker.signal(["default"]) == ["default"])
-            let queue = JobQueue(waker: waker)
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
-            let listener = JobListener(harness.database.configuration, logger: harness.logger)
-            let worker = try harness.worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
-                group.addTask { await waker.run(in: harness.pool, queue: queue, logger: harness.logger) }
-                try await harness.database.waitUntilListening("accountctl_jobs")
+            try await harness.withWorker(wokenBy: waker) { queue in
                 for _ in 0..<100 { try await queue.enqueue([Self.plain.job(Note())], in: harness.pool) }
                 try await harness.until { try await harness.effects() == 100 }
-                group.cancelAll()
             }
         }
     }
@@ -171,18 +159,7 @@ import Testing
         try await JobHarness.with { harness in
             // Whoever signals is to send, always.
             let waker = JobWaker(interval: .nanoseconds(1))
-            let queue = JobQueue(waker: waker)
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
-            let listener = JobListener(harness.database.configuration, logger: harness.logger)
-            let worker = try harness.worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
-                group.addTask { await waker.run(in: harness.pool, queue: queue, logger: harness.logger) }
-                try await harness.database.waitUntilListening("accountctl_jobs")
+            try await harness.withWorker(wokenBy: waker) { queue in
                 try await harness.until { waker.isRunning }
                 let job = try Self.plain.job(Note())
                 let enqueuing = Task {
@@ -194,8 +171,28 @@ import Testing
                 }
                 await #expect(throws: CancellationError.self) { try await enqueuing.value }
                 try await harness.until { try await harness.effects() == 1 }
-                group.cancelAll()
             }
+        }
+    }
+}
+
+extension JobHarness {
+    /// Runs the waker, and a worker for plain jobs that begins by notifications alone, while `body` runs.
+    fileprivate func withWorker(wokenBy waker: JobWaker, _ body: (JobQueue) async throws -> Void) async throws {
+        let queue = JobQueue(waker: waker)
+        var registry = JobRegistry()
+        try registry.register(FairnessTests.plain) { _, context in
+            try await effect(context)
+            return .completed()
+        }
+        let listener = JobListener(database.configuration, logger: logger)
+        let worker = try worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await worker.run() }
+            group.addTask { await waker.run(in: pool, queue: queue, logger: logger) }
+            try await database.waitUntilListening("accountctl_jobs")
+            try await body(queue)
+            group.cancelAll()
         }
     }
 }
