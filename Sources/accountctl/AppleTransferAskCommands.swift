@@ -22,32 +22,16 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
     )
 
     @OptionGroup
-    var options: TransferOptions
+    var step: TransferStepOptions
 
     @OptionGroup
     var rate: TransferRateOptions
 
     @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var write: WriteOptions
-
-    @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.runTransfer(
-            "generate",
-            options,
-            rate,
-            acting,
-            write,
-            "Transfer identifiers",
-            due: { $0.waiting }
-        ) {
-            runs,
-            progress in
+        try await context.run("generate", step, rate, "Transfer identifiers", due: { $0.waiting }) { runs, progress in
             try await runs.generate(progress: progress)
         }
     }
@@ -70,23 +54,16 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
     )
 
     @OptionGroup
-    var options: TransferOptions
+    var step: TransferStepOptions
 
     @OptionGroup
     var rate: TransferRateOptions
 
     @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var write: WriteOptions
-
-    @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.runTransfer("exchange", options, rate, acting, write, "New identities", due: { $0.generated })
-        { runs, progress in
+        try await context.run("exchange", step, rate, "New identities", due: { $0.generated }) { runs, progress in
             try await runs.exchange(progress: progress)
         }
     }
@@ -94,18 +71,18 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
 
 extension CommandContext {
     /// Runs a step that asks Apple, with progress.
-    fileprivate func runTransfer(
+    fileprivate func run(
         _ name: String,
-        _ options: TransferOptions,
+        _ step: TransferStepOptions,
         _ rate: TransferRateOptions,
-        _ acting: ActingOptions,
-        _ write: WriteOptions,
         _ label: String,
         due: @escaping @Sendable (TeamTransfer.Status) -> Int,
-        _ step: @escaping @Sendable (TransferRuns, @escaping @Sendable (Int) -> Void) async throws -> TeamTransfer.Run
+        _ body: @escaping @Sendable (TransferRuns, @escaping @Sendable (Int) -> Void) async throws -> TeamTransfer.Run
     ) async throws -> ExitStatus {
+        let options = step.options
         let transfer = options.transfer
-        let signature = try signature(acting)
+        let isDryRun = step.write.dryRun
+        let signature = try signature(step.acting)
         return try await withApple { clients in
             guard let client = clients[options.clientID] else {
                 throw CommandError(.notFound, "\(options.clientID) is not among the configured client ids")
@@ -113,7 +90,7 @@ extension CommandContext {
             return try await withDatabase { pool in
                 let status = try await TransferBooks(pool: pool, transfer: transfer).status()
                 let total = due(status) + (rate.retryRefused ? status.refused : 0)
-                if write.dryRun {
+                if isDryRun {
                     messages.note("Would ask Apple about \(total) users.")
                     return .ok
                 }
@@ -128,7 +105,7 @@ extension CommandContext {
                     callsPerSecond: rate.rate,
                     retriesRefused: rate.retryRefused
                 )
-                let run = try await step(runs) { progress.update($0) }
+                let run = try await body(runs) { progress.update($0) }
                 progress.finish(run.done + run.refused)
                 messages.note("\(run.done) done, \(run.refused) cannot be moved.")
                 guard let reason = run.stoppedBy else { return .ok }

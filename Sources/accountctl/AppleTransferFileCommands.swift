@@ -54,13 +54,7 @@ struct AppleTransferImportCommand: AccountctlCommand {
     )
 
     @OptionGroup
-    var options: TransferOptions
-
-    @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var write: WriteOptions
+    var step: TransferStepOptions
 
     @OptionGroup
     var global: GlobalOptions
@@ -73,13 +67,13 @@ struct AppleTransferImportCommand: AccountctlCommand {
             }
             return line
         }
-        if write.dryRun {
+        if step.write.dryRun {
             context.messages.note("Would take in \(lines.count) lines.")
             return .ok
         }
-        let transfer = options.transfer
-        let signature = try context.signature(acting)
-        let facts = options.facts(accounts: lines.count)
+        let transfer = step.options.transfer
+        let signature = try context.signature(step.acting)
+        let facts = step.options.facts(accounts: lines.count)
         let taken = try await context.withDatabase { pool in
             try await pool.withConnection { try signature.log("apple.transfer_import", facts: facts, on: $0) }
             return try await TransferBooks(pool: pool, transfer: transfer).importLines(lines)

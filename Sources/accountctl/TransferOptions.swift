@@ -23,6 +23,18 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
+/// What every step takes that changes what is known of a transfer.
+struct TransferStepOptions: ParsableArguments {
+    @OptionGroup
+    var options: TransferOptions
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var write: WriteOptions
+}
+
 /// How fast Apple is asked, and about whom.
 struct TransferRateOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("At most so many calls a second.", valueName: "calls"))
