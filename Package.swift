@@ -266,7 +266,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "TestSupport"]),
+        .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks", "TestSupport"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
         .testTarget(
             name: "AccountLifecycleTests",

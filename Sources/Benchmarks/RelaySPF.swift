@@ -21,7 +21,7 @@ private struct RelaySPF {
     private let secondsPerRound = 1.0
 
     func measure() async throws -> [Figure] {
-        let suite = try RelaySuite.load()
+        let suite = try SPFSuite.load()
         let pyspf = try await Pyspf(suite: suite.path)
         var rates: [Double] = []
         var floors: [Double] = []
@@ -36,25 +36,25 @@ private struct RelaySPF {
         ]
     }
 
-    private func ours(_ suite: RelaySuite) async throws -> Double {
+    private func ours(_ suite: SPFSuite) async throws -> Double {
         let start = ContinuousClock.now
         var count = 0
         while ContinuousClock.now - start < .seconds(secondsPerRound) {
             for scenario in suite.scenarios {
                 let evaluator = SPFEvaluator(scenario.resolver)
                 let deadline = ContinuousClock.now.advanced(by: .seconds(20))
-                for index in scenario.senders.indices {
+                for test in scenario.cases {
                     // From text on, as with pyspf.
-                    guard let query = scenario.senders[index].query else {
-                        throw BenchmarkError("the suite names no address: \(scenario.senders[index].host)")
+                    guard let query = test.query else {
+                        throw BenchmarkError("the suite names no address: \(test.host)")
                     }
                     let result = await evaluator.evaluateByTable(query, by: deadline).result
                     // Speed only counts for right results.
-                    guard scenario.accepted[index].contains(result) else {
-                        throw BenchmarkError("a case of the suite gave \(result), not \(scenario.accepted[index])")
+                    guard test.accepted.contains(result) else {
+                        throw BenchmarkError("a case of the suite gave \(result), not \(test.accepted)")
                     }
                 }
-                count += scenario.senders.count
+                count += scenario.cases.count
             }
         }
         return Double(count) / ((ContinuousClock.now - start) / .seconds(1))

@@ -6,23 +6,37 @@ import MailRelay
     import Foundation
 #endif
 
-/// The published SPF suite as tables and senders.
-struct RelaySuite {
+/// The published conformance suite of RFC 7208 (3-clause BSD, licence beside it) as tables and senders, for figures and tests.
+struct SPFSuite {
     /// Where the suite lies.
     let path: String
-    /// One table and its senders for each scenario, with the results that the suite accepts.
-    let scenarios: [(resolver: ZoneResolver, senders: [Sender], accepted: [[SPFResult]])]
+    let scenarios: [Scenario]
 
-    /// A sender as a mail server learns of it.
-    final class Sender: Sendable {
+    /// A table, and what is asked of it.
+    struct Scenario {
+        let name: String
+        let resolver: ZoneResolver
+        let cases: [Case]
+    }
+
+    /// A sender as a mail server learns of it, and what the suite wants of it.
+    final class Case: Sendable {
+        let id: String
         let host: String
         let mailFrom: String
         let helo: String
+        /// The results that the suite accepts.
+        let accepted: [SPFResult]
+        /// The text behind `exp=`; nil where the suite says nothing of it.
+        let explanation: String?
 
-        init(host: String, mailFrom: String, helo: String) {
-            self.host = host
-            self.mailFrom = mailFrom
-            self.helo = helo
+        fileprivate init(_ entry: Entry) {
+            id = entry.id
+            host = entry.host
+            mailFrom = entry.mailfrom
+            helo = entry.helo
+            accepted = entry.result.compactMap { SPFResult(rawValue: $0) }
+            explanation = entry.explanation
         }
 
         var query: SPFQuery? {
@@ -31,34 +45,33 @@ struct RelaySuite {
     }
 
     /// Reads the suite from beside the checkout, or from where ACCOUNTCTL_SPF_SUITE says.
-    static func load() throws -> RelaySuite {
+    ///
+    /// - Throws: `BenchmarkError` where there is none, `DecodingError`.
+    static func load() throws -> SPFSuite {
         let beside = BenchmarkCluster.repository + "/../shared/data/rfc7208-tests.json"
         let path = ProcessInfo.processInfo.environment["ACCOUNTCTL_SPF_SUITE"] ?? beside
         guard let data = FileManager.default.contents(atPath: path) else {
             throw BenchmarkError("no SPF suite at \(path): set ACCOUNTCTL_SPF_SUITE")
         }
-        let scenarios = try JSONDecoder().decode([Scenario].self, from: data)
-        return RelaySuite(
+        let groups = try JSONDecoder().decode([Group].self, from: data)
+        return SPFSuite(
             path: path,
-            scenarios: scenarios.map { scenario in
-                (
-                    scenario.resolver,
-                    scenario.tests.map { Sender(host: $0.host, mailFrom: $0.mailfrom, helo: $0.helo) },
-                    scenario.tests.map { $0.result.compactMap { SPFResult(rawValue: $0) } }
-                )
+            scenarios: groups.map {
+                Scenario(name: $0.scenario, resolver: $0.resolver, cases: $0.tests.map(Case.init))
             }
         )
     }
 
-    private struct Scenario: Decodable {
+    private struct Group: Decodable {
+        let scenario: String
         let zone: [String: [Record]]
-        let tests: [Case]
+        let tests: [Entry]
 
         var resolver: ZoneResolver {
             var outcomes: [Question: LookupOutcome] = [:]
             var silent: Set<DomainName> = []
             for (text, entries) in zone {
-                guard let name = RelaySuite.name(text) else { continue }
+                guard let name = SPFSuite.name(text) else { continue }
                 var records: [RecordType: [RecordData]] = [:]
                 for entry in entries {
                     if entry.timeout == true {
@@ -79,11 +92,13 @@ struct RelaySuite {
         }
     }
 
-    private struct Case: Decodable {
+    fileprivate struct Entry: Decodable {
+        let id: String
         let helo: String
         let host: String
         let mailfrom: String
         let result: [String]
+        let explanation: String?
     }
 
     private struct Record: Decodable {
@@ -99,9 +114,9 @@ struct RelaySuite {
             case "A": address.flatMap { IPv4Address($0) }.map { (.a, .a($0)) }
             case "AAAA": address.flatMap { IPv6Address($0) }.map { (.aaaa, .aaaa($0)) }
             case "MX":
-                name.flatMap { RelaySuite.name($0) }.map { (.mx, .mx(preference: preference ?? 0, exchange: $0)) }
-            case "PTR": name.flatMap { RelaySuite.name($0) }.map { (.ptr, .ptr($0)) }
-            case "CNAME": name.flatMap { RelaySuite.name($0) }.map { (.cname, .cname($0)) }
+                name.flatMap { SPFSuite.name($0) }.map { (.mx, .mx(preference: preference ?? 0, exchange: $0)) }
+            case "PTR": name.flatMap { SPFSuite.name($0) }.map { (.ptr, .ptr($0)) }
+            case "CNAME": name.flatMap { SPFSuite.name($0) }.map { (.cname, .cname($0)) }
             case "TXT":
                 // Each character of the JSON stands for one byte.
                 strings.map { (.txt, .text($0.map { $0.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } })) }
