@@ -68,21 +68,21 @@ extension SPFRun {
     ///
     /// DNS errors count as "no such name" here (RFC 7208, 5.5).
     mutating func reverseNames() throws(SPFStop) -> [DomainName] {
-        if let reverse { return reverse.names }
-        reverse = SPFReverseNames()
+        if let reverse = pass.reverse { return reverse.names }
+        pass.reverse = SPFReverseNames()
         guard let name = try? query.address.reverseName, let found = try recordsIfAny(name, .ptr) else { return [] }
         var names: [DomainName] = []
         for case .ptr(let name) in found where !name.isRoot && names.count < SPFEvaluator<Source>.nameLimit {
             names.append(name)
         }
-        reverse?.names = names
+        pass.reverse?.names = names
         return names
     }
 
     /// Whether a reverse name leads back to the client.
     mutating func leadsBack(_ name: DomainName) throws(SPFStop) -> Bool {
-        if let known = reverse?.leadingBack[name] { return known }
-        reverse?.leadingBack[name] = false
+        if let known = pass.reverse?.leadingBack[name] { return known }
+        pass.reverse?.leadingBack[name] = false
         let address = query.address
         let leadsBack = try recordsIfAny(name, addressType)?.contains { record in
             switch record {
@@ -91,7 +91,7 @@ extension SPFRun {
             default: false
             }
         }
-        reverse?.leadingBack[name] = leadsBack == true
+        pass.reverse?.leadingBack[name] = leadsBack == true
         return leadsBack == true
     }
 

@@ -30,9 +30,9 @@ extension SPFRun {
         let own = names.filter { $0 == domain }
         let within = names.filter { $0 != domain && $0.isWithin(domain) }
         let others = names.filter { !$0.isWithin(domain) }
-        validatedName = nil
+        pass.validatedName = nil
         for name in own + within + others where try leadsBack(name) {
-            validatedName = name
+            pass.validatedName = name
             return
         }
     }

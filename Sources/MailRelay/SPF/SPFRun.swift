@@ -10,15 +10,8 @@ struct SPFRun<Source: Resolver>: ~Copyable {
     var isTracing = false
     /// Nil until an answer had to be waited for.
     private var memory: SPFMemory?
-    /// Whether there is a verdict and its explanation is sought.
-    private var isExplaining = false
-    private(set) var terms = 0
-    private(set) var voids = 0
-    private(set) var trace: [SPFTraceStep] = []
-    /// The name that the macro `p` stands for.
-    var validatedName: DomainName?
-    /// What reverse DNS says of the client, asked once: a lookup that found nothing counts once as such.
-    var reverse: SPFReverseNames?
+    /// What the pass under way has gathered.
+    var pass = SPFPass()
 
     init(_ evaluator: SPFEvaluator<Source>, _ query: SPFQuery, timestamp: Int64) {
         self.evaluator = evaluator
@@ -35,28 +28,29 @@ struct SPFRun<Source: Resolver>: ~Copyable {
 
     /// Evaluates the sender's policy from the start; throws the question that must be asked first.
     mutating func evaluation(_ domain: DomainName) throws(SPFUnanswered) -> SPFEvaluation {
-        isExplaining = false
-        terms = 0
-        voids = 0
-        trace = []
-        validatedName = nil
-        reverse = nil
+        pass = SPFPass()
         do {
             let verdict = try check(domain, depth: 0)
-            isExplaining = true
+            pass.isExplaining = true
             let explanation = try explanation(of: verdict)
             return SPFEvaluation(
                 verdict.result,
                 explanation: explanation,
-                terms: terms,
-                voids: voids,
+                terms: pass.terms,
+                voids: pass.voids,
                 match: verdict.match(),
-                trace: trace
+                trace: pass.trace
             )
         } catch {
             switch error {
             case .problem(let problem):
-                return SPFEvaluation(problem.result, terms: terms, voids: voids, problem: problem, trace: trace)
+                return SPFEvaluation(
+                    problem.result,
+                    terms: pass.terms,
+                    voids: pass.voids,
+                    problem: problem,
+                    trace: pass.trace
+                )
             case .missing(let question):
                 throw SPFUnanswered(question: question)
             }
@@ -143,7 +137,7 @@ struct SPFRun<Source: Resolver>: ~Copyable {
     }
 
     private mutating func note(_ domain: DomainName, _ depth: Int, _ term: String, _ outcome: String) {
-        trace.append(SPFTraceStep(depth: depth, domain: domain.description, term: term, outcome: outcome))
+        pass.trace.append(SPFTraceStep(depth: depth, domain: domain.description, term: term, outcome: outcome))
     }
 }
 
@@ -155,7 +149,7 @@ extension SPFRun {
         SPFMacro.Values(
             query: query,
             domain: policy.depth == 0 ? nil : policy.domain,
-            validatedName: validatedName,
+            validatedName: pass.validatedName,
             receiver: evaluator.receiver,
             timestamp: timestamp
         )
@@ -181,9 +175,9 @@ extension SPFRun {
         case .records(let answer):
             return answer.records
         case .noData, .nxDomain:
-            if isExplaining { return [] }
-            voids += 1
-            guard voids <= SPFEvaluator<Source>.voidLimit else { throw .problem(.tooManyVoids(question)) }
+            if pass.isExplaining { return [] }
+            pass.voids += 1
+            guard pass.voids <= SPFEvaluator<Source>.voidLimit else { throw .problem(.tooManyVoids(question)) }
             return []
         case let outcome:
             throw .problem(.lookup(question, outcome))
@@ -202,7 +196,7 @@ extension SPFRun {
 
     /// Counts a term that may cause lookups.
     mutating func countTerm() throws(SPFStop) {
-        terms += 1
-        guard terms <= SPFEvaluator<Source>.termLimit else { throw .problem(.tooManyTerms) }
+        pass.terms += 1
+        guard pass.terms <= SPFEvaluator<Source>.termLimit else { throw .problem(.tooManyTerms) }
     }
 }
