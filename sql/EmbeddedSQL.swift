@@ -42,5 +42,6 @@ package enum EmbeddedSQL {
         File(name: "0034_deletion_flushes.sql") { PackageResources._034_deletion_flushes_sql },
         File(name: "0036_relay_rule_edges.sql") { PackageResources._036_relay_rule_edges_sql },
         File(name: "0037_job_writes.sql") { PackageResources._037_job_writes_sql },
+        File(name: "0038_job_books.sql") { PackageResources._038_job_books_sql },
     ]
 }

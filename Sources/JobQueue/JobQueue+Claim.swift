@@ -151,7 +151,7 @@ extension JobQueue {
                 deadline_at = statement_timestamp() + \(timeout) * interval '1 second'
             where id = any(\(ids))
             returning id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority,
-                (extract(epoch from run_at) * 1000000)::bigint,
+                (extract(epoch from \(Self.readyAt)) * 1000000)::bigint,
                 greatest(0, (extract(epoch from statement_timestamp() - (\(Self.readySince))) * 1000000)::bigint),
                 cancel_requested_at is not null,
                 args::text

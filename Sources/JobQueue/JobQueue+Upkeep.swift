@@ -11,6 +11,7 @@ extension JobQueue {
             select (extract(epoch from min(run_at) - clock_timestamp()) * 1000000)::bigint
             from \(tables.jobs)
             where state = 'scheduled'
+            and run_at < 'infinity'
             """,
             as: Int64?.self
         )
@@ -129,8 +130,11 @@ extension JobQueue {
         )
     }
 
+    /// When a job became ready; a hand may have written a time without end, which nothing can be reckoned from.
+    static let readyAt: Statement = "case when isfinite(run_at) then run_at else created_at end"
+
     /// Since when a job could run, whatever moving it up did to its place in the line.
-    static let readySince: Statement = "case when aged_at = run_at then waiting_since else run_at end"
+    static let readySince: Statement = "case when aged_at = run_at then waiting_since else \(readyAt) end"
 
     /// Moves jobs that have waited for long up by one priority, a hundred of each lane and priority at a time.
     ///

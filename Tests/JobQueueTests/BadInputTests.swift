@@ -105,13 +105,45 @@ import Testing
             }
             #expect(error?.sqlState?.rawValue == "22023")
             #expect(error?.diagnostics?.column == name)
-            await #expect(throws: PostgresError.self) {
-                try await harness.execute(
-                    "insert into accountctl.jobs (kind, queue, run_at) values ('test.plain', 'default', '-infinity')"
-                )
-            }
             let left = try await harness.unfinished()
             #expect(left == 0)
+        }
+    }
+
+    /// What a hand writes past `enqueue_job` stops nobody.
+    @Test func jobsOfNoFormStopNoWorker() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute(
+                """
+                alter table accountctl.jobs
+                    drop constraint jobs_run_at_finite,
+                    drop constraint jobs_priority_range,
+                    drop constraint jobs_running_held
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (kind, queue, args, run_at, priority, state)
+                select 'test.plain', 'default', '{"text": ""}', run_at::timestamptz, priority, state::accountctl.job_state
+                from (
+                    values
+                        ('-infinity', 5, 'available'), ('infinity', 5, 'available'), ('-infinity', 5, 'scheduled'),
+                        ('infinity', 5, 'scheduled'), ('now', 50, 'available'), ('now', -3, 'available'), ('now', 5, 'running')
+                ) as given(run_at, priority, state)
+                """
+            )
+            let before = try await harness.pool.withConnection { try harness.queue.figures(on: $0) }
+            #expect(before.oldestReady["default"].map { $0 < 60 } == true)
+            var registry = JobRegistry()
+            try registry.register(JobKind<Note>("test.plain")) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try await harness.withWorker(registry) {
+                try await harness.until { try await harness.unfinished() == 1 }
+            }
+            let effects = try await harness.effects()
+            #expect(effects == 6)
         }
     }
 }

@@ -69,6 +69,9 @@ import Testing
                 check(claim, "claim, \(mode)", most: 6000)
                 let from = try await explain(queue.claimStatement(lanes, bounded), generic: generic, on: connection)
                 check(from, "bounded claim, \(mode)", most: 6000)
+                let alone = JobQueue.ClaimRequest(worker: Int64(worker), limit: 1, suspects: true)
+                let suspects = try await explain(queue.claimStatement(lanes, alone), generic: generic, on: connection)
+                check(suspects, "claim of a suspect, \(mode)", most: 600)
                 let finish = try await explain(queue.finishStatement(ending), generic: generic, on: connection)
                 check(finish, "finish, \(mode)", most: 6000)
                 let both = try await explain(
@@ -110,6 +113,12 @@ import Testing
                 """
                 insert into accountctl.jobs (queue, kind, state, worker, lease)
                 select 'default', 'known.a', 'running', 1, nextval('accountctl.job_leases') from generate_series(1, 500) n
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, crashes)
+                select 'default', 'known.a', 1 + n % 3 from generate_series(1, 100) n
                 """
             )
             try await checkHotStatements(harness, "statistics of the empty table")

@@ -9,7 +9,7 @@ package struct TestDatabase: Sendable {
         case empty
         /// Supabase's `auth` and `storage`, as `sql/platform` makes them.
         case platform
-        /// The platform with every migration of `sql/migrations` applied as `postgres`.
+        /// The platform with every migration of `sql/migrations` applied as `postgres`, and the rules of ``JobBooks``.
         case migrated
     }
 
@@ -79,6 +79,7 @@ private actor Templates {
             try await cluster.psql(database: name, user: "postgres", files: [file], singleTransaction: true)
         }
         try await cluster.psql(database: name, files: [Repository.path("sql/platform/forbid-storage-policies.sql")])
+        try await cluster.psql(database: name, user: "postgres", JobBooks.checks)
         return name
     }
 }
