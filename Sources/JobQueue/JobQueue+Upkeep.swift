@@ -198,20 +198,23 @@ extension JobQueue {
     }
 
     /// Whether a job of these lanes could run now, or is about to be made available by somebody.
+    ///
+    /// A lateral `limit 1` is one probe per lane; an `exists` is planned as a join, over all that is available.
     func hasReady(_ lanes: [Lane], on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """
             select exists (
                 select
-                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind)
-                where exists (
+                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind),
+                lateral (
                     select
                     from \(tables.jobs) j
                     where j.state = 'available'
                     and j.crashes = 0
                     and \(JobTables.isLane())
-                )
-                and not exists (
+                    limit 1
+                ) ready
+                where not exists (
                     select from \(tables.queues) q where q.name = lane.queue and q.paused_at is not null
                 )
             )
