@@ -15,6 +15,13 @@ package final class JobWaker: Sendable {
 
     private let state: Mutex<State>
     private let signal = Signal()
+    /// The mark of a set of queues that are all pending; 0 for none.
+    ///
+    /// Changed under the lock of ``state``, read without: dozens of threads that enqueue would be handed that lock one after the
+    /// other, each woken for it.
+    private let pendingMark = Atomic<Int>(0)
+    /// How many signals were kept for later since the last were sent.
+    private let kept = Atomic<Int>(0)
 
     /// Sends at most once per `interval`, the first at once; once per four intervals while jobs come in a stream.
     package init(interval: Duration = .milliseconds(2)) {
@@ -27,12 +34,21 @@ package final class JobWaker: Sendable {
     /// The queues that the caller is to notify of now; the others are notified of soon.
     func signal(_ queues: Set<String>) -> Set<String> {
         guard !queues.isEmpty else { return [] }
+        let mark = Self.mark(of: queues)
+        // What is still pending now is sent after this, and so after the commit that the caller tells of.
+        guard pendingMark.load(ordering: .sequentiallyConsistent) != mark else {
+            kept.add(1, ordering: .relaxed)
+            return []
+        }
         let now = ContinuousClock.now
         let (due, isFirst) = state.withLock { state -> (Set<String>, Bool) in
             guard state.isRunning else { return (queues, false) }
             let had = !state.pace.pending.isEmpty
             let due = state.pace.signal(queues, now: now)
-            return (due, !had && !state.pace.pending.isEmpty)
+            guard due.isEmpty else { return (due, false) }
+            kept.add(1, ordering: .relaxed)
+            pendingMark.store(mark, ordering: .sequentiallyConsistent)
+            return ([], !had)
         }
         if isFirst { signal.set() }
         return due
@@ -52,16 +68,11 @@ package final class JobWaker: Sendable {
     /// A failure is left to the workers' polling, which is the guarantee.
     package func run(in pool: Pool, queue: JobQueue, logger: Logger) async {
         state.withLock { $0.isRunning = true }
-        defer {
-            state.withLock { state in
-                state.isRunning = false
-                _ = state.pace.take(now: .now)
-            }
-        }
+        defer { _ = take(isLast: true) }
         while !Task.isCancelled {
             await signal.wait()
             try? await Task.sleep(for: state.withLock { $0.pace.wait(now: .now) })
-            let queues = state.withLock { $0.pace.take(now: .now) }
+            let queues = take()
             guard !queues.isEmpty else { continue }
             do {
                 try await pool.withConnection { connection in
@@ -72,4 +83,16 @@ package final class JobWaker: Sendable {
             }
         }
     }
+
+    /// What is now to be sent; whoever signals from here on is not taken for told.
+    private func take(isLast: Bool = false) -> Set<String> {
+        state.withLock { state in
+            state.isRunning = !isLast
+            pendingMark.store(0, ordering: .sequentiallyConsistent)
+            return state.pace.take(after: kept.exchange(0, ordering: .relaxed), now: .now)
+        }
+    }
+
+    /// A number that no two sets of queues share, but for one pair in 2^63.
+    private static func mark(of queues: Set<String>) -> Int { queues.hashValue | 1 }
 }

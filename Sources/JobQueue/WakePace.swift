@@ -14,7 +14,6 @@ struct WakePace: Sendable {
     private var quietUntil: Instant?
     /// How many intervals are one now.
     private var stretch = 1
-    private var signals = 0
 
     init(interval: Duration) {
         self.interval = interval
@@ -23,7 +22,6 @@ struct WakePace: Sendable {
     /// Jobs came: the queues to tell of now, by the caller.
     mutating func signal(_ queues: Set<String>, now: Instant) -> Set<String> {
         guard pending.isEmpty, quietUntil.map({ $0 <= now }) ?? true else {
-            signals += 1
             pending.formUnion(queues)
             return []
         }
@@ -42,10 +40,9 @@ struct WakePace: Sendable {
         quietUntil.map { max(.zero, $0 - now) } ?? .zero
     }
 
-    /// What is pending and is now sent.
-    mutating func take(now: Instant) -> Set<String> {
+    /// What is pending and is now sent, after so many signals that were kept for later.
+    mutating func take(after signals: Int, now: Instant) -> Set<String> {
         stretch = signals > 2 * stretch ? min(stretch * 2, Self.most) : 1
-        signals = 0
         quietUntil = now.advanced(by: interval * stretch)
         defer { pending = [] }
         return pending

@@ -28,7 +28,7 @@ struct WakePaceTests {
         // Late or not, what is pending goes first: the interval runs from there.
         let third = pace.signal(["b"], now: after(3))
         #expect(third == [])
-        let taken = pace.take(now: after(3))
+        let taken = pace.take(after: 2, now: after(3))
         #expect(taken == ["a", "b"])
         #expect(pace.pending == [])
         let fourth = pace.signal(["c"], now: after(4))
@@ -42,15 +42,15 @@ struct WakePaceTests {
         var waits: [Duration] = []
         _ = pace.signal(["a"], now: now)
         for _ in 0..<6 {
-            for _ in 0..<20 { _ = pace.signal(["a"], now: now) }
+            _ = pace.signal(["a"], now: now)
             waits.append(pace.wait(now: now))
             now = now.advanced(by: pace.wait(now: now))
-            _ = pace.take(now: now)
+            _ = pace.take(after: 20, now: now)
         }
         #expect(waits == [2, 4, 8, 8, 8, 8].map { Duration.milliseconds($0) })
         _ = pace.signal(["a"], now: now)
         now = now.advanced(by: pace.wait(now: now))
-        _ = pace.take(now: now)
+        _ = pace.take(after: 1, now: now)
         #expect(pace.wait(now: now) == .milliseconds(2))
     }
 
@@ -59,7 +59,7 @@ struct WakePaceTests {
         let due = pace.signal(["a"], now: start)
         pace.keep(due)
         #expect(pace.wait(now: after(1)) == .milliseconds(1))
-        let taken = pace.take(now: after(2))
+        let taken = pace.take(after: 0, now: after(2))
         #expect(taken == ["a"])
     }
 }
