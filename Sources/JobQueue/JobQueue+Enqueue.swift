@@ -77,6 +77,15 @@ extension JobQueue {
     private func insertion(of jobs: [NewJob]) -> Statement {
         if jobs.count == 1 {
             let job = jobs[0]
+            if job.isPlain {
+                return tables.insertPlain.with(
+                    job.kind,
+                    job.queue,
+                    job.arguments.json,
+                    job.argumentsVersion,
+                    job.priority
+                )
+            }
             return tables.insertOne.with(
                 job.kind,
                 job.queue,

@@ -64,6 +64,9 @@ package struct NewJob: Sendable, Hashable {
         self.limitKey = limitKey
         self.maxAttempts = maxAttempts
     }
+
+    /// Whether it says no more than what to run, in which queue and how urgently.
+    var isPlain: Bool { runAt == nil && uniqueKey == nil && limitKey == nil && maxAttempts == nil }
 }
 
 /// A job that was asked for and is now in the table.
