@@ -199,7 +199,7 @@ extension JobQueue {
 
     /// Whether a job of these lanes could run now, or is about to be made available by somebody.
     ///
-    /// A lateral `limit 1` is one probe per lane; an `exists` is planned as a join, over all that is available.
+    /// A lateral `limit 1` is one probe per lane; an `exists` may be planned as a join over all that is available.
     func hasReady(_ lanes: [Lane], on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """
