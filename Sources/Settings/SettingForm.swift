@@ -76,9 +76,12 @@ extension SettingForm where Value == Bool {
 extension SettingForm where Value == Int {
     /// A whole number within the range.
     package static func integer(_ range: ClosedRange<Int>) -> Self {
-        .init(expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
-            Int(text).flatMap { range.contains($0) ? $0 : nil }
-        }
+        .init(
+            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            parse: { text in Int(text).flatMap { range.contains($0) ? $0 : nil } },
+            // Interpolated where the type is not known, it would be searched for among all conformances of the program.
+            show: { String($0) }
+        )
     }
 }
 

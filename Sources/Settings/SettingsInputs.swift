@@ -84,12 +84,23 @@ package struct SettingsInputs: Sendable {
 
     /// The variable that sets a key: `deletion.grace` is `ACCOUNTCTL_DELETION_GRACE`.
     package static func variable(of key: String) -> String {
-        prefix + String(key.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
+        // By bytes: there are a hundred keys, and characters take ten times as long.
+        guard key.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return prefix + String(key.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
+        }
+        let bytes = key.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 0x20
+            case UInt8(ascii: "."), UInt8(ascii: "-"): UInt8(ascii: "_")
+            default: byte
+            }
+        }
+        return prefix + String(decoding: bytes, as: UTF8.self)
     }
 
     func value(of key: String) -> RawSetting? {
         if let value = values[key], case .flag = value.source { return value }
-        return variables[Self.variable(of: key)] ?? values[key]
+        return (variables.isEmpty ? nil : variables[Self.variable(of: key)]) ?? values[key]
     }
 
     /// The names between a prefix and a key, sorted; those that stand in variables alone are in lower case.
@@ -120,7 +131,7 @@ package struct SettingsInputs: Sendable {
         for (key, value) in values where !known.contains(key) {
             problems.append(problem(key, value, NearestName.of(key, among: known.union(["environment"]))))
         }
-        let knownVariables = Set(known.map { Self.variable(of: $0) })
+        let knownVariables = variables.isEmpty ? [] : Set(known.map { Self.variable(of: $0) })
         for (name, value) in variables
         where !knownVariables.contains(name) && !Self.otherVariables.contains(name)
             && !name.hasPrefix("ACCOUNTCTL_TEST_")

@@ -14,6 +14,9 @@ protocol AccountctlCommand: ParsableCommand {
     /// The names of ``outputFields`` that what is asked for has.
     var selectableFields: [String] { get }
 
+    /// The command that plain words behind its name ask for; nil where they are not plain, or the command leaves all words to the parser.
+    static func plain(_ words: [String]) -> Self?
+
     /// Does the work.
     ///
     /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is thrown.
@@ -25,8 +28,18 @@ extension AccountctlCommand {
     static var sectionFields: [String] { [] }
     var selectableFields: [String] { Self.outputFields }
 
+    static func plain(_ words: [String]) -> Self? { nil }
+
     /// The command that the words after its name ask for; nil when they ask for something else, or are wrong.
     static func parsed(_ words: [String]) -> Self? {
-        try? parseAsRoot(words) as? Self
+        plain(words) ?? (try? Leaf<Self>.parseAsRoot(words) as? Leaf<Self>)?.command
     }
+}
+
+/// A command by itself, which is not asked for a completion script first: that would be two more commands to parse.
+private struct Leaf<Command: AccountctlCommand>: ParsableCommand {
+    static var configuration: CommandConfiguration { CommandConfiguration(_superCommandName: "accountctl") }
+
+    @OptionGroup
+    var command: Command
 }

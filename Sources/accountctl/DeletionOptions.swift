@@ -39,6 +39,15 @@ struct ActingOptions: ParsableArguments {
     }
 }
 
+extension ActingOptions: PlainOptions {
+    mutating func setDefaults() {
+        (reason, operatorName, ticket) = (nil, nil, nil)
+    }
+
+    /// None: who acts does so seldom, and what is given as a reason is checked at length.
+    mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool { false }
+}
+
 extension CommandContext {
     /// Who acts on an account.
     ///

@@ -44,9 +44,9 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     }
 
     /// The table of the help.
-    static let table = allCases.map { status in
+    static let table = allCases.reduce(into: "") { table, status in
         let number = String(status.rawValue)
-        return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + status.meaning
+        if !table.isEmpty { table += "\n" }
+        table += "  " + String(repeating: " ", count: 3 - number.utf8.count) + number + "  " + status.meaning
     }
-    .joined(separator: "\n")
 }

@@ -104,6 +104,31 @@ struct GlobalOptions: ParsableArguments {
     }
 }
 
+extension GlobalOptions: PlainOptions {
+    mutating func setDefaults() {
+        (databaseURL, config, environment, logLevel) = (nil, nil, nil, nil)
+        (json, csv, tsv, format) = (nil, nil, nil, nil)
+        (noColor, noPager, noInput) = (false, false, false)
+    }
+
+    mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool {
+        switch CodingKeys(stringValue: property) {
+        case .databaseURL?: words.take(&databaseURL)
+        case .config?: words.take(&config)
+        case .environment?: words.take(&environment)
+        case .json?: words.take(&json)
+        case .csv?: words.take(&csv)
+        case .tsv?: words.take(&tsv)
+        case .format?: words.take(&format)
+        case .noColor?: words.take(&noColor)
+        case .noPager?: words.take(&noPager)
+        case .noInput?: words.take(&noInput)
+        case .logLevel?: words.take(&logLevel)
+        case nil: false
+        }
+    }
+}
+
 extension GlobalOptions {
     enum FormatName: String, CaseIterable, ExpressibleByArgument {
         case table, json, ndjson, csv, tsv

@@ -34,8 +34,10 @@ struct HelpScreen {
 
     /// The parser's screen from its usage on.
     private var usage: String {
-        guard let start = parsed.ranges(of: "USAGE: ").first else { return parsed }
-        return String(parsed[start.lowerBound...])
+        // By bytes: the search for a text first makes itself a table of characters.
+        let text = parsed.utf8
+        guard let start = text.indices.first(where: { text[$0...].starts(with: "USAGE: ".utf8) }) else { return parsed }
+        return String(parsed[start...])
     }
 
     /// One example of each command of a group that has none of its own.

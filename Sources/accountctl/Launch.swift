@@ -1,18 +1,12 @@
 import ArgumentParser
 import Terminal
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// One run of the program: parse, run, report.
 struct Launch {
     let arguments: [String]
     let environment: [String: String]
 
-    init(arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment) {
+    init(arguments: [String], environment: [String: String] = ProcessVariables.all()) {
         self.arguments = arguments
         self.environment = environment
     }
@@ -21,6 +15,7 @@ struct Launch {
         let noColour = arguments.contains("--no-color")
         let messages = Messages(style: style(.error, noColour: noColour), sink: DescriptorSink(descriptor: 2))
         let words = CommandWords.normalised(arguments, root: Accountctl.self)
+        if let text = plainAnswer(words) { return answer(text) }
         let command: any AccountctlCommand
         do {
             guard let parsed = try Self.command(words) else { return .ok }
@@ -80,6 +75,26 @@ struct Launch {
         return nil
     }
 
+    /// What the version alone, or help and nothing else behind a command's name, answers; nil where more or other words stand there.
+    ///
+    /// Parsed, each would be looked for after two commands for completion scripts.
+    private func plainAnswer(_ words: [String]) -> String? {
+        if words == ["--version"] { return Version.text + "\n" }
+        let path = CommandPath(root: Accountctl.self, words: words)
+        guard path.strayWord == nil, [["--help"], ["-h"]].contains(Array(words[path.wordCount...])) else { return nil }
+        return help(Accountctl.helpMessage(for: path.last), of: path)
+    }
+
+    /// Prints what was asked of the program itself.
+    private func answer(_ text: String) -> ExitStatus {
+        do {
+            try DescriptorSink(descriptor: 1).write(text)
+            return .ok
+        } catch {
+            return ErrorReport(error).status
+        }
+    }
+
     private func isInteractive(_ global: GlobalOptions) -> Bool {
         !global.noInput && StandardStreams.isTerminal(.input) && StandardStreams.isTerminal(.error)
     }
@@ -110,13 +125,8 @@ struct Launch {
     private func reportParsing(_ error: any Error, words: [String], messages: Messages) -> ExitStatus {
         let asked = CommandPath(root: Accountctl.self, words: words.first == "help" ? Array(words.dropFirst()) : words)
         if Accountctl.exitCode(for: error) == .success, asked.strayWord == nil || words.first != "help" {
-            do {
-                let message = Accountctl.fullMessage(for: error)
-                try DescriptorSink(descriptor: 1).write(help(message, of: asked) ?? message + "\n")
-                return .ok
-            } catch {
-                return ErrorReport(error).status
-            }
+            let message = Accountctl.fullMessage(for: error)
+            return answer(help(message, of: asked) ?? message + "\n")
         }
         if let stray = asked.strayWord {
             let near = NearestName.of(stray, among: asked.expected).map { "Did you mean: \(asked.text) \($0)\n" } ?? ""

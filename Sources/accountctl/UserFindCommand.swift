@@ -13,8 +13,6 @@ import Terminal
 struct UserFindCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
-        // Parsed as a root of its own, it would be asked for a completion script first: two more commands to parse.
-        _superCommandName: "accountctl user",
         abstract: "Find accounts by anything one was told.",
         discussion: """
             Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone number in any
@@ -77,6 +75,7 @@ struct UserFindCommand: AccountctlCommand {
     ]
 
     private static let limits = 1...1000
+    private static let usualLimit = 50
 
     static let outputFields = fields.map(\.name)
 
@@ -100,7 +99,7 @@ struct UserFindCommand: AccountctlCommand {
     var contains = false
 
     @Option(name: .long, help: "The most accounts shown for a term.")
-    var limit = 50
+    var limit = Self.usualLimit
 
     @OptionGroup
     var global: GlobalOptions
@@ -180,6 +179,33 @@ struct UserFindCommand: AccountctlCommand {
             }
         }
         return terms
+    }
+}
+
+extension UserFindCommand: PlainCommand {
+    mutating func setDefaults() {
+        (terms, by, reveal, prefix, contains, limit) = ([], nil, false, false, false, Self.usualLimit)
+        acting = ActingOptions()
+        acting.setDefaults()
+        global = GlobalOptions()
+        global.setDefaults()
+    }
+
+    mutating func takeOperand(_ word: String) -> Bool {
+        terms.append(word)
+        return true
+    }
+
+    mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool {
+        switch CodingKeys(stringValue: property) {
+        case .by?: words.take(&by)
+        case .reveal?: words.take(&reveal)
+        case .prefix?: words.take(&prefix)
+        case .contains?: words.take(&contains)
+        case .limit?: words.take(&limit)
+        case .terms?, .acting?, .global?: false
+        case nil: global.takeOption(property, from: &words)
+        }
     }
 }
 

@@ -1,0 +1,77 @@
+import ArgumentParser
+
+/// The words behind a command's name, read as the plain form that nearly all calls have.
+///
+/// Plain are operands, `--flag`, `--name value` and `--name=value`, each name in full and once. Whatever else there is ends the reading: it
+/// is the parser's to understand or to refuse.
+struct PlainWords {
+    /// A word, or an option by the name of the property that it sets.
+    enum Word: Equatable {
+        case operand(String)
+        case option(String)
+    }
+
+    /// Whether some word was not plain.
+    private(set) var isSpoiled = false
+    private var rest: ArraySlice<String>
+    private var given: Set<String> = []
+    /// What stands behind the equals sign of the last option.
+    private var attached: String?
+
+    init(_ words: [String]) {
+        rest = words[...]
+    }
+
+    /// The next word; nil at the end, and where one is not plain.
+    mutating func next() -> Word? {
+        guard !isSpoiled, let word = rest.popFirst() else { return nil }
+        guard word.utf8.first == UInt8(ascii: "-") else { return word.isEmpty ? spoil() : .operand(word) }
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let property = Self.property(of: parts[0]), given.insert(property).inserted else { return spoil() }
+        attached = parts.count == 2 ? String(parts[1]) : nil
+        return .option(property)
+    }
+
+    /// Takes the value of the last option; false where there is none, or none of its type.
+    mutating func take<Value: ExpressibleByArgument>(_ property: inout Value?) -> Bool {
+        guard let text = attached ?? rest.popFirst(), !text.isEmpty, attached != nil || !text.hasPrefix("-"),
+            let value = Value(argument: text)
+        else { return false }
+        property = value
+        return true
+    }
+
+    /// Takes the value of an option that has one always.
+    mutating func take<Value: ExpressibleByArgument>(_ property: inout Value) -> Bool {
+        var value: Value?
+        guard take(&value), let value else { return false }
+        property = value
+        return true
+    }
+
+    /// Takes the last option as a flag; false where it was given a value.
+    func take(_ property: inout Bool) -> Bool {
+        property = true
+        return attached == nil
+    }
+
+    private mutating func spoil() -> Word? {
+        isSpoiled = true
+        return nil
+    }
+
+    /// The property that the parser names an option after: `databaseURL` for `--database-url`.
+    private static func property(of option: Substring) -> String? {
+        guard option.hasPrefix("--") else { return nil }
+        let words = option.dropFirst(2).split(separator: "-", omittingEmptySubsequences: false)
+        // Single letters could be put together to what has a word of capitals.
+        guard words.allSatisfy({ $0.utf8.count > 1 && $0.utf8.allSatisfy(isLowerLetter) }) else { return nil }
+        return words.dropFirst().reduce(into: String(words[0])) { name, word in
+            name += word == "url" ? "URL" : word.prefix(1).uppercased() + word.dropFirst()
+        }
+    }
+
+    private static func isLowerLetter(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a") <= byte && byte <= UInt8(ascii: "z")
+    }
+}

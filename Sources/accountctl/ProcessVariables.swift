@@ -1,0 +1,29 @@
+#if canImport(Glibc)
+    // Imported so for `environ`, which nothing here writes.
+    @preconcurrency import Glibc
+#elseif canImport(Musl)
+    @preconcurrency import Musl
+#else
+    import Darwin
+#endif
+
+/// The variables of the process.
+enum ProcessVariables {
+    /// All of them, read without Foundation, which takes fifty times as long: it looks for the equals sign by characters.
+    static func all() -> [String: String] {
+        #if canImport(Darwin)
+            let entries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = _NSGetEnviron().pointee
+        #else
+            let entries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
+        #endif
+        var variables: [String: String] = [:]
+        guard var entry = entries else { return variables }
+        while let text = entry.pointee {
+            entry += 1
+            guard let equals = strchr(text, Int32(UInt8(ascii: "="))) else { continue }
+            let name = UnsafeRawBufferPointer(start: text, count: equals - text)
+            variables[String(decoding: name, as: UTF8.self)] = String(cString: equals + 1)
+        }
+        return variables
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import Testing
+
+@testable import accountctl
+
+@Suite("Plain words")
+struct PlainWordsTests {
+    /// What the parser makes of words; nil for a mistake.
+    private func parsed(_ words: [String]) -> UserFindCommand? {
+        try? UserFindCommand.parseAsRoot(words) as? UserFindCommand
+    }
+
+    @Test(
+        "Are taken as the parser understands them",
+        arguments: [
+            ["anna@example.com"],
+            ["+49 151 123456", "--by", "phone"],
+            ["--by=email", "a", "b", "c=d", "é"],
+            ["--limit", "7", "--prefix", "anna", "--json=id,state"],
+            ["--contains", "anna", "--by", "username", "--reveal", "--no-color", "--no-pager", "--no-input"],
+            ["a", "--database-url", "host=x dbname=y", "--config=/etc/a=b", "--environment", "staging"],
+            ["a", "--csv=all", "--log-level", "debug"], ["a", "--tsv=id"], ["a", "--format", "ndjson", "--json=id"],
+        ]
+    )
+    func taken(_ words: [String]) throws {
+        let plain = try #require(UserFindCommand.plain(words))
+        let command = try #require(parsed(words))
+        #expect(String(describing: plain) == String(describing: command))
+    }
+
+    @Test("Are taken for every option of the command but those of who acts")
+    func everyOption() throws {
+        let all = try CommandDescription.root().all
+        let description = try #require(all.first { $0.path == ["accountctl", "user", "find"] })
+        let left = ["--reason", "--as", "--ticket", "--help", "--version"]
+        let values = ["by": "phone", "limit": "3", "format": "json", "json": "id", "csv": "id", "tsv": "id"]
+        var count = 0
+        for argument in description.arguments ?? [] where argument.kind != .positional {
+            for name in (argument.names ?? []).map(\.text) where name.hasPrefix("--") && !left.contains(name) {
+                let value = values[String(name.dropFirst(2))] ?? "a"
+                let words = ["term", name] + (argument.kind == .option ? [value] : [])
+                let plain = try #require(UserFindCommand.plain(words), "\(words)")
+                #expect(String(describing: plain) == parsed(words).map { String(describing: $0) }, "\(words)")
+                count += 1
+            }
+        }
+        #expect(count == 16)
+    }
+
+    @Test(
+        "Leave to the parser whatever has another form, or is wrong",
+        arguments: [
+            [], ["-"], ["a", "-h"], ["a", "--help"], ["a", "--"], ["--", "a"], ["a", ""], ["a", "--limit", "-1"],
+            ["a", "--limit"], ["a", "--limit", "x"], ["a", "--limit="], ["a", "--limit", "0"], ["a", "--limt", "3"],
+            ["a", "--by", "email", "--by", "phone"], ["a", "--prefix=yes"], ["a", "--prefix", "--contains"],
+            ["a", "--terms", "b"], ["a", "--global"], ["a", "--database-u-r-l", "x"], ["a", "--databaseURL", "x"],
+            ["a", "--Prefix"], ["a", "--no--color"], ["a", "--reason", "b"], ["a", "--json=id", "--csv=id"],
+            ["a", "--format", "csv", "--json=id"],
+        ]
+    )
+    func left(_ words: [String]) {
+        #expect(UserFindCommand.plain(words) == nil)
+    }
+
+    @Test("Help and nothing else is what the parser shows")
+    func help() throws {
+        for command in try CommandDescription.root().all {
+            let words = Array(command.path.dropFirst())
+            let path = CommandPath(root: Accountctl.self, words: words)
+            do {
+                var parsed = try Accountctl.parseAsRoot(words + ["--help"])
+                try parsed.run()
+                Issue.record("\(words): no help")
+            } catch {
+                #expect(Accountctl.fullMessage(for: error) == Accountctl.helpMessage(for: path.last), "\(words)")
+            }
+        }
+    }
+}
