@@ -22,6 +22,22 @@ extension JobQueue {
         return result.compactMap { $0 }
     }
 
+    /// Adds one plain job, and notifies of it with the commit.
+    func enqueueAndNotify(_ job: NewJob, on connection: isolated Connection) throws -> EnqueuedJob {
+        let id = try connection.one(
+            tables.insertPlainAndNotify.with(
+                job.kind,
+                job.queue,
+                job.arguments.json,
+                job.argumentsVersion,
+                job.priority,
+                job.queue
+            ),
+            as: Int64.self
+        )
+        return EnqueuedJob(id: id, isNew: true)
+    }
+
     private func enqueueUnique(
         _ jobs: [NewJob],
         into result: inout [EnqueuedJob?],

@@ -48,6 +48,9 @@ struct JobTables: Sendable {
     /// Neither functions nor empty columns: each costs the server a search of its catalog for each job.
     let insertPlain: Statement
 
+    /// The same, for a worker that is to hear of it with the commit: the queue once more at the end.
+    let insertPlainAndNotify: Statement
+
     /// Those of the schema that nearly everybody uses, spelled out once.
     private static let standard = JobTables(named: "accountctl")
 
@@ -78,6 +81,14 @@ struct JobTables: Sendable {
         insertPlain = """
             insert into \(jobs) as j (kind, queue, args, args_version, priority, run_at)
             values (\("")::text, \("")::text, \("")::jsonb, \(Int16(1)), \(Int16(5)), current_timestamp)
+            """
+        insertPlainAndNotify = """
+            with job as (
+            \(insertPlain)
+            returning id
+            )
+            select job.id
+            from job, pg_notify(\(unsafeSQL: quoteLiteral(channel)), \("")::text)
             """
     }
 

@@ -54,6 +54,14 @@ package final class JobWaker: Sendable {
         return due
     }
 
+    /// Whether the caller, who is about to add a job, is to notify of it in the same transaction.
+    ///
+    /// One at a time and per interval: the lock of all notifications is then held while that commit is flushed.
+    func takeTurn() -> Bool {
+        guard pendingMark.load(ordering: .sequentiallyConsistent) == 0 else { return false }
+        return state.withLock { $0.isRunning && $0.pace.takeTurn(now: .now) }
+    }
+
     /// Takes back what a caller was to notify of and could not.
     func keep(_ queues: Set<String>) {
         let isKept = state.withLock { state in

@@ -21,13 +21,17 @@ struct WakePace: Sendable {
 
     /// Jobs came: the queues to tell of now, by the caller.
     mutating func signal(_ queues: Set<String>, now: Instant) -> Set<String> {
-        guard pending.isEmpty, quietUntil.map({ $0 <= now }) ?? true else {
-            pending.formUnion(queues)
-            return []
-        }
+        guard !takeTurn(now: now) else { return queues }
+        pending.formUnion(queues)
+        return []
+    }
+
+    /// Whether the caller is the one to tell now; nothing is kept for later otherwise.
+    mutating func takeTurn(now: Instant) -> Bool {
+        guard pending.isEmpty, quietUntil.map({ $0 <= now }) ?? true else { return false }
         stretch = 1
         quietUntil = now.advanced(by: interval)
-        return queues
+        return true
     }
 
     /// What was to be sent at once is still to be sent.

@@ -154,6 +154,23 @@ import Testing
         }
     }
 
+    /// The first of a burst is told of with its own commit, by nobody else.
+    @Test func theFirstOfABurstIsToldOfWithItsCommit() async throws {
+        try await JobHarness.with { harness in
+            // Whatever is kept for later is sent after the test.
+            let waker = JobWaker(interval: .seconds(3600))
+            try await harness.withWorker(wokenBy: waker) { queue in
+                try await harness.until { waker.isRunning }
+                let enqueued = try await queue.enqueue([Self.plain.job(Note())], in: harness.pool)
+                #expect(enqueued.map(\.isNew) == [true])
+                #expect(!waker.takeTurn())
+                try await harness.until { try await harness.effects() == 1 }
+                let finished = try await harness.count("select id from accountctl.job_history")
+                #expect(enqueued.map(\.id) == [Int64(finished)])
+            }
+        }
+    }
+
     /// Who enqueues is cancelled when the job is in and nobody was told: somebody else tells.
     @Test func aWakeUpThatCouldNotBeSentIsNotLost() async throws {
         try await JobHarness.with { harness in

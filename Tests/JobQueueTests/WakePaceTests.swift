@@ -19,6 +19,17 @@ struct WakePaceTests {
         #expect(later == ["b"])
     }
 
+    /// Who only asks for the turn leaves nothing behind when it is another's.
+    @Test func aTurnIsTakenOncePerInterval() {
+        var pace = WakePace(interval: .milliseconds(2))
+        let turns = [0, 1, 2].map { pace.takeTurn(now: after($0)) }
+        #expect(turns == [true, false, true])
+        #expect(pace.pending == [])
+        _ = pace.signal(["a"], now: after(3))
+        let late = pace.takeTurn(now: after(5))
+        #expect(!late, "what is pending goes first")
+    }
+
     @Test func whatFollowsWithinTheIntervalIsSentTogetherAtItsEnd() {
         var pace = WakePace(interval: .milliseconds(2))
         _ = pace.signal(["a"], now: start)
