@@ -30,7 +30,7 @@ package struct ListWriter<Row> {
                 try emit(layout.line(cells))
             } else {
                 sample.append(cells)
-                if sample.count == Self.sampleSize { try startTable() }
+                if sample.count == Self.sampleSize { try startTable(isWhole: false) }
             }
         case .json:
             buffer.add(count == 0 ? "[\n" : ",\n")
@@ -48,7 +48,7 @@ package struct ListWriter<Row> {
 
     /// Writes what is buffered, for lists that grow while somebody watches.
     package mutating func flush() throws {
-        if output.format == .table, layout == nil, !sample.isEmpty { try startTable() }
+        if output.format == .table, layout == nil, !sample.isEmpty { try startTable(isWhole: false) }
         try buffer.drain(to: output)
     }
 
@@ -59,7 +59,7 @@ package struct ListWriter<Row> {
             if count == 0 {
                 if let note { output.messages.note(note) }
             } else if layout == nil {
-                try startTable()
+                try startTable(isWhole: true)
             }
         case .json:
             buffer.add(count == 0 ? "[]\n" : "\n]\n")
@@ -71,9 +71,9 @@ package struct ListWriter<Row> {
         try buffer.drain(to: output)
     }
 
-    private mutating func startTable() throws {
+    private mutating func startTable(isWhole: Bool) throws {
         let columns = fields.map { TableColumn($0.heading ?? $0.name, alignment: $0.alignment) }
-        let layout = TableLayout(columns, sample: sample, style: output.style)
+        let layout = TableLayout(columns, sample: sample, isWhole: isWhole, style: output.style)
         self.layout = layout
         if let note = layout.leftOut { output.messages.note(note + ": widen the terminal, or take --csv or --json.") }
         try emit(layout.heading())

@@ -134,7 +134,7 @@ package struct Sheet: Sendable {
             let cells = rows.map { row in row.map { TableCell(PeopleText.of($0, disclosure: disclosure)) } }
             var inner = style
             inner.width = style.width.map { $0 - 2 }
-            let layout = TableLayout(columns, sample: cells, style: inner)
+            let layout = TableLayout(columns, sample: cells, isWhole: true, style: inner)
             return [layout.heading()] + cells.map { layout.line($0) } + [layout.leftOut].compactMap(\.self)
         case .notes(let notes, let emphasis):
             return notes.map { emphasis.apply(to: SafeText.line($0), style: style) }

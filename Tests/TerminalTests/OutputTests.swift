@@ -42,8 +42,9 @@ struct OutputTests {
                 == """
                 ID  NAME                  E-MAIL
                  7  Anna "A" Smith, Esq.  a***@e***.org
-                12  evil\\u{1b}[2J\\nname   \n
-                """.replacingOccurrences(of: "   \n\n", with: "   \n")
+                12  evil\\u{1b}[2J\\nname
+
+                """
         )
     }
 
@@ -79,6 +80,43 @@ struct OutputTests {
         #expect(narrow.told.hasPrefix("No room for CREATED: "), "\(narrow)")
         // A long name leaves room for what is said of it.
         #expect(try listed(40).screen.contains("00000000-0000-4000-8000-0…  anna@exampl…"))
+    }
+
+    @Test("Columns that say nothing of any row give way first, where all rows are known")
+    func emptyColumns() throws {
+        let fields: [Field<Int>] = [
+            Field("id", "Id") { .integer($0) }, Field("reason", "Reason") { _ in nil },
+            Field("at", "At") { _ in "2026-11-20 23:15:04Z" }, Field("error", "Last error") { _ in nil },
+        ]
+        let (sink, told) = (MemorySink(), MemorySink())
+        func output(_ width: Int) -> Output {
+            let style = StreamStyle(isTerminal: true, width: width, colour: false)
+            return Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: told))
+        }
+        // Roomy, with room for one of them, and for neither.
+        for width in [50, 35, 24] { try output(width).list([7], fields) }
+        let columns = ["Id", "Nothing", "At"].map { TableColumn($0) }
+        let sheet = Sheet([.init("one", .table(columns, rows: [[1, nil, "now"]], names: []))])
+        try output(12).show(sheet)
+        #expect(
+            sink.text == """
+                ID  REASON  AT                    LAST ERROR
+                7           2026-11-20 23:15:04Z
+                ID  REASON  AT
+                7           2026-11-20 23:15:04Z
+                ID  AT
+                7   2026-11-20 23:15:04Z
+                ID  AT
+                1   now
+
+                """
+        )
+        #expect(told.text.isEmpty, "\(told.text)")
+        // Of a list that grows nobody knows what comes.
+        var list = output(24).startList(fields)
+        try list.append(7)
+        try list.flush()
+        #expect(told.text.hasPrefix("No room for "), "\(told.text)")
     }
 
     @Test func json() throws {
