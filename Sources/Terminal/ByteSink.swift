@@ -14,6 +14,13 @@ package protocol ByteSink: Sendable {
     ///
     /// - Throws: ``OutputClosed`` when nobody reads any more, ``OutputFailed`` when the text could not be written.
     func write(_ text: String) throws
+
+    /// Throws ``OutputClosed`` when nobody reads any more, as far as that can be told without writing.
+    func checkReader() throws
+}
+
+extension ByteSink {
+    package func checkReader() throws {}
 }
 
 /// The reader of our output has gone away, as `head` does when it has seen enough.
@@ -61,6 +68,12 @@ package struct DescriptorSink: ByteSink {
             return nil
         }
         if let failure { throw failure }
+    }
+
+    package func checkReader() throws {
+        var state = pollfd(fd: descriptor, events: 0, revents: 0)
+        // Of a pipe Linux tells the one, others the other.
+        if poll(&state, 1, 0) > 0, state.revents & Int16(POLLERR | POLLHUP) != 0 { throw OutputClosed() }
     }
 }
 

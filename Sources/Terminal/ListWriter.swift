@@ -47,9 +47,12 @@ package struct ListWriter<Row> {
     }
 
     /// Writes what is buffered, for lists that grow while somebody watches.
+    ///
+    /// - Throws: ``OutputClosed`` when nobody reads any more, also where nothing is to be written; what the sink throws.
     package mutating func flush() throws {
         if output.format == .table, layout == nil, !sample.isEmpty { try startTable(isWhole: false) }
         try buffer.drain(to: output)
+        try output.sink.checkReader()
     }
 
     /// Ends the list; `whenEmpty` is told to people on standard error when there was no row.

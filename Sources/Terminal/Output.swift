@@ -45,6 +45,16 @@ package struct Output: Sendable {
         ListWriter(output: self, fields: fields)
     }
 
+    /// Starts a list that somebody watches while it grows.
+    ///
+    /// JSON comes as an object a line: who reads one value sees none before its end, and here there may be none.
+    package func startGrowingList<Row>(_ fields: [Field<Row>]) -> ListWriter<Row> {
+        guard case .json(let selection) = format else { return startList(fields) }
+        let format = OutputFormat.ndjson(fields: selection)
+        let lines = Output(format: format, style: style, disclosure: disclosure, sink: sink, messages: messages)
+        return lines.startList(fields)
+    }
+
     /// Writes a whole list.
     ///
     /// - Parameters:

@@ -15,8 +15,8 @@ struct DeletionWatchCommand: AccountctlCommand {
         commandName: "watch",
         abstract: "Follow a deletion, step by step, to its end.",
         discussion: """
-            A line for each change. It goes on through grace and holds, and ends when the deletion has ended or somebody has to act.
-            A lost connection is made again.
+            A line for each change, an object each in JSON. It goes on through grace and holds, and ends when the deletion has ended or
+            somebody has to act. A lost connection is made again.
 
             EXIT CODES
               0 verified; 3 no such request; 5 residue; 6 blocked, or cancelled
@@ -39,7 +39,7 @@ struct DeletionWatchCommand: AccountctlCommand {
         let hashKey = try context.hashKey()
         let name = request
         let id = try await context.withConnection { try context.request(name, hashKey: hashKey, on: $0) }
-        return try await context.follow { DeletionWatch(id, context.output.startList(DeletionWatch.fields)) }
+        return try await context.follow { DeletionWatch(id, context.output.startGrowingList(DeletionWatch.fields)) }
     }
 }
 

@@ -15,7 +15,7 @@ struct JobsWatchCommand: AccountctlCommand {
         commandName: "watch",
         abstract: "Follow jobs as they come, run and end, until interrupted.",
         discussion: """
-            Hears notifications and looks besides once a second; a lost connection is made again.
+            Hears notifications and looks besides once a second; a lost connection is made again. JSON comes as an object a line.
 
             EXAMPLES
               accountctl jobs watch
@@ -41,7 +41,7 @@ struct JobsWatchCommand: AccountctlCommand {
         try filter.check()
         let now = try await context.withConnection { try $0.one("select clock_timestamp()", as: Date.self) }
         return try await context.follow { [filter] in
-            JobsWatch(filter, since: now, context.output.startList(JobsWatch.fields))
+            JobsWatch(filter, since: now, context.output.startGrowingList(JobsWatch.fields))
         }
     }
 }

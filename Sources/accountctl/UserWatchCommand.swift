@@ -16,7 +16,7 @@ struct UserWatchCommand: AccountctlCommand {
         commandName: "watch",
         abstract: "Follow an account: its state, sign-ins, sessions, and what operators do, until it is erased.",
         discussion: """
-            A line for each change. A lost connection is made again.
+            A line for each change, an object each in JSON. A lost connection is made again.
 
             EXIT CODES
               0 the account was erased, and the receipt is there; 3 no such account, it went without a receipt, or, without
@@ -46,7 +46,7 @@ struct UserWatchCommand: AccountctlCommand {
             try context.oneAccount(term, in: AccountDirectory(hashKey: hashKey), on: connection).id
         }
         return try await context.follow {
-            UserWatch(id, hashKey: hashKey, context.output.startList(UserWatch.fields))
+            UserWatch(id, hashKey: hashKey, context.output.startGrowingList(UserWatch.fields))
         }
     }
 }

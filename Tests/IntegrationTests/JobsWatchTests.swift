@@ -45,6 +45,25 @@ struct JobsWatchTests {
         }
     }
 
+    @Test("As JSON each line is an object, and it ends when its reader has gone, though nothing happens")
+    func readerGoes() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let pipe = Pipe()
+            let watch = try AccountctlProcess(
+                ["jobs", "watch", "--json", "kind"],
+                environment: database.variables,
+                output: pipe.fileHandleForWriting
+            )
+            try pipe.fileHandleForWriting.close()
+            try await database.waitUntilSomebodyListens()
+            try await database.psql("select accountctl.enqueue_job('first')")
+            let line = pipe.fileHandleForReading.availableData
+            #expect(String(decoding: line, as: UTF8.self) == "{\"kind\":\"first\"}\n")
+            try pipe.fileHandleForReading.close()
+            #expect(try await watch.result(within: .seconds(30)).status == 141)
+        }
+    }
+
     @Test("However much changes at once, nothing is left out, and a filter counts before the limit")
     func manyChanges() async throws {
         try await TestDatabase.with(.migrated) { database in
