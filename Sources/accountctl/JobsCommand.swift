@@ -48,6 +48,9 @@ struct JobFilterOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("How many at most.", valueName: "count"))
     var limit = 100
 
+    /// Whether any jobs are named by these.
+    var nameJobs: Bool { state != nil || queue != nil || kind != nil || exhausted }
+
     /// The filter, checked.
     func filter() throws -> JobFilter {
         var filter = JobFilter()
@@ -64,11 +67,25 @@ struct JobFilterOptions: ParsableArguments {
 extension JobQueueError: ReportableError {
     var report: ErrorReport {
         switch code {
-        case .invalidField, .duplicateKind: ErrorReport(.usage, message)
+        case .invalidField: ErrorReport(.usage, optionMessage)
+        case .duplicateKind: ErrorReport(.usage, message)
         case .notFound: ErrorReport(.notFound, message)
         case .wrongState, .liveDuplicate: ErrorReport(.blocked, message)
         case .outcomesLost: ErrorReport(.temporary, message)
         default: ErrorReport(.failure, message)
         }
     }
+
+    /// The message, which begins with the field, by the name of the option that the field came from.
+    private var optionMessage: String {
+        guard let field, let option = Self.options[field], message.hasPrefix(field) else { return message }
+        return option + message.dropFirst(field.count)
+    }
+
+    /// Options whose fields have other names.
+    private static let options = [
+        "rate": "--count", "period": "--seconds", "running": "--running", "runningPerKey": "--per-key",
+        "maxAttempts": "--max-attempts", "uniqueKey": "--unique-key", "limitKey": "--limit-key",
+        "argumentsVersion": "--arguments-version",
+    ]
 }

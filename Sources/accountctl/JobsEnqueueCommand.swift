@@ -23,6 +23,10 @@ struct JobsEnqueueCommand: AccountctlCommand {
         Field("is_new", "New") { .bool($0.isNew) },
     ]
 
+    /// The number of a job whose adding was undone is nobody's.
+    private static let rehearsedFields: [Field<EnqueuedJob>] =
+        [Field("id", nil) { $0.isNew ? .null : .integer($0.id) }] + fields.dropFirst()
+
     static let outputFields = fields.map(\.name)
 
     @OptionGroup
@@ -103,9 +107,9 @@ struct JobsEnqueueCommand: AccountctlCommand {
         }
         if write.dryRun {
             context.messages.note(added.contains(where: \.isNew) ? "would be added" : "is there already")
-            return .ok
+            guard context.output.format.isForPrograms else { return .ok }
         }
-        try context.output.list(added, Self.fields)
+        try context.output.list(added, write.dryRun ? Self.rehearsedFields : Self.fields)
         return .ok
     }
 }

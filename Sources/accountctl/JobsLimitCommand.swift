@@ -70,6 +70,9 @@ struct JobsLimitCommand: AccountctlCommand {
             throw CommandError(.usage, "give either --count or --none")
         }
         let seconds = seconds ?? 60
+        guard (1...86_400).contains(seconds) else {
+            throw CommandError(.usage, "--seconds must lie between 1 and 86400")
+        }
         let limit = count.map { (count: $0, period: Duration.seconds(seconds)) }
         let told = limit.map { "\(queue): \($0.count) in \(seconds) s" } ?? "\(queue) has no limit"
         let signature = try context.signature(acting)

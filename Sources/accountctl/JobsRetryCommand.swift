@@ -39,6 +39,9 @@ struct JobsRetryCommand: AccountctlCommand {
         guard !ids.isEmpty || options.state != nil || options.exhausted else {
             throw CommandError(.usage, "name ids, or --state, or --exhausted")
         }
+        guard ids.isEmpty || !options.nameJobs else {
+            throw CommandError(.usage, "name ids, or jobs by --state, --queue, --kind and --exhausted, not both")
+        }
         let filter = try options.filter()
         let queue = JobQueue()
         let chosen =

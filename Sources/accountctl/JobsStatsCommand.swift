@@ -43,7 +43,10 @@ struct JobsStatsCommand: AccountctlCommand {
             return [.text(name), count("available"), count("running"), count("scheduled"), count("parked"), oldest]
         }
         let ended = figures.lastMinute.sorted { $0.key < $1.key }
-        let columns = ["Queue", "Available", "Running", "Scheduled", "Parked", "Oldest"].map { TableColumn($0) }
+        let columns =
+            [TableColumn("Queue")]
+            + ["Available", "Running", "Scheduled", "Parked"].map { TableColumn($0, alignment: .right) }
+            + [TableColumn("Oldest")]
         try context.output.show(
             Sheet([
                 .init(

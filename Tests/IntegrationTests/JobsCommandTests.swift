@@ -70,6 +70,9 @@ struct JobsCommandTests {
                 (["list", "--limit=-3"], "limit"), (["list", "--json", "id,stat"], "Did you mean state?"),
                 (["show", "forty-two"], "id"), (["show", "--", "99999999999999999999"], "id"), (["show"], "id"),
                 (["retry"], "name ids, or --state"), (["retry", "--state", "gone"], "state"),
+                (["retry", "\(id)", "--state", "parked"], "not both"),
+                (["retry", "\(id)", "--queue", "q"], "not both"),
+                (["retry", "\(id)", "--exhausted"], "not both"), (["retry", "\(id)", "--kind", "k"], "not both"),
                 (["cancel"], "ids"), (["discard", "\(id)"], "--reason"),
                 (["discard", "\(id)", "--yes", "--reason", long], "--reason has 501 characters: at most 500"),
                 (["cancel", "\(id)", "--yes", "--reason", long], "--reason has 501 characters"),
@@ -77,14 +80,14 @@ struct JobsCommandTests {
                 (["discard", "\(id)", "--yes", "--reason", " "], "--reason is empty"),
                 (["pause", "Bad Queue", "--yes"], "queue"), (["pause", "A", "--dry-run"], "queue"),
                 (["resume", ""], "queue"), (["pause"], "queue"),
-                (["limit", "mail"], "--count"), (["limit", "mail", "--count=-1"], "rate"),
-                (["limit", "mail", "--count", "0", "--dry-run"], "rate"),
-                (["limit", "mail", "--count", "5", "--seconds=-60"], "period"),
+                (["limit", "mail"], "--count"), (["limit", "mail", "--count=-1"], "--count must"),
+                (["limit", "mail", "--count", "0", "--dry-run"], "--count must lie between 1 and"),
+                (["limit", "mail", "--count", "5", "--seconds=-60"], "--seconds must lie between 1 and 86400"),
                 (["limit", "mail", "--count", "5", "--none"], "--none"), (["limit", "--none"], "--kind"),
                 (["limit", "mail", "--kind", "k", "--none"], "--kind"),
                 (["limit", "mail", "--running", "2"], "--running"), (["limit", "--kind", "k"], "--running"),
                 (["limit", "--kind", "k", "--running", "0"], "running"),
-                (["limit", "--kind", "k", "--per-key=-2"], "runningPerKey"),
+                (["limit", "--kind", "k", "--per-key=-2"], "--per-key"),
                 (["limit", "--kind", "K", "--running", "2"], "kind"),
                 (["prune", "--older-than-days=-1"], "--older-than-days"), (["prune"], "--older-than-days"),
                 (["snooze", "\(id)", "--for", "soon"], "--for"), (["snooze", "\(id)", "--for=-5m"], "--for"),
@@ -97,10 +100,10 @@ struct JobsCommandTests {
                     ["enqueue", "k", "--arguments", "{\"a\":\"\(String(repeating: "x", count: 100_000))\"}{"],
                     "arguments"
                 ),
-                (["enqueue", "k", "--arguments-version", "0"], "argumentsVersion"),
+                (["enqueue", "k", "--arguments-version", "0"], "--arguments-version"),
                 (["enqueue", "k", "--priority", "10"], "priority"), (["enqueue", "k", "--priority=-1"], "priority"),
-                (["enqueue", "k", "--in", "9000d"], "for"), (["enqueue", "k", "--unique-key", ""], "uniqueKey"),
-                (["enqueue", "k", "--max-attempts", "0"], "maxAttempts"),
+                (["enqueue", "k", "--in", "9000d"], "for"), (["enqueue", "k", "--unique-key", ""], "--unique-key"),
+                (["enqueue", "k", "--max-attempts", "0"], "--max-attempts"),
                 (["watch", "--queue", "Bad Queue"], "queue"), (["wach"], "Did you mean: accountctl jobs watch"),
             ]
             for (words, hint) in cases {
@@ -201,6 +204,9 @@ struct JobsCommandTests {
             }
             let many = try await jobs(database, ["retry", "--state", "parked", "--dry-run", "--json"])
             #expect(many.output.contains("would run again"))
+            // No number: the one it had was given back.
+            let enqueued = try await jobs(database, ["enqueue", "k", "--dry-run", "--csv"])
+            #expect(enqueued.output == "id,is_new\n,true\n" && enqueued.errors.contains("would be added"))
             let after = try await database.psql(
                 "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
             )
