@@ -164,7 +164,7 @@ import Testing
                 let enqueued = try await queue.enqueue([Self.plain.job(Note())], in: harness.pool)
                 #expect(enqueued.map(\.isNew) == [true])
                 #expect(!waker.takeTurn())
-                try await harness.until { try await harness.effects() == 1 }
+                try await harness.until { try await harness.finished("completed") == 1 }
                 let finished = try await harness.count("select id from accountctl.job_history")
                 #expect(enqueued.map(\.id) == [Int64(finished)])
             }
