@@ -3,8 +3,6 @@
 -- its work of adding one job. So the table has none any more. New jobs come from enqueue_job and the program, which refuse by field;
 -- what a hand may write besides stops no worker (a time without end included), and no write of the engine relies on a check: the
 -- tests put the checks back, and run under them.
--- And the claim index takes the jobs under which a process died, behind the others of their lane: one index less to open and to
--- test for each row.
 -- Hot table: accountctl.jobs.
 
 alter table accountctl.jobs
@@ -13,10 +11,3 @@ alter table accountctl.jobs
     drop constraint jobs_priority_range,
     drop constraint jobs_run_at_finite,
     drop constraint jobs_running_held;
-
-drop index accountctl.jobs_claim, accountctl.jobs_suspects;
-
--- Two lanes may share a number; a claim asks for queue and kind besides.
-create index jobs_claim
-    on accountctl.jobs (hashtextextended(kind, hashtextextended(queue, 0)), crashes, priority, run_at, id)
-    where state = 'available';
