@@ -6,7 +6,7 @@ package import Postgres
 package struct JobQueue: Sendable {
     let tables: JobTables
 
-    /// Tells workers of new jobs once their transaction is committed; nil leaves it to each call, or to the workers' polling.
+    /// Tells workers of new jobs when their transaction is committed; nil leaves it to each call, or to the workers' polling.
     package let waker: JobWaker?
 
     /// What sessions that claim and finish jobs are to be set to.
@@ -22,7 +22,7 @@ package struct JobQueue: Sendable {
         self.waker = waker
     }
 
-    /// Adds jobs in a transaction of their own and wakes workers after its commit.
+    /// Adds jobs in a transaction of their own and wakes workers after its commit, or with it.
     ///
     /// - Throws: ``PostgresError``; when its outcome is in doubt, jobs with unique keys may be enqueued again safely.
     @discardableResult
@@ -33,6 +33,7 @@ package struct JobQueue: Sendable {
         return try await pool.withConnection { connection in
             // The first of a burst says so with its commit: a worker that sleeps hears of it a round trip sooner.
             if jobs.count == 1, jobs[0].isPlain, let waker, waker.takeTurn() {
+                defer { waker.endTurn() }
                 do {
                     return [try enqueueAndNotify(jobs[0], on: connection)]
                 } catch {

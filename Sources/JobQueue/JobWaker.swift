@@ -2,7 +2,7 @@ package import Logging
 package import Postgres
 import Synchronization
 
-/// Tells workers of other processes that work came, by few notifications sent after the commits they tell of.
+/// Tells workers of other processes that work came, by few notifications sent after the commits they tell of, or with them.
 ///
 /// `NOTIFY` takes a lock for the whole cluster at commit; sent with each job it would hold all enqueuing to the pace of one
 /// flush after another. Run ``run(in:queue:logger:)`` next to whatever enqueues. Without it, and beyond its life, nothing is kept
@@ -56,10 +56,15 @@ package final class JobWaker: Sendable {
 
     /// Whether the caller, who is about to add a job, is to notify of it in the same transaction.
     ///
-    /// One at a time and per interval: the lock of all notifications is then held while that commit is flushed.
+    /// One at a time, until ``endTurn()``, and per interval: the lock of all notifications is held while that commit is flushed.
     func takeTurn() -> Bool {
         guard pendingMark.load(ordering: .sequentiallyConsistent) == 0 else { return false }
         return state.withLock { $0.isRunning && $0.pace.takeTurn(now: .now) }
+    }
+
+    /// The transaction is over, whatever became of it.
+    func endTurn() {
+        state.withLock { $0.pace.endTurn() }
     }
 
     /// Takes back what a caller was to notify of and could not.

@@ -14,6 +14,8 @@ struct WakePace: Sendable {
     private var quietUntil: Instant?
     /// How many intervals are one now.
     private var stretch = 1
+    /// Whether somebody is telling with a commit that is not through yet.
+    private var isTurnTaken = false
 
     init(interval: Duration) {
         self.interval = interval
@@ -21,17 +23,34 @@ struct WakePace: Sendable {
 
     /// Jobs came: the queues to tell of now, by the caller.
     mutating func signal(_ queues: Set<String>, now: Instant) -> Set<String> {
-        guard !takeTurn(now: now) else { return queues }
-        pending.formUnion(queues)
-        return []
+        guard !isTurnTaken, isQuietOver(now: now) else {
+            pending.formUnion(queues)
+            return []
+        }
+        begin(now: now)
+        return queues
     }
 
-    /// Whether the caller is the one to tell now; nothing is kept for later otherwise.
+    /// Whether the caller is the one to tell, with a commit of its own, and until ``endTurn()``; nothing is kept for later otherwise.
     mutating func takeTurn(now: Instant) -> Bool {
-        guard pending.isEmpty, quietUntil.map({ $0 <= now }) ?? true else { return false }
+        guard !isTurnTaken, isQuietOver(now: now) else { return false }
+        begin(now: now)
+        isTurnTaken = true
+        return true
+    }
+
+    /// Whoever had the turn has told, or could not.
+    mutating func endTurn() {
+        isTurnTaken = false
+    }
+
+    private func isQuietOver(now: Instant) -> Bool {
+        pending.isEmpty && quietUntil.map { $0 <= now } ?? true
+    }
+
+    private mutating func begin(now: Instant) {
         stretch = 1
         quietUntil = now.advanced(by: interval)
-        return true
     }
 
     /// What was to be sent at once is still to be sent.
