@@ -8,7 +8,9 @@ extension JobQueue {
         let promoted = try connection.execute(promotion(limit: limit))
         let next = try connection.one(
             """
-            select (extract(epoch from min(run_at) - clock_timestamp()) * 1000000)::bigint
+            select (extract(epoch from
+                case when min(run_at) is not null then greatest(min(run_at), 'epoch') end - clock_timestamp()
+            ) * 1000000)::bigint
             from \(tables.jobs)
             where state = 'scheduled'
             and run_at < 'infinity'
