@@ -40,7 +40,7 @@ struct JobsRetryCommand: AccountctlCommand {
             throw CommandError(.usage, "name ids, or --state, or --exhausted")
         }
         guard ids.isEmpty || !options.nameJobs else {
-            throw CommandError(.usage, "name ids, or jobs by --state, --queue, --kind and --exhausted, not both")
+            throw CommandError(.usage, "name ids, or --state or --exhausted (narrowed by --queue and --kind), not both")
         }
         let filter = try options.filter()
         let queue = JobQueue()

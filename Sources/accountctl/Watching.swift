@@ -48,6 +48,8 @@ extension CommandContext {
                     } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
                         if !isAway { messages.warning("the database is away: \(error)") }
                         isAway = true
+                        // The reader may go meanwhile.
+                        try watch.flush()
                     }
                 }
                 throw CancellationError()

@@ -7,7 +7,7 @@ import Testing
 struct PlainWordsTests {
     /// What the parser makes of words; nil for a mistake.
     private func parsed(_ words: [String]) -> UserFindCommand? {
-        try? UserFindCommand.parseAsRoot(words) as? UserFindCommand
+        try? Accountctl.parseAsRoot(["user", "find"] + words) as? UserFindCommand
     }
 
     @Test(

@@ -41,7 +41,7 @@ package struct DeletionPreview: Sendable {
     package let blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
-    /// Those with objects, sorted.
+    /// Those with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]
     /// The Apple client ids of which a credential is held.
     package let clientIDs: [String]
