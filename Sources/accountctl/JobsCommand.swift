@@ -45,11 +45,11 @@ struct JobFilterOptions: ParsableArguments {
     @Flag(name: .long, help: "Only jobs that must not be given up and used up their usual attempts.")
     var exhausted = false
 
-    @Option(name: .long, help: ArgumentHelp("How many at most.", valueName: "count"))
-    var limit = 100
+    @Option(name: .long, help: ArgumentHelp("How many at most; default: \(JobFilter().limit).", valueName: "count"))
+    var limit: Int?
 
-    /// Whether any jobs are named by these.
-    var nameJobs: Bool { state != nil || queue != nil || kind != nil || exhausted }
+    /// Whether any of these was given.
+    var areGiven: Bool { state != nil || queue != nil || kind != nil || exhausted || limit != nil }
 
     /// The filter, checked.
     func filter() throws -> JobFilter {
@@ -58,7 +58,7 @@ struct JobFilterOptions: ParsableArguments {
         filter.queue = queue
         filter.kind = kind
         filter.isExhausted = exhausted
-        filter.limit = limit
+        if let limit { filter.limit = limit }
         try filter.check()
         return filter
     }
@@ -67,7 +67,7 @@ struct JobFilterOptions: ParsableArguments {
 extension JobQueueError: ReportableError {
     var report: ErrorReport {
         switch code {
-        case .invalidField: ErrorReport(.usage, optionMessage)
+        case .invalidField: ErrorReport(.usage, message(typed: CommandLine.arguments))
         case .duplicateKind: ErrorReport(.usage, message)
         case .notFound: ErrorReport(.notFound, message)
         case .wrongState, .liveDuplicate: ErrorReport(.blocked, message)
@@ -76,16 +76,20 @@ extension JobQueueError: ReportableError {
         }
     }
 
-    /// The message, which begins with the field, by the name of the option that the field came from.
-    private var optionMessage: String {
-        guard let field, let option = Self.options[field], message.hasPrefix(field) else { return message }
+    /// The message, which begins with the field, by the name of the option that was typed for it; an operand is called as the field is.
+    private func message(typed words: [String]) -> String {
+        guard let field, message.hasPrefix(field) else { return message }
+        // Behind two dashes are operands alone.
+        let typed = Set(words.prefix { $0 != "--" }.map { $0.prefix { $0 != "=" } })
+        guard let option = Self.options(for: field).first(where: { typed.contains($0[...]) }) else { return message }
         return option + message.dropFirst(field.count)
     }
 
-    /// Options whose fields have other names.
-    private static let options = [
-        "rate": "--count", "period": "--seconds", "running": "--running", "runningPerKey": "--per-key",
-        "maxAttempts": "--max-attempts", "uniqueKey": "--unique-key", "limitKey": "--limit-key",
-        "argumentsVersion": "--arguments-version",
-    ]
+    /// The option that the parser names after a property of the field's name, and those whose fields have other names.
+    private static func options(for field: String) -> [String] {
+        let words = field.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }
+        return ["--" + words.joined()] + [otherOptions[field]].compactMap(\.self)
+    }
+
+    private static let otherOptions = ["for": "--in", "rate": "--count", "runningPerKey": "--per-key"]
 }

@@ -39,8 +39,11 @@ struct JobsRetryCommand: AccountctlCommand {
         guard !ids.isEmpty || options.state != nil || options.exhausted else {
             throw CommandError(.usage, "name ids, or --state, or --exhausted")
         }
-        guard ids.isEmpty || !options.nameJobs else {
-            throw CommandError(.usage, "name ids, or --state or --exhausted (narrowed by --queue and --kind), not both")
+        guard ids.isEmpty || !options.areGiven else {
+            throw CommandError(
+                .usage,
+                "name ids, or --state or --exhausted (narrowed by --queue, --kind and --limit), not both"
+            )
         }
         let filter = try options.filter()
         let queue = JobQueue()
