@@ -69,7 +69,7 @@ struct GlobalOptions: ParsableArguments {
     mutating func validate() throws {
         let selections = selections
         var asked = selections.map(\.option)
-        if let format, selections.contains(where: { !$0.forms.contains(format) }) {
+        if let format, !selections.contains(where: { $0.forms.contains(format) }) {
             asked.append("--format \(format.rawValue)")
         }
         guard asked.count > 1 else { return }

@@ -89,6 +89,7 @@ struct UserListTests {
             (["--format", "ndjson", "--csv"], "--csv and --format ndjson exclude each other"),
             (["--csv", "id", "--json"], "--json and --csv exclude each other"), (["--tsv", "nmae,id"], "nmae"),
             (["--csv", "id", "--json", "--format", "table"], "--json, --csv and --format table exclude each other"),
+            (["--csv", "id", "--json", "--format", "csv"], "error: --json and --csv exclude each other"),
         ]
         try await OperatorStage.with { stage in
             for (words, hint) in cases {
