@@ -64,7 +64,7 @@ struct AccountSheet {
                     [
                         TableColumn("Bucket"), TableColumn("Files", alignment: .right),
                         TableColumn("Size", alignment: .right), TableColumn("Not in use", alignment: .right),
-                        TableColumn("Shared", alignment: .right),
+                        TableColumn("Shared, stay", alignment: .right),
                     ],
                     rows: report.files.map {
                         [

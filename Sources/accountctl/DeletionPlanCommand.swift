@@ -11,9 +11,9 @@ struct DeletionPlanCommand: AccountctlCommand {
         abstract: "Show what the deletion of an account would take along, and what would stop it.",
         discussion: """
             Reads the catalog's foreign keys and counts; changes nothing. A bucket named by neither deletion.buckets nor
-            deletion.kept_buckets stands in the way while the account has objects there. Shared are the objects of nobody that the profile
-            names and another profile names, too: they stay, and the receipt counts them. With --ask-triggers the delete is done and rolled
-            back, since only a trigger itself knows whether it refuses.
+            deletion.kept_buckets stands in the way while the account has objects there. Shared are the files of nobody that the profile
+            names and another profile names, too: they stay when the account goes, and are not counted among its own; the receipt counts
+            them. With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses.
 
             EXIT CODES
               0 nothing stands in the way; 3 no such account; 6 something does

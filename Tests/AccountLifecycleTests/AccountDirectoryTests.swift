@@ -223,23 +223,32 @@ struct AccountDirectoryTests {
         }
     }
 
+    /// How many files Anna has in each bucket, and how many are shared.
+    private func files(_ database: TestDatabase, searching path: String = "public") async throws -> [[Int?]]? {
+        let match = try #require(try await find(Self.sub, in: database).matches.first)
+        return try await database.withConnection { connection in
+            try connection.execute("select set_config('search_path', \(path), false)")
+            return try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+        }?.files.map { [Optional($0.count), $0.shared] }
+    }
+
     @Test("Which files are shared is told, but not where very many profiles had to be read for it")
     func sharedFiles() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(Self.people)
             try await database.psql(
                 """
-                insert into storage.objects (bucket_id, name) values ('avatars', 'team.png'), ('avatars', '\(Self.anna)/a.png');
+                insert into storage.objects (bucket_id, name) values ('avatars', 'team.png');
                 update public.profiles set avatar_url = 'team.png'
                 """
             )
-            let match = try #require(try await find(Self.sub, in: database).matches.first)
-            func shared() async throws -> [Int?]? {
-                try await database.withConnection { connection in
-                    try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
-                }?.files.map(\.shared)
-            }
-            #expect(try await shared() == [1])
+            let alone = try await files(database)
+            #expect(alone == [[0, 1]])
+            try await database.psql(
+                "insert into storage.objects (bucket_id, name) values ('avatars', '\(Self.anna)/a.png')"
+            )
+            let own = try await files(database)
+            #expect(own == [[1, 1]])
             // A page for each: 64 MB and a little more.
             try await database.psql(
                 """
@@ -248,10 +257,80 @@ struct AccountDirectoryTests {
                 insert into public.profiles (id, full_name) select gen_random_uuid(), repeat('x', 7000) from generate_series(1, 8300)
                 """
             )
-            #expect(try await shared() == [nil])
+            let large = try await files(database)
+            #expect(large == [[2, nil]])
+            // Partitioned, the table itself has no pages.
+            try await database.psql(
+                """
+                set session_replication_role = replica;
+                alter table public.profiles rename to former_profiles;
+                create table public.profiles (
+                    like public.former_profiles including storage,
+                    primary key (id),
+                    foreign key (id) references auth.users
+                ) partition by hash (id);
+                create table public.all_profiles partition of public.profiles for values with (modulus 1, remainder 0);
+                insert into public.profiles select * from public.former_profiles;
+                grant select on public.profiles to postgres
+                """
+            )
+            let partitioned = try await files(database)
+            #expect(partitioned == [[2, nil]])
             // What nobody can share needs no reading.
             try await database.psql("update public.profiles set avatar_url = '' where id = '\(Self.anna)'")
-            #expect(try await shared() == [0])
+            let nothing = try await files(database)
+            #expect(nothing == [[1, 0]])
+        }
+    }
+
+    @Test("Rows are counted where that takes no time, whether a table is partitioned or not")
+    func rowsOfTables() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                """
+                create table public.few (account uuid references auth.users);
+                create table public.many (account uuid references auth.users, more text);
+                create table public.parts (account uuid references auth.users, more text) partition by list (account);
+                create table public.some_parts partition of public.parts default;
+                create table public.more_parts partition of public.parts for values in ('\(Self.anna)');
+                grant select on public.few, public.many, public.parts to postgres;
+                insert into public.few select '\(Self.anna)' from generate_series(1, 3);
+                alter table public.many alter more set storage plain;
+                insert into public.many select '\(Self.anna)', repeat('x', 7000) from generate_series(1, 1030);
+                alter table public.more_parts alter more set storage plain;
+                insert into public.parts select * from public.many
+                """
+            )
+            let match = try #require(try await find(Self.sub, in: database).matches.first)
+            func rows() async throws -> [String: Int?]? {
+                let report = try await database.withConnection { connection in
+                    try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+                }
+                let tables = report?.dependents.filter { $0.table != "public.profiles" }
+                return tables.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.table, $0.rows) }) }
+            }
+            let unindexed = try await rows()
+            #expect(unindexed == ["public.few": 3, "public.many": nil, "public.parts": nil])
+            try await database.psql("create index on public.many (account); create index on public.parts (account)")
+            let indexed = try await rows()
+            #expect(indexed == ["public.few": 3, "public.many": 1030, "public.parts": 1030])
+        }
+    }
+
+    @Test("Where few profiles take long to read, which files are shared is not told, and everything else is")
+    func slowProfiles() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            // Found before the server's own, which the search calls for each profile.
+            try await database.psql(
+                """
+                insert into storage.objects (bucket_id, name) values ('avatars', 'team.png');
+                update public.profiles set avatar_url = 'team.png';
+                create function public.translate(text, text, text) returns text language sql as 'select $1 from pg_sleep(20)'
+                """
+            )
+            #expect(try await files(database, searching: "public, pg_catalog") == [[1, nil]])
         }
     }
 }

@@ -33,7 +33,13 @@ struct SharedObjects {
     }
 
     /// Those that a profile of another account names.
-    func find(in profiles: DeletionCatalog.Profiles, on connection: isolated Connection) throws -> Set<NamedObject> {
+    ///
+    /// - Throws: `PostgresError`; `deadlineExceeded` where it takes longer than `limit`.
+    func find(
+        in profiles: DeletionCatalog.Profiles,
+        within limit: Duration = .seconds(1800),
+        on connection: isolated Connection
+    ) throws -> Set<NamedObject> {
         var shared: Set<NamedObject> = []
         func tell(_ texts: AvatarNames.Texts, of account: UUID? = nil) {
             let names = AvatarNames(texts)
@@ -44,7 +50,7 @@ struct SharedObjects {
         try connection.stream(
             statement(for: profiles),
             as: (UUID?, String, String?).self,
-            deadline: .seconds(1800)
+            deadline: limit
         ) { id, start, end in
             if let id, accounts.contains(id) {
                 var own = AvatarNames.Texts()

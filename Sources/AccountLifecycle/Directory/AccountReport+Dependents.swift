@@ -18,7 +18,7 @@ extension AccountReport {
                        when 'c' then 'cascade' when 'n' then 'set null' when 'd' then 'set default'
                        when 'r' then 'restrict' else 'no action'
                    end,
-                   pg_relation_size(c.oid) < 8388608
+                   \(size(of: "c.oid")) < 8388608
                    or exists (
                        select from pg_index as i
                        where i.indrelid = c.oid and i.indisvalid and i.indpred is null and i.indkey[0] = a.attnum

@@ -7,12 +7,23 @@ import Postgres
 #endif
 
 extension AccountReport {
-    /// Whether a table is read in no time.
-    static func isSmall(_ table: TableName, on connection: isolated Connection) throws -> Bool {
-        try connection.one(
-            "select pg_relation_size(format('%I.%I', \(table.schema)::text, \(table.name)::text)) < 67108864",
-            as: Bool.self
+    /// How long it may take to tell which files are shared.
+    private static let patience = Duration.seconds(1)
+
+    /// The bytes of a table, or of its partitions: a table that has some has no bytes of its own.
+    static func size(of table: Statement) -> Statement {
+        """
+        coalesce(
+            (select sum(pg_relation_size(part.relid)) from pg_partition_tree(\(table)) as part),
+            pg_relation_size(\(table))
         )
+        """
+    }
+
+    /// Whether a table is read in no time, as far as its size tells.
+    static func isSmall(_ table: TableName, on connection: isolated Connection) throws -> Bool {
+        let name: Statement = "format('%I.%I', \(table.schema)::text, \(table.name)::text)"
+        return try connection.one("select \(size(of: name)) < 67108864", as: Bool.self)
     }
 
     /// By the folder named after the account, which the index on the lower-case name serves (Swift's upper-case ids are found too), by
@@ -22,10 +33,11 @@ extension AccountReport {
         _ profile: [String: String?]?,
         byOwner: Bool,
         on connection: isolated Connection
-    ) throws -> [Files] {
+    ) async throws -> [Files] {
         let text = id.uuidString.lowercased()
         let namesFiles = profile?.keys.contains("avatar_url") == true
         let url = profile?["avatar_url"] ?? nil
+        let (named, shared) = try await named(by: id, on: connection)
         let isOwned: Statement = "(o.owner = \(id) or lower(o.owner_id) = \(text))"
         let isOwnedOrNobodys: Statement =
             "(" + isOwned + " or (o.owner is null and coalesce(o.owner_id, '') = ''))"
@@ -46,8 +58,8 @@ extension AccountReport {
             select o.id, o.bucket_id, o.name, o.metadata
             from avatar as a
             join storage.objects as o on o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = a.key
-            where
-            """ + isOwnedOrNobodys
+            where o.name = any(\(named)) or
+            """ + isOwned
         if byOwner {
             mine +=
                 """
@@ -79,20 +91,49 @@ extension AccountReport {
                 """,
             as: (String, Int, Int64, Int?).self
         )
-        return try found.map { bucket, count, bytes, unused in
-            let shared = try bucket == AccountObjects.bucketOfProfiles ? shared(id, on: connection) : nil
+        var files = found.map { bucket, count, bytes, unused in
+            let shared = bucket == AccountObjects.bucketOfProfiles ? shared : nil
             return Files(bucket: bucket, count: count, bytes: bytes, unused: unused, shared: shared)
         }
+        // Where all there is of it is shared.
+        if let shared, shared > 0, !files.contains(where: { $0.bucket == AccountObjects.bucketOfProfiles }) {
+            files.append(Files(bucket: AccountObjects.bucketOfProfiles, count: 0, bytes: 0, unused: 0, shared: shared))
+            files.sort { $0.bucket < $1.bucket }
+        }
+        return files
     }
 
-    /// How many objects a deletion would leave, since another profile names them, too.
+    /// The keys of nobody's objects that the profile names and that are not shared, and how many are: those that a deletion would leave,
+    /// since another profile names them, too.
     ///
-    /// Nil where there is one to look for and a large table of profiles to read for it: that is for a deletion's plan.
-    private static func shared(_ id: UUID, on connection: isolated Connection) throws -> Int? {
-        guard let profiles = try DeletionCatalog.readProfiles(on: connection), profiles.hasAvatarURL else { return nil }
+    /// Where telling would take long no object counts as shared, and how many are is nil: a deletion's plan tells it.
+    private static func named(
+        by id: UUID,
+        on connection: isolated Connection
+    ) async throws -> (keys: [String], shared: Int?) {
+        guard let profiles = try DeletionCatalog.readProfiles(on: connection), profiles.hasAvatarURL else {
+            return ([], nil)
+        }
         let named = try AccountObjects.named(by: [id], profiles: profiles, on: connection)
-        if named.isEmpty { return 0 }
+        if named.isEmpty { return ([], 0) }
+        let shared = try await shared(named, in: profiles, on: connection)
+        return (named.filter { shared?.contains($0) != true }.map(\.key), shared?.count)
+    }
+
+    /// Which of these objects another profile names, too; nil where telling would take long.
+    private static func shared(
+        _ named: [NamedObject],
+        in profiles: DeletionCatalog.Profiles,
+        on connection: isolated Connection
+    ) async throws -> Set<NamedObject>? {
         guard try isSmall(profiles.table, on: connection) else { return nil }
-        return try SharedObjects(named).find(in: profiles, on: connection).count
+        do {
+            return try await connection.savepoint { connection in
+                try SharedObjects(named).find(in: profiles, within: patience, on: connection)
+            }
+        } catch let error as PostgresError where error.code == .deadlineExceeded {
+            // Very many rows take little room, and a server may be busy.
+            return nil
+        }
     }
 }

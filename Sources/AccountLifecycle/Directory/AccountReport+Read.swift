@@ -53,7 +53,7 @@ extension AccountReport {
                 credentials: isInstalled ? try credentials(match.id, on: connection) : [],
                 events: isInstalled ? try events(match.id, on: connection) : [],
                 profile: profile,
-                files: hasStorage ? try files(match.id, profile, byOwner: isSmall, on: connection) : [],
+                files: hasStorage ? try await files(match.id, profile, byOwner: isSmall, on: connection) : [],
                 filesAreWhole: isSmall,
                 deletions: deletions,
                 jobs: isInstalled ? try jobs(deletions, on: connection) : [],

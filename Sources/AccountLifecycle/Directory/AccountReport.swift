@@ -81,15 +81,18 @@ package struct AccountReport: Sendable {
         package let rows: Int?
     }
 
-    /// The account's files in a bucket: those it owns, and in its folder, or named by its profile, those nobody owns.
+    /// The account's files in a bucket, by the rule of a deletion: those it owns, and of those nobody owns what lies in its folder or is
+    /// named by its profile and by no other.
     package struct Files: Sendable {
         package let bucket: String
         package let count: Int
         package let bytes: Int64
         /// Those that the profile does not name; nil where profiles do not name files of this bucket.
         package let unused: Int?
-        /// Those of nobody that another profile names, too, and that stay when the account goes; nil where profiles do not name files
-        /// of this bucket, and where telling would take long.
+        /// Those of nobody that its profile names and another profile names, too.
+        ///
+        /// They stay when the account goes, and are not counted among its own. Nil where profiles do not name files of this bucket, and
+        /// where telling would take long: there they are.
         package let shared: Int?
     }
 
