@@ -20,7 +20,7 @@ struct SPFSuite {
     }
 
     /// A sender as a mail server learns of it, and what the suite wants of it.
-    final class Case: Sendable {
+    final class Case: Decodable, Sendable {
         let id: String
         let host: String
         let mailFrom: String
@@ -30,13 +30,10 @@ struct SPFSuite {
         /// The text behind `exp=`; nil where the suite says nothing of it.
         let explanation: String?
 
-        fileprivate init(_ entry: Entry) {
-            id = entry.id
-            host = entry.host
-            mailFrom = entry.mailfrom
-            helo = entry.helo
-            accepted = entry.result.compactMap { SPFResult(rawValue: $0) }
-            explanation = entry.explanation
+        private enum CodingKeys: String, CodingKey {
+            case id, host, helo, explanation
+            case mailFrom = "mailfrom"
+            case accepted = "result"
         }
 
         var query: SPFQuery? {
@@ -56,16 +53,14 @@ struct SPFSuite {
         let groups = try JSONDecoder().decode([Group].self, from: data)
         return SPFSuite(
             path: path,
-            scenarios: groups.map {
-                Scenario(name: $0.scenario, resolver: $0.resolver, cases: $0.tests.map(Case.init))
-            }
+            scenarios: groups.map { Scenario(name: $0.scenario, resolver: $0.resolver, cases: $0.tests) }
         )
     }
 
     private struct Group: Decodable {
         let scenario: String
         let zone: [String: [Record]]
-        let tests: [Entry]
+        let tests: [Case]
 
         var resolver: ZoneResolver {
             var outcomes: [Question: LookupOutcome] = [:]
@@ -90,15 +85,6 @@ struct SPFSuite {
             }
             return ZoneResolver(outcomes, silent: silent)
         }
-    }
-
-    fileprivate struct Entry: Decodable {
-        let id: String
-        let helo: String
-        let host: String
-        let mailfrom: String
-        let result: [String]
-        let explanation: String?
     }
 
     private struct Record: Decodable {
@@ -129,3 +115,5 @@ struct SPFSuite {
         try? DomainName(labels: text.utf8.split(separator: UInt8(ascii: ".")))
     }
 }
+
+extension SPFResult: Decodable {}
