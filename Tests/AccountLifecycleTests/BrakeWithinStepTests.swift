@@ -198,7 +198,7 @@ import Testing
                     var drives = [Task { try await driver.drive(first) }]
                     try await connection.waitUntilSomebodyIsBlocked()
                     for request in [stopped, other] { drives.append(Task { try await driver.drive(request) }) }
-                    while services.scrubs.waiting < 2 { try await Task.sleep(for: .milliseconds(5)) }
+                    await services.scrubs.untilWaiting(2)
                     return drives
                 }
                 try await connection.waitUntilSomebodyIsBlocked()

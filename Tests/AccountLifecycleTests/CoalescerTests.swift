@@ -41,7 +41,7 @@ import Testing
             group.addTask { try await coalescer.answer(for: 1) }
             while gate.batches.isEmpty { await Task.yield() }
             for item in 2...50 { group.addTask { try await coalescer.answer(for: item) } }
-            while coalescer.waiting < 49 { await Task.yield() }
+            await coalescer.untilWaiting(49)
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -56,7 +56,7 @@ import Testing
             group.addTask { try await coalescer.answer(for: 1) }
             while gate.batches.isEmpty { await Task.yield() }
             for item in 2...35 { group.addTask { try await coalescer.answer(for: item) } }
-            while coalescer.waiting < 34 { await Task.yield() }
+            await coalescer.untilWaiting(34)
             gate.open()
             for try await _ in group {}
         }
@@ -71,9 +71,9 @@ import Testing
             group.addTask { try await coalescer.answer(for: 1) }
             while gate.batches.isEmpty { await Task.yield() }
             let first = Task { try await coalescer.answer(for: 2) }
-            while coalescer.waiting < 1 { await Task.yield() }
+            await coalescer.untilWaiting(1)
             for item in 3...5 { group.addTask { try await coalescer.answer(for: item) } }
-            while coalescer.waiting < 4 { await Task.yield() }
+            await coalescer.untilWaiting(4)
             gate.open(forGood: false)
             while gate.batches.count < 2 { await Task.yield() }
             // In the middle of the work for all four: it leaves at once, and they are answered by this very work.
@@ -100,7 +100,7 @@ import Testing
         let only = Task { try await coalescer.answer(for: 1) }
         for await _ in begun.stream { break }
         let next = Task { try await coalescer.answer(for: 7) }
-        while coalescer.waiting < 1 { await Task.yield() }
+        await coalescer.untilWaiting(1)
         only.cancel()
         await #expect(throws: CancellationError.self) { try await only.value }
         #expect(ends.withLock(\.self) == 1)
@@ -114,7 +114,7 @@ import Testing
             group.addTask { try await coalescer.answer(for: 1) }
             while gate.batches.isEmpty { await Task.yield() }
             let leaving = Task { try await coalescer.answer(for: 2) }
-            while coalescer.waiting < 1 { await Task.yield() }
+            await coalescer.untilWaiting(1)
             leaving.cancel()
             await #expect(throws: CancellationError.self) { try await leaving.value }
             gate.open()
@@ -135,8 +135,15 @@ import Testing
             group.addTask { await #expect(throws: Broken.self) { try await coalescer.answer(for: 1) } }
             while gate.batches.isEmpty { await Task.yield() }
             group.addTask { await #expect(throws: Never.self) { try await coalescer.answer(for: 2) } }
-            while coalescer.waiting < 1 { await Task.yield() }
+            await coalescer.untilWaiting(1)
             gate.open()
         }
+    }
+}
+
+extension Coalescer {
+    /// Returns when so many callers wait, or the test is over.
+    func untilWaiting(_ count: Int) async {
+        for await waiting in waiting where waiting >= count { return }
     }
 }

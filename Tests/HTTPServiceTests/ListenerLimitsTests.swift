@@ -59,7 +59,7 @@ import Testing
                     #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
                 }
                 client.send(beginnings.last ?? "")
-                // Never silent for long; stopped by the closed connection alone, or by the time limit of the suite.
+                // Never silent for long, which is what is tested; stopped by the closed connection alone, or by the suite's time limit.
                 while client.send("x") { try await Task.sleep(for: .milliseconds(20)) }
             }
             #expect(told.all == Array(repeating: "first", count: max(0, beginnings.count - 1)))
@@ -80,6 +80,7 @@ import Testing
                 for text in ["first", "second"] {
                     client.send(Self.request(text))
                     #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
+                    // What is to pass is the time itself.
                     try await Task.sleep(for: .milliseconds(400))
                 }
             }

@@ -21,12 +21,11 @@ struct DeletionKillTests {
                 }
             }
             var open = try await site.open()
-            // What a dead worker held comes free when its lease ends.
             for _ in 0..<40 where open > 0 {
                 let worker = try await AccountctlProcess.run("worker", "--until-idle", environment: site.variables)
                 #expect(worker.status == 0, "\(worker.errors)")
                 open = try await site.open()
-                if open > 0 { try await Task.sleep(for: .milliseconds(500)) }
+                if open > 0 { try await site.waitForTheNextTry() }
             }
             #expect(open == 0, "seed \(seed)")
             try await site.expectAllErased("seed \(seed)")

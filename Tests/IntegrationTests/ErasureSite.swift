@@ -66,6 +66,8 @@ struct ErasureSite: Sendable {
 
     /// Waits until at most so many requests are open, while a worker runs; what waits for its next try has it at once, and a
     /// server that is away is asked again.
+    ///
+    /// Looks again and again: it waits for another process, through a server that at times can tell nobody anything.
     func wait(untilOpenAtMost limit: Int) async throws {
         let nudge = """
             update accountctl.jobs
@@ -77,6 +79,20 @@ struct ErasureSite: Sendable {
             _ = try? await database.psql(nudge)
             try await Task.sleep(for: .milliseconds(100))
         }
+    }
+
+    /// Waits, while no worker runs, until a job is due, or what a dead worker held comes free: the moment is in the database.
+    func waitForTheNextTry() async throws {
+        try await database.psql(
+            """
+            select pg_sleep(greatest(0, extract(epoch from min(at) - clock_timestamp())))
+            from (
+                select run_at from accountctl.jobs where kind = 'account.delete' and state = 'scheduled'
+                union all
+                select expires_at from accountctl.workers where stopped_at is null
+            ) as next(at)
+            """
+        )
     }
 
     /// Everybody who asked is erased once, with a receipt, and nobody else lost anything.

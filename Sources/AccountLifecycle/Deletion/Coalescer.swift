@@ -30,6 +30,8 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         var task: Task<Void, Never>?
         /// Until when nobody begins, so that more can come together.
         var restsUntil: ContinuousClock.Instant?
+        /// Who is told how many wait.
+        var watchers: [AsyncStream<Int>.Continuation] = []
     }
 
     /// How long to rest at most.
@@ -50,8 +52,15 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         self.work = work
     }
 
-    /// How many callers wait for a piece of work that has not begun.
-    var waiting: Int { state.withLock { $0.waiting.count } }
+    /// How many callers wait for a piece of work that has not begun: at once, and whenever one more does.
+    var waiting: AsyncStream<Int> {
+        let (counts, watcher) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { state in
+            state.watchers.append(watcher)
+            watcher.yield(state.waiting.count)
+        }
+        return counts
+    }
 
     /// Waits for the answer to an item.
     ///
@@ -67,6 +76,7 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
                     // The handler below may have run before there was anybody to resume.
                     guard !Task.isCancelled else { return true }
                     state.waiting[id] = Waiter(item: item, continuation: continuation)
+                    for watcher in state.watchers { watcher.yield(state.waiting.count) }
                     begin(&state)
                     return false
                 }
