@@ -146,4 +146,37 @@ import Testing
             #expect(effects == 6)
         }
     }
+
+    /// Whoever holds such a job's row is waited for by nobody, and nothing is reckoned from its time.
+    @Test(.timeLimit(.minutes(1))) func jobsOfNoTimeThatSomebodyHoldsStopNoWorkersStart() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute("alter table accountctl.jobs drop constraint jobs_run_at_finite")
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (kind, queue, args, run_at, state, worker)
+                values
+                    ('test.plain', 'default', '{"text": ""}', '-infinity', 'scheduled', null),
+                    ('test.plain', 'default', '{"text": ""}', '-infinity', 'running', 1)
+                """
+            )
+            let kind = JobKind<Note>("test.plain")
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try await harness.pool.withTransaction { [registry] connection in
+                try connection.execute("select from accountctl.jobs for update")
+                try await harness.enqueue([kind.job(Note(text: ""))])
+                try await harness.withWorker(registry) {
+                    try await harness.until { try await harness.finished("completed") == 1 }
+                }
+            }
+            try await harness.withWorker(registry) {
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+            let effects = try await harness.effects()
+            #expect(effects == 3)
+        }
+    }
 }

@@ -171,12 +171,13 @@ import Testing
                         _ = try queue.enqueueAndNotify(job, on: connection)
                         try connection.execute("select pg_notify('accountctl_jobs', 'last of the transaction')")
                     }
+                    try connection.execute("select pg_notify('accountctl_jobs', 'later')")
                 }
                 var heard: [String] = []
-                while heard.count < 2, let event = await iterator.next() {
+                while heard.last != "later", let event = await iterator.next() {
                     if case .notification(let note) = event { heard.append(note.payload) }
                 }
-                #expect(heard == ["default", "last of the transaction"])
+                #expect(heard == ["default", "last of the transaction", "later"])
             }
         }
     }
