@@ -24,18 +24,7 @@ extension JobQueue {
 
     /// Adds one plain job, and notifies of it with the commit.
     func enqueueAndNotify(_ job: NewJob, on connection: isolated Connection) throws -> EnqueuedJob {
-        let id = try connection.one(
-            tables.insertPlainAndNotify.with(
-                job.kind,
-                job.queue,
-                job.arguments.json,
-                job.argumentsVersion,
-                job.priority,
-                job.queue
-            ),
-            as: Int64.self
-        )
-        return EnqueuedJob(id: id, isNew: true)
+        EnqueuedJob(id: try connection.one(plain(job, by: tables.insertPlainAndNotify), as: Int64.self), isNew: true)
     }
 
     private func enqueueUnique(
@@ -85,36 +74,36 @@ extension JobQueue {
 
     /// Inserts jobs without unique keys, and returns their ids in the order of the jobs.
     private func insert(_ jobs: [NewJob], on connection: isolated Connection) throws -> [Int64] {
+        // Put together beforehand: it is what most callers run, one at a time and often.
+        if jobs.count == 1, jobs[0].isPlain {
+            return [try connection.one(plain(jobs[0], by: tables.insertPlain), as: Int64.self)]
+        }
         // The sequence hands out ids in the order of the rows, and RETURNING keeps that order.
-        try connection.query(insertion(of: jobs) + " returning id", as: Int64.self)
+        return try connection.query(insertion(of: jobs) + " returning id", as: Int64.self)
+    }
+
+    /// One of the statements that add a plain job, with its values.
+    private func plain(_ job: NewJob, by statement: Statement) -> Statement {
+        statement.with(job.kind, job.queue, job.arguments.json, job.argumentsVersion, job.priority)
     }
 
     /// A statement that inserts jobs in their order.
     private func insertion(of jobs: [NewJob]) -> Statement {
-        if jobs.count == 1 {
-            let job = jobs[0]
-            if job.isPlain {
-                return tables.insertPlain.with(
-                    job.kind,
-                    job.queue,
-                    job.arguments.json,
-                    job.argumentsVersion,
-                    job.priority
-                )
-            }
-            return tables.insertOne.with(
-                job.kind,
-                job.queue,
-                job.arguments.json,
-                job.argumentsVersion,
-                job.priority,
-                job.runAt,
-                job.runAt,
-                job.uniqueKey,
-                job.limitKey,
-                job.maxAttempts
-            )
+        guard jobs.count == 1 else {
+            return "\(JobTables.insertion(into: tables.jobs)) \(EnqueueRows(jobs, tables).source)"
         }
-        return "\(JobTables.insertion(into: tables.jobs)) \(EnqueueRows(jobs, tables).source)"
+        let job = jobs[0]
+        return tables.insertOne.with(
+            job.kind,
+            job.queue,
+            job.arguments.json,
+            job.argumentsVersion,
+            job.priority,
+            job.runAt,
+            job.runAt,
+            job.uniqueKey,
+            job.limitKey,
+            job.maxAttempts
+        )
     }
 }

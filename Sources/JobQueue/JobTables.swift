@@ -43,12 +43,12 @@ struct JobTables: Sendable {
     /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key, attempts.
     let insertOne: Statement
 
-    /// Adds one job of which no more is said than kind, queue, arguments, their version and priority: most are such.
+    /// Adds one job of which no more is said than kind, queue, arguments, their version and priority, and gives its id.
     ///
-    /// Neither functions nor empty columns: each costs the server a search of its catalog for each job.
+    /// Most are such. Neither functions nor empty columns: each costs the server a search of its catalog for each job.
     let insertPlain: Statement
 
-    /// The same, for a worker that is to hear of it with the commit: the queue once more at the end.
+    /// The same, for a worker that is to hear of it with the commit.
     let insertPlainAndNotify: Statement
 
     /// Those of the schema that nearly everybody uses, spelled out once.
@@ -78,17 +78,18 @@ struct JobTables: Sendable {
                 \(Self.state(runAt: "\(Date?.none)", schema)), \(String?.none)::text, \(String?.none)::text, \(Int16?.none)
             )
             """
-        insertPlain = """
+        let plain: Statement = """
             insert into \(jobs) as j (kind, queue, args, args_version, priority, run_at)
             values (\("")::text, \("")::text, \("")::jsonb, \(Int16(1)), \(Int16(5)), current_timestamp)
             """
+        insertPlain = "\(plain) returning id"
         insertPlainAndNotify = """
             with job as (
-            \(insertPlain)
-            returning id
+            \(plain)
+            returning id, queue
             )
             select job.id
-            from job, pg_notify(\(unsafeSQL: quoteLiteral(channel)), \("")::text)
+            from job, pg_notify(\(unsafeSQL: quoteLiteral(channel)), job.queue)
             """
     }
 

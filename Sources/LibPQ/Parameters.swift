@@ -22,6 +22,14 @@ package struct Parameters: Sendable, Equatable {
     /// No parameters.
     package init() {}
 
+    /// Makes room for parameters, for who knows how many come.
+    package init(minimumCapacity count: Int) {
+        types.reserveCapacity(count)
+        slots.reserveCapacity(count)
+        // Most values are short.
+        bytes.reserveCapacity(count * 16)
+    }
+
     /// How many parameters there are.
     package var count: Int { slots.count }
 

@@ -53,7 +53,7 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
     /// As many values as it has, of the same types.
     package func with<each Value: PostgresEncodable>(_ values: repeat each Value) -> Statement {
         var other = self
-        other.parameters = Parameters()
+        other.parameters = Parameters(minimumCapacity: placeholders.count)
         other.fault = nil
         repeat other.bindNext(each values)
         precondition(other.parameters.count == placeholders.count, "as many values as placeholders")
