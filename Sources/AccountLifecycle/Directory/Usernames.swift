@@ -27,23 +27,27 @@ package enum Usernames: Sendable, Hashable {
         )
         """
 
-    /// Whether an index leads to the start of one, as an expression.
+    /// Whether an index leads to the start of one, as an expression; here as well one look at a time.
     static let areIndexed: Statement = """
         exists (
             select
-            from pg_attribute as a
-            join pg_index as i on i.indrelid = a.attrelid and i.indkey[0] = a.attnum and i.indcollation[0] = a.attcollation
-            join pg_class as c on c.oid = i.indexrelid
-            join pg_am as m on m.oid = c.relam
-            join pg_opclass as o on o.oid = i.indclass[0]
-            where a.attrelid = to_regclass('public.profiles')
-              and a.attname = 'username'
-              and a.atttypid in ('text'::regtype, 'varchar'::regtype)
-              and not a.attisdropped
+            from pg_index as i
+            where i.indrelid = to_regclass('public.profiles')
               and i.indisvalid
               and i.indpred is null
-              and m.amname = 'btree'
-              and o.opcdefault
+              and (
+                  select
+                      a.attname = 'username'
+                      and a.atttypid in ('text'::regtype, 'varchar'::regtype)
+                      and a.attcollation = i.indcollation[0]
+                  from pg_attribute as a
+                  where a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+              )
+              and (
+                  select o.opcdefault and o.opcmethod = (select m.oid from pg_am as m where m.amname = 'btree')
+                  from pg_opclass as o
+                  where o.oid = i.indclass[0]
+              )
         )
         """
 }
