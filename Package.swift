@@ -10,6 +10,8 @@ let swiftToStart = [
     // What the runtime uses of the C++ library comes along: the shared one has 4,000 symbols looked up. That one is asked for by name
     // before any flag of ours, and therefore put aside.
     "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null",
+    // Asked for by name as well. CLibpqLoader loads it when it is used.
+    "-Xlinker", "--remap-inputs=*/libpq.so=/dev/null",
 ]
 
 // Products are the executables alone: library products would put names like `Postgres` into other people's graphs.
@@ -49,7 +51,8 @@ let package = Package(
 
         // The database
         .target(name: "EventThread"),
-        .target(name: "LibPQ", dependencies: ["CLibpq"], swiftSettings: [.strictMemorySafety()]),
+        .target(name: "CLibpqLoader", dependencies: ["CLibpq"]),
+        .target(name: "LibPQ", dependencies: ["CLibpq", "CLibpqLoader"], swiftSettings: [.strictMemorySafety()]),
         .target(
             name: "Postgres",
             dependencies: [

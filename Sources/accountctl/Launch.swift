@@ -5,17 +5,23 @@ import Terminal
 struct Launch {
     let arguments: [String]
     let environment: [String: String]
+    private let words: [String]
 
     init(arguments: [String], environment: [String: String] = ProcessVariables.all()) {
         self.arguments = arguments
         self.environment = environment
+        words = CommandWords.normalised(arguments, root: Accountctl.self)
     }
 
+    /// Answers what needs no command: the version alone, or help and nothing else behind a command's name; nil for all else.
+    func answerPlainly() -> ExitStatus? {
+        plainAnswer.map { answer($0) }
+    }
+
+    /// Runs the command; everything that ``answerPlainly()`` answers as well.
     func run() async -> ExitStatus {
         let noColour = arguments.contains("--no-color")
         let messages = Messages(style: style(.error, noColour: noColour), sink: DescriptorSink(descriptor: 2))
-        let words = CommandWords.normalised(arguments, root: Accountctl.self)
-        if let text = plainAnswer(words) { return answer(text) }
         let command: any AccountctlCommand
         do {
             guard let parsed = try Self.command(words) else { return .ok }
@@ -78,7 +84,7 @@ struct Launch {
     /// What the version alone, or help and nothing else behind a command's name, answers; nil where more or other words stand there.
     ///
     /// Parsed, each would be looked for after two commands for completion scripts.
-    private func plainAnswer(_ words: [String]) -> String? {
+    private var plainAnswer: String? {
         if words == ["--version"] { return Version.text + "\n" }
         let path = CommandPath(root: Accountctl.self, words: words)
         guard path.strayWord == nil, [["--help"], ["-h"]].contains(Array(words[path.wordCount...])) else { return nil }

@@ -1,0 +1,11 @@
+import LibPQ
+
+extension Connection {
+    /// Loads what connections are made with, which the first connection string or connection would do as well.
+    ///
+    /// For a program that is going to connect, before it starts threads: the kernel maps 25 libraries twice as fast where nobody else
+    /// runs in the same memory.
+    package static func loadLibrary() {
+        Library.load()
+    }
+}
