@@ -22,38 +22,60 @@ extension CommandContext {
         let settings = try settingsForDatabase()
         let listener = JobListener(connectionConfiguration(settings), logger: logger(settings))
         return try await withDatabase { pool in
-            var watch = make()
-            return try await withThrowingTaskGroup(of: Void.self) { group in
+            let watch = make()
+            return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
                 let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
                 look.yield()
-                group.addTask { await listener.run(for: JobQueue()) { _ in look.yield() } }
                 group.addTask {
-                    while (try? await Task.sleep(for: .seconds(1))) != nil { look.yield() }
-                    look.finish()
+                    await listener.run(for: JobQueue()) { _ in look.yield() }
+                    return nil
                 }
-                defer { group.cancelAll() }
-                var isAway = false
-                for await _ in looks {
-                    do {
-                        let (next, end) = try await pool.withConnection { [watch] connection in
-                            var watch = watch
-                            let end = try watch.look(on: connection)
-                            return (watch, end)
-                        }
-                        watch = next
-                        try watch.flush()
-                        if isAway { messages.note("the database is back") }
-                        isAway = false
-                        if let end { return end }
-                    } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
-                        if !isAway { messages.warning("the database is away: \(error)") }
-                        isAway = true
-                        // The reader may go meanwhile.
-                        try watch.flush()
+                group.addTask {
+                    while (try? await Task.sleep(for: .seconds(1))) != nil {
+                        // Beside the looks: one that waits for the database does so for half a minute.
+                        try output.sink.checkReader()
+                        look.yield()
                     }
+                    look.finish()
+                    return nil
+                }
+                group.addTask { try await self.look(watch, whenever: looks, in: pool) }
+                defer { group.cancelAll() }
+                while let ended = try await group.next() {
+                    if let ended { return ended }
                 }
                 throw CancellationError()
             }
         }
+    }
+
+    /// Looks whenever it is told to, until nothing more can come.
+    ///
+    /// - Throws: What a look throws for other reasons than that the database is away; `CancellationError` when nobody tells any more.
+    private func look(
+        _ followed: some Watch & Sendable,
+        whenever looks: AsyncStream<Void>,
+        in pool: Pool
+    ) async throws -> ExitStatus {
+        var watch = followed
+        var isAway = false
+        for await _ in looks {
+            do {
+                let (next, end) = try await pool.withConnection { [watch] connection in
+                    var watch = watch
+                    let end = try watch.look(on: connection)
+                    return (watch, end)
+                }
+                watch = next
+                try watch.flush()
+                if isAway { messages.note("the database is back") }
+                isAway = false
+                if let end { return end }
+            } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
+                if !isAway { messages.warning("the database is away: \(error)") }
+                isAway = true
+            }
+        }
+        throw CancellationError()
     }
 }

@@ -64,6 +64,29 @@ struct JobsWatchTests {
         }
     }
 
+    @Test("It ends when its reader has gone while the database is away, too")
+    func readerGoesMeanwhile() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let pipe = Pipe()
+                let watch = try AccountctlProcess(
+                    [
+                        "jobs", "watch", "--json", "kind", "--log-level", "info",
+                        "--database-url", database.conninfo(port: proxy.port),
+                    ],
+                    output: pipe.fileHandleForWriting
+                )
+                try pipe.fileHandleForWriting.close()
+                try await database.waitUntilSomebodyListens()
+                proxy.behaviour = .cut
+                #expect(try await watch.waitForErrors(containing: "the listening connection failed"))
+                try pipe.fileHandleForReading.close()
+                // Sooner than a connection is given up.
+                #expect(try await watch.result(within: .seconds(15)).status == 141)
+            }
+        }
+    }
+
     @Test("However much changes at once, nothing is left out, and a filter counts before the limit")
     func manyChanges() async throws {
         try await TestDatabase.with(.migrated) { database in
