@@ -162,8 +162,8 @@ let package = Package(
         .executableTarget(
             name: "accountctl",
             dependencies: [
-                "AccountLifecycle", "EventThread", "HTTPService", "Migrations", "JobQueue", "Postgres",
-                "SignInWithApple", "ObjectStorage",
+                "AccountLifecycle", "HTTPService", "Migrations", "JobQueue", "Postgres", "SignInWithApple",
+                "ObjectStorage",
                 "MailRelay", "Sealing", "Settings", "Telemetry", "Terminal", "HTTPCalls",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

@@ -18,9 +18,6 @@ struct Launch {
         plainAnswer.map { answer($0) }
     }
 
-    /// Whether it is a command of a few statements, which is over before more than one thread could be of use.
-    var isBrief: Bool { CommandPath(root: Accountctl.self, words: words).last == UserFindCommand.self }
-
     /// Runs the command; everything that ``answerPlainly()`` answers as well.
     func run() async -> ExitStatus {
         let noColour = arguments.contains("--no-color")

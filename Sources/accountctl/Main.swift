@@ -1,4 +1,3 @@
-import EventThread
 import Postgres
 
 #if canImport(Glibc)
@@ -20,11 +19,6 @@ enum Main {
         if let status = launch.answerPlainly() { end(status) }
         // Most commands connect.
         Connection.loadLibrary()
-        if launch.isBrief, let thread = try? EventThread(name: "command") {
-            // One thread instead of the three that the pool of the runtime begins with.
-            Task.detached(executorPreference: thread) { end(await launch.run()) }
-            while true { pause() }
-        }
         await run(launch)
     }
 
