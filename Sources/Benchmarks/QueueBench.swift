@@ -58,7 +58,7 @@ struct QueueBench: Sendable {
     ) async throws -> Result {
         var pool = PoolConfiguration(connection: configuration)
         pool.maximumConnections = connections
-        pool.connection.sessionSettings = JobQueue.controlSettings
+        pool.connection.sessionSettings = JobQueue.sessionSettings
         return try await Pool.withPool(pool, logger: Self.logger, body)
     }
 

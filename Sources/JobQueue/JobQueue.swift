@@ -16,12 +16,6 @@ package struct JobQueue: Sendable {
     /// Compiling statements would follow from the cost that the server then gives to every scan that has no index.
     package static let sessionSettings = ["enable_seqscan": "off", "jit": "off"]
 
-    /// The same for sessions that do nothing else.
-    ///
-    /// Without statistics a bitmap of all that is due looks cheaper than the index in its order; it would be made and sorted anew for
-    /// each thousand jobs of a rush.
-    package static let controlSettings = sessionSettings.merging(["enable_bitmapscan": "off"]) { $1 }
-
     /// The job tables in `schema`, which the migrations made.
     package init(schema: String = "accountctl", waker: JobWaker? = nil) {
         tables = JobTables(schema: schema)

@@ -1,4 +1,3 @@
-import JobQueue
 import Logging
 import Postgres
 
@@ -20,7 +19,6 @@ struct WorkerPools {
     ) async throws -> Result {
         var (control, intake) = (work, work)
         control.maximumConnections = 2
-        control.connection.sessionSettings = JobQueue.controlSettings
         intake.maximumConnections = 3
         let (controlled, taken) = (control, intake)
         return try await Pool.withPool(work, logger: logger) { work in
