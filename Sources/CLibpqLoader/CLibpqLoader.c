@@ -1,8 +1,9 @@
 // libpq is loaded when it is first used. It brings 25 libraries along, for TLS, Kerberos and LDAP: loading them with the program
 // took as long as all else that `accountctl --help` does.
 //
-// Each function that Swift calls is defined here and passed on. The program is therefore not linked with libpq: a function
-// that is missing below is told by the linker. A machine without libpq gets the message of the system's loader, at the first use.
+// Each function that Swift calls is defined here and passed on; the release build of the program is therefore not linked with
+// libpq. A test holds this list equal to what Swift calls. Who has not asked whether libpq can be loaded gets the message of the
+// system's loader, and its exit code, at the first use.
 #define _GNU_SOURCE
 #include "CLibpqLoader.h"
 #include <libpq-fe.h>
@@ -106,8 +107,9 @@ static void load(void) {
     if (failure[0] == 0) atomic_store_explicit(&isLoaded, true, memory_order_release);
 }
 
-void clibpqloader_load(void) {
+const char *clibpqloader_load(void) {
     pthread_once(&once, load);
+    return failure[0] == 0 ? NULL : failure;
 }
 
 static void require(void) {
@@ -127,6 +129,8 @@ FUNCTIONS(PASS_ON)
 
 #else
 
-void clibpqloader_load(void) {}
+const char *clibpqloader_load(void) {
+    return NULL;
+}
 
 #endif

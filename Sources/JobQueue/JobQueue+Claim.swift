@@ -17,17 +17,6 @@ extension JobQueue {
             self.suspects = suspects
             self.bounds = bounds
         }
-
-        /// Which jobs `j` it may take, by their crashes.
-        var isOfItsKind: Statement { suspects ? "j.crashes > 0" : "j.crashes = 0" }
-
-        /// What the jobs of a lane are taken in the order of, as the claim index has them.
-        ///
-        /// Of suspects those that fewer processes died under come first: they are the likelier to be innocent.
-        func urgency(of row: Statement) -> Statement {
-            let rest: Statement = "\(row).priority, \(row).run_at, \(row).id"
-            return suspects ? "\(row).crashes, \(rest)" : rest
-        }
     }
 
     /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under new leases.
@@ -58,6 +47,7 @@ extension JobQueue {
     /// The caller makes a materialised CTE of it: inlined, a sub-select with a limit may be run again for each row of
     /// an outer loop, and take more than its limit.
     func picked(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
+        let crashed: Statement = request.suspects ? "j.crashes > 0" : "j.crashes = 0"
         // Every condition of a partial index is spelled as in its definition, or the planner does not see that it serves.
         guard let bounds = request.bounds, !bounds.isEmpty else {
             return """
@@ -68,16 +58,16 @@ extension JobQueue {
                     \(whereLaneIsOpen)
                 ) as lane,
                 lateral (
-                    select j.id, j.crashes, j.priority, j.run_at
+                    select j.id, j.priority, j.run_at
                     from \(tables.jobs) j
                     where j.state = 'available'
-                    and \(request.isOfItsKind)
+                    and \(crashed)
                     and \(JobTables.isLane())
-                    order by \(request.urgency(of: "j"))
+                    order by j.priority, j.run_at, j.id
                     limit \(request.limit)
                     for update skip locked
                 ) picked
-                order by \(request.urgency(of: "picked"))
+                order by picked.priority, picked.run_at, picked.id
                 limit \(request.limit)
                 """
         }
@@ -103,18 +93,18 @@ extension JobQueue {
                 \(whereLaneIsOpen)
             ) as lane,
             lateral (
-                select j.id, j.crashes, j.priority, j.run_at
+                select j.id, j.priority, j.run_at
                 from \(tables.jobs) j
                 where j.state = 'available'
-                and \(request.isOfItsKind)
+                and \(crashed)
                 and \(JobTables.isLane())
                 and j.priority = lane.priority
                 and j.run_at >= 'epoch'::timestamptz + lane.floor * interval '1 microsecond'
-                order by \(request.urgency(of: "j"))
+                order by j.priority, j.run_at, j.id
                 limit \(request.limit)
                 for update skip locked
             ) picked
-            order by \(request.urgency(of: "picked"))
+            order by picked.priority, picked.run_at, picked.id
             limit \(request.limit)
             """
     }

@@ -75,9 +75,9 @@ extension JobQueue {
                         select id
                         from \(tables.jobs) j
                         where j.state = 'available'
-                        and \(request.isOfItsKind)
+                        and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
                         and \(JobTables.isLane("\(lane.queue)", "\(lane.kind)"))
-                        order by \(request.urgency(of: "j"))
+                        order by j.priority, j.run_at, j.id
                         limit \(room)
                         for update skip locked
                     )
@@ -119,15 +119,15 @@ extension JobQueue {
             select lane.n
             from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) with ordinality as lane(queue, kind, n)
             left join lateral (
-                select j.crashes, j.priority, j.run_at, j.id
+                select j.priority, j.run_at
                 from \(tables.jobs) j
                 where j.state = 'available'
-                and \(request.isOfItsKind)
+                and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
                 and \(JobTables.isLane())
-                order by \(request.urgency(of: "j"))
+                order by j.priority, j.run_at, j.id
                 limit 1
             ) as best on true
-            order by \(request.urgency(of: "best")), lane.n
+            order by best.priority, best.run_at, lane.n
             """,
             as: Int64.self
         )
@@ -154,9 +154,9 @@ extension JobQueue {
                 select id, limit_key
                 from \(tables.jobs) j
                 where j.state = 'available'
-                and \(request.isOfItsKind)
+                and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
                 and \(JobTables.isLane("\(lane.queue)", "\(lane.kind)"))
-                order by \(request.urgency(of: "j"))
+                order by j.priority, j.run_at, j.id
                 limit \(room - taken.count)
                 for update skip locked
                 """,
@@ -220,7 +220,6 @@ extension JobQueue {
                     select limit_key
                     from \(tables.jobs)
                     where state = 'parked'
-                    and parked_for is not null
                     and kind = \(kind)
                     order by kind, limit_key
                     limit 1
@@ -230,7 +229,6 @@ extension JobQueue {
                     select j.limit_key
                     from \(tables.jobs) j
                     where j.state = 'parked'
-                    and j.parked_for is not null
                     and j.kind = \(kind)
                     and j.limit_key > keys.limit_key
                     order by j.kind, j.limit_key

@@ -5,7 +5,9 @@ extension Connection {
     ///
     /// For a program that is going to connect, before it starts threads: the kernel maps 25 libraries twice as fast where nobody else
     /// runs in the same memory.
-    package static func loadLibrary() {
+    ///
+    /// Returns why that cannot be; nil when it is there.
+    package static func loadLibrary() -> String? {
         Library.load()
     }
 }

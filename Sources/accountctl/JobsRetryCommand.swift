@@ -32,7 +32,7 @@ struct JobsRetryCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Argument(help: "The ids; without any, the jobs that --state, --queue and --kind name.")
+    @Argument(help: "The ids; without any, the jobs that --state or --exhausted names, narrowed by the other options.")
     var ids: [Int64] = []
 
     func run(in context: CommandContext) async throws -> ExitStatus {

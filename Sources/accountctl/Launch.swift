@@ -20,8 +20,6 @@ struct Launch {
 
     /// Runs the command; everything that ``answerPlainly()`` answers as well.
     func run() async -> ExitStatus {
-        let noColour = arguments.contains("--no-color")
-        let messages = Messages(style: style(.error, noColour: noColour), sink: DescriptorSink(descriptor: 2))
         let command: any AccountctlCommand
         do {
             guard let parsed = try Self.command(words) else { return .ok }
@@ -30,7 +28,7 @@ struct Launch {
             return reportParsing(error, words: words, messages: messages)
         }
         do {
-            let style = style(.output, noColour: noColour)
+            let style = style(.output, noColour: refusesColour)
             let output = Output(
                 format: command.global.outputFormat,
                 style: style,
@@ -57,10 +55,21 @@ struct Launch {
             if Accountctl.exitCode(for: error) == .success {
                 return reportParsing(error, words: words, messages: messages)
             }
-            let report = ErrorReport(error)
-            if !report.message.isEmpty { messages.failure(report.message, hint: report.hint) }
-            return report.status
+            return report(error)
         }
+    }
+
+    /// Tells of an error, and what the process ends with for it.
+    func report(_ error: any Error) -> ExitStatus {
+        let report = ErrorReport(error)
+        if !report.message.isEmpty { messages.failure(report.message, hint: report.hint) }
+        return report.status
+    }
+
+    private var refusesColour: Bool { arguments.contains("--no-color") }
+
+    private var messages: Messages {
+        Messages(style: style(.error, noColour: refusesColour), sink: DescriptorSink(descriptor: 2))
     }
 
     /// The command that the words ask for; nil when the parser has run one of its own.

@@ -18,7 +18,9 @@ enum Main {
         let launch = Launch(arguments: Array(CommandLine.arguments.dropFirst()))
         if let status = launch.answerPlainly() { end(status) }
         // Most commands connect.
-        Connection.loadLibrary()
+        if let failure = Connection.loadLibrary() {
+            end(launch.report(CommandError(.failure, "libpq cannot be loaded: \(failure)", hint: "install libpq 5")))
+        }
         await run(launch)
     }
 

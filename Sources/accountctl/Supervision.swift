@@ -62,7 +62,8 @@ struct Supervision {
         Task {
             try? await Task.sleep(for: stopTime, clock: .continuous)
             logger.critical("did not end in time and is ended", metadata: ["after": "\(stopTime)"])
-            exit(ExitStatus.temporary.rawValue)
+            // Not `exit`: it would put libraries away that other threads are in.
+            _exit(ExitStatus.temporary.rawValue)
         }
     }
 }

@@ -144,6 +144,7 @@ import Testing
 extension Coalescer {
     /// Returns when so many callers wait, or the test is over.
     func untilWaiting(_ count: Int) async {
-        for await waiting in waiting where waiting >= count { return }
+        for await waiting in waitingCounts() where waiting >= count { return }
+        Issue.record("cancelled before \(count) waited")
     }
 }

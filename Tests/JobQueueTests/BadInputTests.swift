@@ -156,7 +156,7 @@ import Testing
                 insert into accountctl.jobs (kind, queue, args, run_at, state, worker)
                 values
                     ('test.plain', 'default', '{"text": ""}', '-infinity', 'scheduled', null),
-                    ('test.plain', 'default', '{"text": ""}', '-infinity', 'running', 1)
+                    ('test.plain', 'default', '{"text": ""}', '-infinity', 'running', 999999)
                 """
             )
             let kind = JobKind<Note>("test.plain")

@@ -118,7 +118,7 @@ import Testing
             try await harness.execute(
                 """
                 insert into accountctl.jobs (queue, kind, crashes)
-                select 'default', 'known.a', 1 + n % 3 from generate_series(1, 10000) n
+                select 'default', 'known.a', 1 + n % 3 from generate_series(1, 100) n
                 """
             )
             try await checkHotStatements(harness, "statistics of the empty table")

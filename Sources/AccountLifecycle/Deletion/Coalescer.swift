@@ -31,7 +31,7 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         /// Until when nobody begins, so that more can come together.
         var restsUntil: ContinuousClock.Instant?
         /// Who is told how many wait.
-        var watchers: [AsyncStream<Int>.Continuation] = []
+        var watchers: [UInt64: AsyncStream<Int>.Continuation] = [:]
     }
 
     /// How long to rest at most.
@@ -52,12 +52,17 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         self.work = work
     }
 
-    /// How many callers wait for a piece of work that has not begun: at once, and whenever one more does.
-    var waiting: AsyncStream<Int> {
+    /// Tells how many callers wait for a piece of work that has not begun: at once, and whenever one more does.
+    func waitingCounts() -> AsyncStream<Int> {
         let (counts, watcher) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
-        state.withLock { state in
-            state.watchers.append(watcher)
+        let id = state.withLock { state in
+            state.next += 1
+            state.watchers[state.next] = watcher
             watcher.yield(state.waiting.count)
+            return state.next
+        }
+        watcher.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) }
         }
         return counts
     }
@@ -76,7 +81,7 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
                     // The handler below may have run before there was anybody to resume.
                     guard !Task.isCancelled else { return true }
                     state.waiting[id] = Waiter(item: item, continuation: continuation)
-                    for watcher in state.watchers { watcher.yield(state.waiting.count) }
+                    for watcher in state.watchers.values { watcher.yield(state.waiting.count) }
                     begin(&state)
                     return false
                 }

@@ -58,8 +58,16 @@ extension AccountReport {
             select o.id, o.bucket_id, o.name, o.metadata
             from avatar as a
             join storage.objects as o on o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = a.key
-            where o.name = any(\(named)) or
+            where
             """ + isOwned
+        mine +=
+            """
+
+            union
+            select o.id, o.bucket_id, o.name, o.metadata
+            from storage.objects as o
+            where o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = any(\(named))
+            """
         if byOwner {
             mine +=
                 """
@@ -131,8 +139,8 @@ extension AccountReport {
             return try await connection.savepoint { connection in
                 try SharedObjects(named).find(in: profiles, within: patience, on: connection)
             }
-        } catch let error as PostgresError where error.code == .deadlineExceeded {
-            // Very many rows take little room, and a server may be busy.
+        } catch let error as PostgresError where error.code == .deadlineExceeded || error.sqlState == .queryCanceled {
+            // Very many rows take little room, and a server may be busy; a limit of the server's own may come first.
             return nil
         }
     }

@@ -2,7 +2,7 @@
 #ifndef ACCOUNTCTL_CLIBPQLOADER_H
 #define ACCOUNTCTL_CLIBPQLOADER_H
 
-/// Loads libpq now, if it can be; whoever calls it is told otherwise.
-void clibpqloader_load(void);
+/// Loads libpq now. NULL, or why it cannot be: a text that stays.
+const char *clibpqloader_load(void);
 
 #endif
