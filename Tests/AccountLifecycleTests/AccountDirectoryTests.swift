@@ -283,6 +283,22 @@ struct AccountDirectoryTests {
         }
     }
 
+    @Test("A file that the profile names is the account's, whatever column keys the profiles")
+    func filesByOtherKey() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                """
+                insert into storage.objects (bucket_id, name) values ('avatars', 'anna.png');
+                update public.profiles set avatar_url = 'anna.png' where id = '\(Self.anna)';
+                alter table public.profiles rename column id to user_id
+                """
+            )
+            let own = try await files(database)
+            #expect(own == [[1, 0]])
+        }
+    }
+
     @Test("Rows are counted where that takes no time, whether a table is partitioned or not")
     func rowsOfTables() async throws {
         try await TestDatabase.with(.migrated) { database in
