@@ -53,33 +53,38 @@ final class DNSTestServer: Sendable {
 
     private init(tcp: Bool, _ handler: @escaping @Sendable (Request) -> [[UInt8]]) throws {
         self.handler = handler
-        let datagrams = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var bound: UInt16 = 0
-        // The port must be free for both.
-        for _ in 0..<50 {
-            bound = try Self.bind(datagrams, port: 0)
-            guard tcp else { break }
-            do {
-                _ = try Self.bind(listener, port: bound)
-                guard listen(listener, 16) == 0 else { throw SocketError(call: "listen", number: errno) }
-                break
-            } catch { continue }
-        }
-        self.datagrams = datagrams
-        self.listener = tcp ? listener : -1
-        self.port = bound
-        if !tcp { close(listener) }
+        (datagrams, listener, port) = try Self.sockets(tcp: tcp)
     }
 
-    private static func bind(_ socket: Int32, port: UInt16) throws -> UInt16 {
+    /// Sockets at a port that is free for both; new ones for each try, since one that is bound cannot be bound again.
+    private static func sockets(tcp: Bool) throws -> (datagrams: Int32, listener: Int32, port: UInt16) {
+        var failure = SocketError(call: "bind", number: EADDRINUSE)
+        for _ in 0..<50 {
+            let datagrams = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+            let port = try bind(datagrams, port: 0)
+            guard tcp else { return (datagrams, -1, port) }
+            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            do throws(SocketError) {
+                _ = try bind(listener, port: port)
+                guard listen(listener, 16) == 0 else { throw SocketError(call: "listen", number: errno) }
+                return (datagrams, listener, port)
+            } catch {
+                failure = error
+                close(listener)
+                close(datagrams)
+            }
+        }
+        throw failure
+    }
+
+    private static func bind(_ socket: Int32, port: UInt16) throws(SocketError) -> UInt16 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return try withUnsafeMutablePointer(to: &address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        return try withUnsafeMutablePointer(to: &address) { pointer throws(SocketError) in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic throws(SocketError) in
                 guard Foundation.bind(socket, generic, length) == 0 else {
                     throw SocketError(call: "bind", number: errno)
                 }
