@@ -202,7 +202,8 @@ package struct CredentialEvents: Sendable {
             """
             select
                 (
-                    select max(last_sign_in_at)
+                    -- The auth server sets the first when it makes the identity, and at each sign-in the second alone.
+                    select max(greatest(last_sign_in_at, updated_at))
                     from auth.identities
                     where user_id = \(user) and provider = 'apple' and provider_id = coalesce(\(subject), provider_id)
                 ),

@@ -10,7 +10,7 @@
 enum CredentialRules {
     /// What is known about the account at the moment of deciding.
     struct Facts: Sendable, Hashable {
-        /// The newest sign-in with the Apple identity that the event is about.
+        /// The newest sign-in with the Apple identity that the event is about, by the auth server's clock.
         var newestSignIn: Date?
         /// When the newest held credential was obtained.
         var newestCredential: Date?

@@ -96,7 +96,8 @@ struct CredentialStage: Sendable {
 
     // MARK: - Fixtures
 
-    /// A person with an account, a session and, unless told otherwise, a held credential; signed in an hour ago.
+    /// A person with an account, a session and, unless told otherwise, a held credential; signed up three hours ago, and signed in
+    /// again an hour ago, of which the auth server writes `updated_at` alone.
     struct Person: Sendable {
         let id: UUID
         let sub: String
@@ -118,7 +119,8 @@ struct CredentialStage: Sendable {
             )
             try connection.execute(
                 """
-                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at)
+                insert into auth.identities
+                    (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
                 values (
                     \(person.sub), \(person.id), jsonb_build_object('sub', \(person.sub)::text), 'apple', now(),
                     now() - interval '1 hour'

@@ -110,8 +110,11 @@ import struct Sandbox.AppleNotification
             let anna = try await stage.signUp()
             try await stage.sql(
                 """
-                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at)
-                values ('002.of-another-team', \(anna.id), '{"sub": "002.of-another-team"}', 'apple', now(), now() + interval '1 hour')
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
+                values (
+                    '002.of-another-team', \(anna.id), '{"sub": "002.of-another-team"}', 'apple', now(), now(),
+                    now() + interval '1 hour'
+                )
                 """
             )
             let services = stage.services()
@@ -208,6 +211,30 @@ import struct Sandbox.AppleNotification
                 case .refused: break
                 // Whether a key that nobody knows is Apple's newest shows when its keys may be fetched again.
                 case .notNow where forgery == .unknownKeyID: break
+    /// The auth server writes a sign-in to `updated_at` alone, and the app may not have handed in a new code.
+    @Test(arguments: [true, false])
+    func whoeverCameBackWithoutACodeIsNotHurt(_ cameBack: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("update accountctl.apple_credentials set obtained_at = now() - interval '3 hours'")
+            if !cameBack { try await stage.sql("update auth.identities set updated_at = now() - interval '3 hours'") }
+            let services = stage.services()
+            let token = try stage.sandbox.apple.sign(
+                .init(
+                    .consentRevoked,
+                    sub: anna.sub,
+                    audience: CredentialStage.clientID,
+                    eventTime: Date() - 7200,
+                    issuedAt: Date() - 7190
+                )
+            )
+            #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            try await work(stage, services)
+            #expect(try await stage.outcomes() == ["consent-revoked \(cameBack ? "stale" : "done")"])
+            #expect(try await stage.traces(of: anna).sessions == (cameBack ? 1 : 0))
+        }
+    }
+
                 case let receipt: Issue.record("\(forgery): \(receipt)")
                 }
             }
