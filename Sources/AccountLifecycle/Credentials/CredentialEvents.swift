@@ -1,3 +1,4 @@
+import Logging
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -50,11 +51,28 @@ package struct CredentialEvents: Sendable {
         return .again(after: nil)
     }
 
-    /// Handles what devices reported, and whatever else was left.
+    /// Handles what devices reported, and whatever else was left, until nothing is due or the time is over.
     ///
+    /// - Parameter time: After so long the rest is left to the next call.
     /// - Returns: How many were handled.
-    func handleWaiting() async throws -> Int {
-        let ids = try await services.pool.withConnection { connection in
+    /// - Throws: ``PostgresError``; `CancellationError`.
+    func handleWaiting(for time: Duration = .seconds(300)) async throws -> Int {
+        let end = ContinuousClock.now + time
+        var handled = 0
+        while true {
+            let ids = try await due()
+            if ids.isEmpty { return handled }
+            for id in ids {
+                try Task.checkCancellation()
+                if try await handleOne(id) { handled += 1 }
+                if ContinuousClock.now >= end { return handled }
+            }
+        }
+    }
+
+    /// Some of those whose time has come; each is settled or steps back before it is asked for again.
+    private func due() async throws -> [Int64] {
+        try await services.pool.withConnection { connection in
             try connection.query(
                 """
                 select id
@@ -67,36 +85,51 @@ package struct CredentialEvents: Sendable {
                 as: Int64.self
             )
         }
-        var handled = 0
-        for id in ids {
-            try Task.checkCancellation()
-            if try await handle(id) == .settled { handled += 1 }
-        }
-        return handled
     }
 
-    /// Has an event that Apple gave no answer about step back, so that it stands in nobody's way.
+    /// Handles one that waits; what the database refuses of one is no reason to leave the others.
     ///
-    /// A minute, then twice as long each time, up to an hour. After a day the daily check has to find out.
+    /// - Returns: Whether it is settled.
+    private func handleOne(_ id: Int64) async throws -> Bool {
+        do {
+            return try await handle(id) == .settled
+        } catch let error as PostgresError where error.isRefusal {
+            services.logger.error(
+                "a credential event could not be handled; it is tried again",
+                metadata: ["event": "\(id)", "error": "\(error)"]
+            )
+            try await services.pool.withTransaction { _ = try Self.stepBack(id, on: $0) }
+            return false
+        }
+    }
+
+    /// Has an event that Apple gave no answer about step back; after a day the daily check has to find out.
     ///
     /// - Returns: Whether it waits on.
     private func putOff(_ id: Int64) async throws -> Bool {
         try await services.pool.withTransaction { connection in
-            let isOld = try connection.first(
-                """
-                update accountctl.credential_events
-                set tries = least(tries + 1, 1000),
-                    next_try_at = clock_timestamp() + least(60, 2 ^ least(tries, 6)) * interval '1 minute'
-                where id = \(id)
-                  and handled_at is null
-                returning received_at < clock_timestamp() - interval '1 day'
-                """,
-                as: Bool.self
-            )
+            let isOld = try Self.stepBack(id, on: connection)
             guard isOld == true else { return isOld != nil }
             try Self.settle(id, .notConfirmable, on: connection)
             return false
         }
+    }
+
+    /// Has an event step back, so that it stands in nobody's way: a minute, then twice as long each time, up to an hour.
+    ///
+    /// - Returns: Whether it has waited for a day; nil when it is handled.
+    private static func stepBack(_ id: Int64, on connection: isolated Connection) throws -> Bool? {
+        try connection.first(
+            """
+            update accountctl.credential_events
+            set tries = least(tries + 1, 1000),
+                next_try_at = clock_timestamp() + least(60, 2 ^ least(tries, 6)) * interval '1 minute'
+            where id = \(id)
+              and handled_at is null
+            returning received_at < clock_timestamp() - interval '1 day'
+            """,
+            as: Bool.self
+        )
     }
 
     private enum Step: Sendable {

@@ -265,7 +265,10 @@ import Testing
                 "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_not_found', \(ben.id))"
             )
             let events = CredentialEvents(stage.services())
-            #expect(try await events.handleWaiting() == 0)
+            // However many wait, one sweep comes to the last, unless its time is over: then the next one goes on.
+            #expect(try await events.handleWaiting(for: .zero) == 0)
+            let tried: Statement = "select count(*) from accountctl.credential_events where tries > 0"
+            #expect(try await stage.value(tried, as: Int.self) == 1)
             #expect(try await events.handleWaiting() == 1)
             #expect(try await stage.outcomes().last == "state_not_found device_only")
             try await stage.sql(
@@ -277,6 +280,36 @@ import Testing
             )
             #expect(try await events.handleWaiting() == 1)
             #expect(try await stage.outcomes().first == "state_revoked not_confirmable")
+        }
+    }
+
+    /// A table of the app may refer to sessions and keep one from being ended: that event waits, and the others do not.
+    @Test func whatTheDatabaseRefusesStandsInNobodysWay() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            // Somebody shows that the client id works.
+            _ = try await stage.signUp()
+            let services = stage.services()
+            try await stage.refuse("auth.sessions", "delete", of: people[0])
+            for person in people {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+                try await stage.sql(
+                    "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(person.id))"
+                )
+            }
+            let events = CredentialEvents(services)
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.outcomes() == ["state_revoked waiting", "state_revoked done"])
+            #expect(try await stage.traces(of: people[0]) == .init())
+            #expect(try await stage.traces(of: people[1]).sessions == 0)
+            // It steps back, and is not given up: nobody but us can end the sessions.
+            #expect(try await events.handleWaiting() == 0)
+            try await stage.sql("drop trigger refuse on auth.sessions")
+            try await stage.sql(
+                "update accountctl.credential_events set next_try_at = now(), received_at = now() - interval '25 hours'"
+            )
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.traces(of: people[0]).sessions == 0)
         }
     }
 

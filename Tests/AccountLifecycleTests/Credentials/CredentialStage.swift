@@ -122,8 +122,8 @@ struct CredentialStage: Sendable {
                 insert into auth.identities
                     (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
                 values (
-                    \(person.sub), \(person.id), jsonb_build_object('sub', \(person.sub)::text), 'apple', now(),
-                    now() - interval '1 hour'
+                    \(person.sub), \(person.id), jsonb_build_object('sub', \(person.sub)::text), 'apple',
+                    now() - interval '3 hours', now() - interval '3 hours', now() - interval '1 hour'
                 )
                 """
             )
@@ -163,6 +163,24 @@ struct CredentialStage: Sendable {
 
     func sql(_ statement: Statement) async throws {
         _ = try await admin.withConnection { try $0.execute(statement) }
+    }
+
+    /// Has the database refuse a change of a table's rows of one person, as a foreign key of an app's own table may.
+    func refuse(_ table: String, _ change: String, of person: Person) async throws {
+        try await admin.withConnection { connection in
+            try connection.script(
+                unsafeSQL: """
+                    create or replace function public.refuse() returns trigger language plpgsql as $$
+                    begin
+                        raise foreign_key_violation;
+                    end
+                    $$;
+                    create trigger refuse before \(change) on \(table) for each row
+                    when (\(change == "delete" ? "old" : "new").user_id = '\(person.text)')
+                    execute function public.refuse();
+                    """
+            )
+        }
     }
 
     func value<Value: PostgresDecodable>(_ statement: Statement, as type: Value.Type) async throws -> Value {

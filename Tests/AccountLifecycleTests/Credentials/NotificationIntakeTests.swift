@@ -140,6 +140,25 @@ import struct Sandbox.AppleNotification
         }
     }
 
+    /// What the database refuses of one row is no reason to leave the others.
+    @Test func aRowThatCannotBeStoredStandsInNobodysWay() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            for person in [anna, ben] {
+                let body = String(decoding: try told(person.sub, stage), as: UTF8.self)
+                _ = try await stage.value("select accountctl.receive_apple_notification(\(body))", as: Bool.self)
+            }
+            try await stage.refuse("accountctl.credential_events", "insert", of: anna)
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.outcomes() == ["consent-revoked waiting"])
+            try await stage.sql("drop trigger refuse on accountctl.credential_events")
+            #expect(try await NotificationInbox(services).read() == 1)
+            try await work(stage, services)
+            #expect(try await stage.outcomes() == ["consent-revoked done", "consent-revoked done"])
+        }
+    }
+
     @Test func accountDeletedRequestsDeletionWithGrace() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -192,25 +211,6 @@ import struct Sandbox.AppleNotification
         }
     }
 
-    @Test func nothingForgedIsStored() async throws {
-        try await CredentialStage.with { stage in
-            let anna = try await stage.signUp()
-            let intake = NotificationIntake(stage.services())
-            for forgery in Forgery.allCases {
-                let token = try stage.sandbox.apple.sign(
-                    .init(
-                        .consentRevoked,
-                        sub: anna.sub,
-                        audience: CredentialStage.clientID,
-                        eventTime: Date(),
-                        issuedAt: Date()
-                    ),
-                    forgery: forgery
-                )
-                switch try await intake.take(body(token)) {
-                case .refused: break
-                // Whether a key that nobody knows is Apple's newest shows when its keys may be fetched again.
-                case .notNow where forgery == .unknownKeyID: break
     /// The auth server writes a sign-in to `updated_at` alone, and the app may not have handed in a new code.
     @Test(arguments: [true, false])
     func whoeverCameBackWithoutACodeIsNotHurt(_ cameBack: Bool) async throws {
@@ -235,6 +235,25 @@ import struct Sandbox.AppleNotification
         }
     }
 
+    @Test func nothingForgedIsStored() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let intake = NotificationIntake(stage.services())
+            for forgery in Forgery.allCases {
+                let token = try stage.sandbox.apple.sign(
+                    .init(
+                        .consentRevoked,
+                        sub: anna.sub,
+                        audience: CredentialStage.clientID,
+                        eventTime: Date(),
+                        issuedAt: Date()
+                    ),
+                    forgery: forgery
+                )
+                switch try await intake.take(body(token)) {
+                case .refused: break
+                // Whether a key that nobody knows is Apple's newest shows when its keys may be fetched again.
+                case .notNow where forgery == .unknownKeyID: break
                 case let receipt: Issue.record("\(forgery): \(receipt)")
                 }
             }

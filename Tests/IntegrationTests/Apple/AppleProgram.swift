@@ -125,10 +125,11 @@ struct AppleProgram: Sendable {
                 '00000000-0000-0000-0000-000000000000', '\(person.id)', 'authenticated', 'authenticated',
                 '\(person.email)', now() - interval '2 hours'
             );
-            insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at)
+            insert into auth.identities
+                (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
             values (
-                '\(person.sub)', '\(person.id)',
-                '{"sub": "\(person.sub)", "email": "\(person.email)"}', 'apple', now(), now() - interval '1 hour'
+                '\(person.sub)', '\(person.id)', '{"sub": "\(person.sub)", "email": "\(person.email)"}', 'apple',
+                now() - interval '2 hours', now() - interval '2 hours', now() - interval '1 hour'
             );
             insert into auth.sessions (id, user_id) values (gen_random_uuid(), '\(person.id)');
             """
