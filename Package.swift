@@ -276,7 +276,7 @@ let package = Package(
             dependencies: [
                 "AccountLifecycle", "HTTPCalls", "JobQueue", "MailRelay", "ObjectStorage", "Postgres", "Sandbox",
                 "Sealing",
-                "SignInWithApple", "TestSupport",
+                "SignInWithApple", "Telemetry", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),

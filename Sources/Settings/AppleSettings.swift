@@ -11,6 +11,8 @@ package struct AppleSettings: Sendable {
     package let timeout: Duration
     package let policy: CredentialPolicy
     package let webClientSecret: Secret<String>?
+    /// Where it can be read again; nil when it came from a variable or from standard input.
+    package let webClientSecretFile: String?
 
     /// Whether enough is set to call Apple.
     package var isConfigured: Bool { !identities.isEmpty }
@@ -53,6 +55,7 @@ package struct AppleSettings: Sendable {
             "apple.web_client_secret",
             "A copy of the client secret in Supabase's settings, to be warned before it ends."
         )
+        webClientSecretFile = reader.file(ofSecret: "apple.web_client_secret")
     }
 
     /// What is done about credentials that died.

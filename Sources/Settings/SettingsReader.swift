@@ -68,6 +68,12 @@ package struct SettingsReader {
         return contents(of: named, fileKey)
     }
 
+    /// The file that a secret comes from; nil for a variable and for standard input, which cannot be read again.
+    func file(ofSecret key: String) -> String? {
+        if let direct = inputs.value(of: key), case .variable = direct.source { return nil }
+        return inputs.value(of: key + "_file").flatMap { $0.text == "-" ? nil : $0.text }
+    }
+
     /// Reads the file of a secret; what cannot be read becomes a problem.
     private mutating func contents(of named: RawSetting, _ key: String) -> Secret<String>? {
         if named.text == "-" {

@@ -76,12 +76,19 @@ package final class MetricsRegistry: MetricsFactory {
         instrument(Series(label, dimensions)) { HistogramInstrument(bounds: HistogramInstrument.seconds) }
     }
 
-    // Series outlive the handles that callers make and drop for each event.
-    package func destroyCounter(_ handler: any CounterHandler) {}
-    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-    package func destroyMeter(_ handler: any MeterHandler) {}
-    package func destroyRecorder(_ handler: any RecorderHandler) {}
-    package func destroyTimer(_ handler: any TimerHandler) {}
+    // Series outlive the handles that callers make and drop for each event; they go when one is destroyed.
+    package func destroyCounter(_ handler: any CounterHandler) { forget(handler) }
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { forget(handler) }
+    package func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
+    package func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
+    package func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
+
+    private func forget(_ handler: AnyObject) {
+        state.withLock { state in
+            guard let series = state.instruments.first(where: { $0.value === handler })?.key else { return }
+            state.instruments[series] = nil
+        }
+    }
 
     private func instrument<Kind: Instrument>(_ series: Series, _ make: () -> Kind) -> Kind {
         state.withLock { state in

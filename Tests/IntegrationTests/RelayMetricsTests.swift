@@ -11,7 +11,23 @@ struct RelayMetricsTests {
         ])
     }
 
-    @Test("Checks, verdicts, changes and the age of what is known, by stream")
+    /// A worker that has begun to listen, and the port of its metrics.
+    private func start(_ variables: [String: String]) async throws -> (worker: AccountctlProcess, port: String) {
+        let worker = try AccountctlProcess(["worker"], environment: variables)
+        #expect(try await worker.waitForErrors(containing: "admin listener started"))
+        let told = worker.errorsSoFar
+        let port = told.firstMatch(of: /"port":"?(\d+)/)?.1 ?? told.firstMatch(of: /port=(\d+)/)?.1
+        return (worker, String(try #require(port)))
+    }
+
+    private func lines(of port: String, until series: String) async throws -> [String] {
+        while true {
+            let lines = try await scrape(port).split(whereSeparator: \.isNewline).map(String.init)
+            if lines.contains(where: { $0.hasPrefix(series) }) { return lines }
+        }
+    }
+
+    @Test("Checks, verdicts, changes and the age of what is known, by stream; how they stand, by every worker")
     func metrics() async throws {
         let keys = try await TestKeys.make()
         defer { keys.remove() }
@@ -23,21 +39,9 @@ struct RelayMetricsTests {
                     }
                 let add = ["relay", "stream", "add", "news", "shop.test"] + MailZone.options
                 #expect(try await AccountctlProcess(add, environment: variables).result().status == 0)
-                let worker = try AccountctlProcess(["worker"], environment: variables)
-                #expect(try await worker.waitForErrors(containing: "admin listener started"))
-                let told = worker.errorsSoFar
-                let port = try #require(
-                    told.firstMatch(of: /"port":"?(\d+)/)?.1 ?? told.firstMatch(of: /port=(\d+)/)?.1
-                )
-                func lines(until series: String) async throws -> [String] {
-                    while true {
-                        let text = try await scrape(String(port))
-                        let lines = text.split(whereSeparator: \.isNewline).map(String.init)
-                        if lines.contains(where: { $0.hasPrefix(series) }) { return lines }
-                    }
-                }
+                let (worker, port) = try await start(variables)
                 let checks = #"accountctl_mail_checks_total{conclusion="ok",stream="news"}"#
-                let first = try await lines(until: checks + " 1")
+                let first = try await lines(of: port, until: checks + " 1")
                 #expect(
                     !first.contains { $0.hasPrefix("accountctl_mail_stream_reachable") },
                     "one check settles nothing"
@@ -46,17 +50,25 @@ struct RelayMetricsTests {
                     "select accountctl.enqueue_job(kind => 'mail.check', args => jsonb_build_object('stream', id), "
                         + "queue => 'mail') from accountctl.mail_streams"
                 )
-                let second = try await lines(until: checks + " 2")
+                let second = try await lines(of: port, until: checks + " 2")
+                for series in [
+                    #"accountctl_mail_verdict_changes_total{stream="news"} 1"#,
+                    #"accountctl_mail_check_duration_seconds_count{stream="news"} 2"#,
+                ] { #expect(second.contains { $0.hasPrefix(series) }, "\(series)") }
+                // It has checked nothing.
+                let (other, itsPort) = try await start(variables)
+                let age = #"accountctl_mail_verdict_age_seconds{stream="news"} "#
+                let known = try await lines(of: itsPort, until: age)
                 for series in [
                     #"accountctl_mail_stream_reachable{stream="news"} 1"#,
                     #"accountctl_mail_path_ok{path="spf",stream="news"} 1"#,
                     #"accountctl_mail_path_ok{path="dkim",stream="news"} 1"#,
-                    #"accountctl_mail_verdict_changes_total{stream="news"} 1"#,
-                    #"accountctl_mail_verdict_age_seconds{stream="news"} 0"#,
-                    #"accountctl_mail_check_duration_seconds_count{stream="news"} 2"#,
-                ] { #expect(second.contains { $0.hasPrefix(series) }, "\(series)") }
-                worker.signal(SIGTERM)
-                #expect(try await worker.result().status == 0)
+                ] { #expect(known.contains(series), "\(series)") }
+                #expect(!known.contains { $0.hasPrefix(checks) })
+                for process in [worker, other] {
+                    process.signal(SIGTERM)
+                    #expect(try await process.result().status == 0)
+                }
             }
         }
     }

@@ -78,6 +78,17 @@ struct MetricsTests {
         )
     }
 
+    @Test("A series goes when a handle of it is destroyed, not when one is dropped")
+    func destroyed() {
+        let registry = MetricsRegistry()
+        for stream in ["a", "b"] {
+            Gauge(label: "reach", dimensions: [("stream", stream)], factory: registry).record(1)
+        }
+        #expect(registry.text().contains("stream=\"a\""))
+        Gauge(label: "reach", dimensions: [("stream", "a")], factory: registry).destroy()
+        #expect(registry.text() == "# TYPE reach gauge\nreach{stream=\"b\"} 1\n")
+    }
+
     @Test("Buckets count everything up to their bound, in seconds")
     func histogram() {
         let registry = MetricsRegistry()

@@ -1,6 +1,5 @@
 package import JobQueue
 package import Logging
-package import Sealing
 import SignInWithApple
 
 #if canImport(FoundationEssentials)
@@ -20,16 +19,16 @@ package struct WebSecretReminder: Sendable {
 
     static let kind = JobKind<Nothing>("apple.remind_web_secret", queue: "apple", priority: 9, timeout: .seconds(60))
 
-    private let secret: Secret<String>
+    private let copy: WebSecretCopy
     private let now: @Sendable () -> Date
 
     /// Watches the copy of a secret.
     ///
     /// - Parameters:
-    ///   - secret: The copy of what Supabase keeps.
+    ///   - copy: The copy of what Supabase keeps.
     ///   - now: The clock.
-    package init(_ secret: Secret<String>, now: @escaping @Sendable () -> Date = { Date() }) {
-        self.secret = secret
+    package init(_ copy: WebSecretCopy, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.copy = copy
         self.now = now
     }
 
@@ -53,15 +52,23 @@ package struct WebSecretReminder: Sendable {
     /// Writes the line if it is time for it.
     package func remind(_ logger: Logger) {
         let now = now()
-        guard case .clientSecret(let facts) = StaticClientSecret.inspect(secret, now: now),
-            let end = facts.expiresAt, let days = facts.daysLeft(at: now), days < StaticClientSecret.warningDays
-        else { return }
+        let known: WebSecretCopy.Facts?
+        do {
+            known = try copy.facts(at: now)
+        } catch {
+            logger.warning(
+                "the copy of the web client secret cannot be read: nobody sees when it ends",
+                metadata: ["reason": "\(error)"]
+            )
+            return
+        }
+        guard let facts = known, facts.daysLeft < StaticClientSecret.warningDays else { return }
         logger.warning(
-            end > now
+            facts.end > now
                 ? "the web client secret ends soon: then sign-in with Apple on the web stops"
                 : "the web client secret has ended: sign-in with Apple on the web fails",
             metadata: [
-                "client_id": "\(facts.clientID ?? "")", "days_left": "\(max(days, 0))",
+                "client_id": "\(facts.clientID ?? "")", "days_left": "\(max(facts.daysLeft, 0))",
                 "renew": "accountctl apple client-secret push, or print",
             ]
         )

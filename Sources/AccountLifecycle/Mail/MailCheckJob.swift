@@ -145,7 +145,7 @@ package struct MailCheckJob: Sendable {
             )
         }
         guard let settled else { return .discard(reason: "the stream was removed") }
-        MailMetrics.checked(report, settled, took: took, at: now)
+        MailMetrics.checked(report, isChange: settled.change != nil, took: took)
         if let change = settled.change { Self.alert(change, of: record.stream.name, report, logger) }
         return .completed()
     }

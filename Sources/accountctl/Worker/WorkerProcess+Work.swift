@@ -48,9 +48,7 @@ extension WorkerProcess {
         if let credentials = try parts.credentialServices(pool: pools.work, apple: apple) {
             try CredentialJobs.register(in: &registry, services: credentials)
         }
-        if let secret = settings.apple.webClientSecret {
-            try WebSecretReminder(secret).register(in: &registry)
-        }
+        if let copy = parts.webSecretCopy { try WebSecretReminder(copy).register(in: &registry) }
         try MailCheckJob(
             ResolverConfiguration(servers: settings.mail.resolvers.compactMap { NameServer($0) }),
             relayDomains: settings.mail.relayDomains

@@ -6,14 +6,7 @@ import Metrics
 import Postgres
 import ServiceLifecycle
 import Settings
-import SignInWithApple
 import Telemetry
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A process that works or serves: what it consists of, how it starts and stops.
 struct WorkerProcess {
@@ -65,7 +58,8 @@ struct WorkerProcess {
             services.append(.init(service: RejectionWatch(board: board, logger: logger)))
         }
         if role != .untilIdle, settings.listeners.admin != nil {
-            services.append(.init(service: DeletionGaugeWatch(pool: pools.work, logger: logger)))
+            let watch = GaugeWatch(pool: pools.work, webSecret: parts.webSecretCopy, logger: logger)
+            services.append(.init(service: watch))
         }
         if role != .listeners {
             let worker = try await makeWorker(pools, parts, apple, queue, logger)
@@ -80,7 +74,6 @@ struct WorkerProcess {
         if role != .untilIdle, let listener = adminListener(health, metrics, queue, pools.control, logger) {
             services.append(.init(service: listener))
         }
-        publishWebSecretEnd()
         if role != .untilIdle, let listener = try publicListener(pools.intake, parts, apple, logger) {
             services.append(.init(service: listener))
         }
@@ -97,13 +90,5 @@ struct WorkerProcess {
         .run()
         logger.notice("stopped")
         return status
-    }
-
-    /// When the web flow's client secret ends, for an alarm: an instant, so that once is enough.
-    private func publishWebSecretEnd() {
-        guard let text = settings.apple.webClientSecret,
-            case .clientSecret(let secret) = StaticClientSecret.inspect(text, now: Date()), let end = secret.expiresAt
-        else { return }
-        Gauge(label: "apple_web_client_secret_expiry_timestamp_seconds").record(end.timeIntervalSince1970)
     }
 }

@@ -143,6 +143,18 @@ struct WorkerServices {
         }
     }
 
+    /// The copy of the web flow's client secret; nil where none is configured.
+    var webSecretCopy: WebSecretCopy? {
+        guard let secret = settings.apple.webClientSecret else { return nil }
+        guard let path = settings.apple.webClientSecretFile else { return WebSecretCopy { secret } }
+        return WebSecretCopy {
+            guard let text = try SecretFile.read(path).text else {
+                throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
+            }
+            return text
+        }
+    }
+
     /// The clients of Apple; nil where nothing is configured.
     func appleClients() throws -> AppleClients? {
         let apple = settings.apple

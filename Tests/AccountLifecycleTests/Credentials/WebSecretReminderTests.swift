@@ -4,6 +4,7 @@ import Logging
 import Sealing
 import SignInWithApple
 import Synchronization
+import Telemetry
 import Testing
 
 @Suite struct WebSecretReminderTests {
@@ -35,20 +36,25 @@ import Testing
     /// What is said about a secret that was made for so many days, so many days before its end.
     private func said(before days: Double, of secret: Secret<String>, end: Date) -> [String] {
         let lines = Lines()
-        let reminder = WebSecretReminder(secret) { end - days * Self.day }
+        let reminder = WebSecretReminder(WebSecretCopy { secret }) { end - days * Self.day }
         reminder.remind(Logger(label: "test") { _ in Recorder(lines: lines) })
         return lines.all
     }
 
-    @Test func warnsOnceInTheLastThirtyDaysAndAfterwards() throws {
-        let made = Date(timeIntervalSince1970: 1_750_000_000)
+    /// A secret of the web flow.
+    private func mint(at made: Date, days: Double) throws -> Secret<String> {
         let identity = try AppleClientIdentity(
             clientID: "com.example.web",
             teamID: "TEAM123456",
             keyID: "KEY1234567",
             key: .random()
         )
-        let secret = try ClientSecret.mint(for: identity, now: made, lifetime: .seconds(150 * Self.day))
+        return try ClientSecret.mint(for: identity, now: made, lifetime: .seconds(days * Self.day))
+    }
+
+    @Test func warnsOnceInTheLastThirtyDaysAndAfterwards() throws {
+        let made = Date(timeIntervalSince1970: 1_750_000_000)
+        let secret = try mint(at: made, days: 150)
         guard case .clientSecret(let facts) = StaticClientSecret.inspect(secret, now: made) else {
             Issue.record("not a client secret")
             return
@@ -65,6 +71,36 @@ import Testing
         let over = said(before: -40, of: secret, end: end)
         #expect(over.count == 1)
         #expect(over.first?.contains("has ended") == true)
+    }
+
+    /// The copy that is renewed while a worker runs is the one that counts, for the warning and for monitoring.
+    @Test func theCopyIsReadAnew() throws {
+        let now = Date()
+        let (old, new) = (try mint(at: now, days: 10), try mint(at: now, days: 180))
+        let held = Mutex<Secret<String>?>(old)
+        let copy = WebSecretCopy {
+            try held.withLock(\.self) ?? { throw SecretFile.Failure(path: "web.secret", reason: "it is gone") }()
+        }
+        let (lines, metrics) = (Lines(), MetricsRegistry())
+        let logger = Logger(label: "test") { _ in Recorder(lines: lines) }
+        let reminder = WebSecretReminder(copy)
+        func told() throws -> Double? {
+            try copy.publish(factory: metrics)
+            let line = metrics.text().split(separator: "\n").last
+            return line?.split(separator: " ").last.flatMap { Double($0) }
+        }
+        reminder.remind(logger)
+        #expect(lines.all.count == 1)
+        #expect(abs(try #require(try told()) - now.timeIntervalSince1970 - 10 * Self.day) < 2)
+        held.withLock { $0 = new }
+        reminder.remind(logger)
+        #expect(lines.all.count == 1)
+        #expect(abs(try #require(try told()) - now.timeIntervalSince1970 - 180 * Self.day) < 2)
+        held.withLock { $0 = nil }
+        reminder.remind(logger)
+        #expect(lines.all.last?.hasPrefix("warning the copy of the web client secret cannot be read") == true)
+        #expect(lines.all.last?.contains("reason=web.secret: it is gone") == true)
+        #expect(throws: SecretFile.Failure.self) { try told() }
     }
 
     /// What is no client secret is told by the doctor, not every day.

@@ -1,0 +1,38 @@
+import AccountLifecycle
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Tells monitoring how deletions, mail and the web client secret stand, as long as the process runs.
+struct GaugeWatch: Service {
+    private static let pause = Duration.seconds(30)
+
+    let pool: Pool
+    /// Nil where there is no copy of the secret.
+    let webSecret: WebSecretCopy?
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var mail = MailGauges()
+            while !Task.isCancelled {
+                await tell("deletions") { try await DeletionGauges.publish(from: pool) }
+                await tell("mail streams") { try await mail.publish(from: pool) }
+                // A copy that cannot be read is told once a day, by the reminder.
+                try? webSecret?.publish()
+                try? await Task.sleep(for: Self.pause, clock: .continuous)
+            }
+        }
+    }
+
+    /// One that cannot be read keeps none of the others from being told.
+    private func tell(_ what: String, _ publish: () async throws -> Void) async {
+        do {
+            try await publish()
+        } catch is CancellationError {
+            // The loop ends by it.
+        } catch {
+            logger.warning("could not read how \(what) stand", metadata: ["reason": "\(error)"])
+        }
+    }
+}
