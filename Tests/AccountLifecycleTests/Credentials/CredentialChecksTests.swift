@@ -2,6 +2,7 @@ import Foundation
 import Postgres
 import Sandbox
 import Sealing
+import Telemetry
 import TestSupport
 import Testing
 
@@ -48,6 +49,24 @@ import Testing
                     == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "consent_revoked")
             )
             #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
+    /// Prometheus sees no increase in a series that begins with its first count.
+    @Test func everyOutcomeIsCountedFromNone() async throws {
+        try await CredentialStage.with { stage in
+            let metrics = MetricsRegistry()
+            func count(_ outcome: String) -> Bool? {
+                let series = "apple_credential_checks_total{outcome=\"\(outcome)\"} "
+                return metrics.text().split(separator: "\n").first { $0.hasPrefix(series) }.map { !$0.hasSuffix(" 0") }
+            }
+            let checks = CredentialChecks(stage.services(), factory: metrics)
+            for outcome in ["live", "gone", "inconclusive", "held_back", "unreadable", "postponed"] {
+                #expect(count(outcome) == false, "\(outcome)")
+            }
+            _ = try await stage.signUp()
+            _ = try await checks.sweep()
+            #expect(count("live") == true && count("held_back") == false)
         }
     }
 
