@@ -136,10 +136,28 @@ package struct SettingsInputs: Sendable {
         where !knownVariables.contains(name) && !Self.otherVariables.contains(name)
             && !name.hasPrefix("ACCOUNTCTL_TEST_")
         {
+            if Self.isServiceLink(name, value.text) {
+                problems.append(SettingsProblem(key: name, source: value.source, message: Self.serviceLink))
+                continue
+            }
             let near = NearestName.of(name, among: knownVariables.union(Self.otherVariables))
             problems.append(problem(name, value, near))
         }
         return problems
+    }
+
+    private static let serviceLink =
+        "Kubernetes or Docker tells so of a service whose name begins with accountctl; for a pod, set enableServiceLinks: false"
+
+    /// Whether a variable tells of a service on the network: `NAME_SERVICE_HOST`, `NAME_PORT=tcp://…`, `NAME_PORT_80_TCP_ADDR`.
+    private static func isServiceLink(_ name: String, _ text: String) -> Bool {
+        // From the `_` of the prefix on: the service may have the product's name alone.
+        let rest = name.dropFirst(prefix.count - 1)
+        if rest.hasSuffix("_SERVICE_HOST") || rest.contains("_SERVICE_PORT") { return true }
+        if text.hasPrefix("tcp://") || text.hasPrefix("udp://") || text.hasPrefix("sctp://") {
+            return rest.contains("_PORT")
+        }
+        return rest.contains("_PORT_") && ["_ADDR", "_PORT", "_PROTO"].contains { rest.hasSuffix($0) }
     }
 
     private func problem(_ key: String, _ value: RawSetting, _ near: String?) -> SettingsProblem {

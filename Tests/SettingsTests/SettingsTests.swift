@@ -80,6 +80,34 @@ struct SettingsTests {
         )
     }
 
+    @Test("Variables by which Kubernetes and Docker tell of a service of our name are told as such")
+    func serviceLinks() throws {
+        let links = [
+            "ACCOUNTCTL_SERVICE_HOST": "10.0.0.7", "ACCOUNTCTL_SERVICE_PORT": "80",
+            "ACCOUNTCTL_SERVICE_PORT_HTTP": "80", "ACCOUNTCTL_PORT": "tcp://10.0.0.7:80",
+            "ACCOUNTCTL_PORT_80_TCP": "tcp://10.0.0.7:80", "ACCOUNTCTL_PORT_80_TCP_PROTO": "tcp",
+            "ACCOUNTCTL_PORT_80_TCP_ADDR": "10.0.0.7", "ACCOUNTCTL_PUBLIC_SERVICE_HOST": "10.0.0.7",
+        ]
+        let (_, problems) = Settings.check(inputs(variables: links))
+        #expect(problems.count == links.count)
+        for problem in problems { #expect(problem.message.contains("enableServiceLinks"), "\(problem)") }
+        let (_, others) = Settings.check(inputs(variables: ["ACCOUNTCTL_PORT": "80", "ACCOUNTCTL_SERVICE_KEY": "x"]))
+        #expect(others.count == 2 && !others.contains { $0.message.contains("enableServiceLinks") }, "\(others)")
+    }
+
+    @Test("Where a secret can be read again from is known, and that it cannot")
+    func secretsToReadAgain() throws {
+        let files = ["w": "jwt", "-": "jwt"]
+        func path(_ file: String, _ variables: [String: String] = [:]) throws -> String? {
+            let settings = try Settings(inputs(file, variables: variables, files: files))
+            #expect(settings.apple.webClientSecret?.reveal() == "jwt")
+            return settings.apple.webClientSecretFile
+        }
+        #expect(try path("apple.web_client_secret_file = w") == "w")
+        #expect(try path("apple.web_client_secret_file = -") == nil)
+        #expect(try path("apple.web_client_secret_file = w", ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET": "jwt"]) == nil)
+    }
+
     @Test("A secret comes from a file or a variable, never from the settings file, and is never shown")
     func secrets() throws {
         let storage = "[storage]\nurl = https://p.supabase.co/storage/v1\n"
