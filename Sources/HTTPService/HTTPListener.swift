@@ -22,7 +22,7 @@ struct HTTPListener {
                 )
             ),
             configuration: ApplicationConfiguration(
-                address: .hostname(address.host, port: address.port),
+                address: .hostname(address.bound, port: address.port),
                 serverName: "accountctl",
                 backlog: 256,
                 availableConnectionsDelegate: .maximum(limits.connections, logger: logger)

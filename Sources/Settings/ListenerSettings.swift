@@ -18,6 +18,7 @@ package struct ListenerSettings: Sendable {
 
 /// A host and port to listen on.
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    /// Empty for every address of the machine.
     package let host: String
     package let port: Int
 
@@ -37,7 +38,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         } else if host.contains(":") {
             return nil
         }
-        self.init(host: host.isEmpty ? "0.0.0.0" : String(host), port: port)
+        self.init(host: String(host), port: port)
     }
 
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -46,6 +46,26 @@ struct HTTPServiceTests {
         }
     }
 
+    @Test("Without a host it listens on every address of the machine, of either kind")
+    func everyAddress() async throws {
+        try await ListenerStage.withPort({ started in
+            try await AdminListener(
+                address: ListenerAddress(host: "", port: 0),
+                health: Health(),
+                metrics: { "m 1\n" },
+                wake: {},
+                logger: ListenerStage.logger,
+                started: started
+            ).run()
+        }) { (port: Int) async throws -> Void in
+            #expect(try await request(port, "/health/live").status == 200)
+            // A kernel without IPv6 has no address of that kind.
+            guard FileManager.default.fileExists(atPath: "/proc/net/if_inet6") else { return }
+            let text = try await TestCluster.command(["curl", "-s", "-g", "http://[::1]:\(port)/metrics"])
+            #expect(text == "m 1\n" || text == "m 1")
+        }
+    }
+
     private struct Trouble: Error {}
 
     private static func answer(_ body: [UInt8]) async throws -> PublicListener.Outcome {
