@@ -101,5 +101,46 @@ struct DeployFilesTests {
         for package in ["libpq5", "libc-ares2", "zlib1g", "ca-certificates"] {
             #expect(container.contains(package))
         }
+        let build = try #require(try text("deploy/install-packages").firstMatch(of: /\nbuild=\((.+)\)\n/)?.1)
+        #expect(container.contains("--no-install-recommends \(build) \\\n"))
+    }
+
+    /// Kubernetes tells every pod of the services beside it, by variables that begin with their names: with `accountctl`, too.
+    @Test("No pod is given variables that would be taken for settings")
+    func serviceLinks() throws {
+        let manifest = try text("deploy/kubernetes/accountctl.yaml")
+        let pods = manifest.matches(of: /\n +containers:\n/).count
+        #expect(pods == 2)
+        #expect(manifest.matches(of: /\n +enableServiceLinks: false\n/).count == pods)
+    }
+
+    /// libpq looks for certificates in its user's home; one that is not there is fine, one that it may not look into ends each attempt.
+    @Test("The service's home is not there, rather than closed to it")
+    func home() throws {
+        #expect(try text("deploy/systemd/accountctl-worker.service").contains("\nProtectHome=tmpfs\n"))
+        let users = try text("README.md").matches(of: /useradd .+/).map { String($0.0) }
+        #expect(users.count == 1 && users.allSatisfy { $0.contains(" --home-dir /nonexistent ") })
+    }
+
+    @Test("Every file that the README's settings name is brought to where they say")
+    func filesOfTheSettings() throws {
+        let readme = try text("README.md")
+        let settings = try #require(
+            readme.components(separatedBy: "```").first { $0.contains("\nenvironment = production\n") }
+        )
+        let named = Set(settings.matches(of: /\/etc\/accountctl\/([^\s]+)/).map { String($0.1) })
+        #expect(named.count > 6)
+        let manifest = try text("deploy/kubernetes/accountctl.yaml")
+        let kept = Set(manifest.matches(of: /--from-file=(\S+)/).map { String($0.1) })
+        var brought = Set(readme.matches(of: /> \/etc\/accountctl\/(\S+)/).map { String($0.1) })
+        for line in readme.matches(of: /install -m \d+ (.+) \/etc\/accountctl\/\n/) {
+            brought.formUnion(line.1.split(separator: " ").map(String.init))
+        }
+        for name in named.union(["accountctl.conf"]) {
+            #expect(brought.contains { fnmatch($0, name, 0) == 0 }, "\(name)")
+            // One key stands for those of all teams.
+            let isKept = name.hasPrefix("AuthKey_") ? kept.contains { $0.hasPrefix("AuthKey_") } : kept.contains(name)
+            #expect(isKept, "\(name)")
+        }
     }
 }

@@ -4,7 +4,8 @@ enum ExampleRules {
     static let notRun: [(start: String, reason: String)] = [
         ("deploy/", "builds everything and starts servers: what a person does first, and CI does on every change"),
         ("swift build", "builds the program for minutes; CI does it"),
-        ("install -m", "installs what the line above builds"),
+        ("install -", "brings the program, its folder and its files to where they belong on a machine"),
+        ("useradd", "makes a user on the machine"), ("chown", "gives files to that user"),
         ("umask 077", "prints and writes nothing: the examples are run under it"),
         (".build/release/Benchmarks", "measures for minutes; BenchmarkListTests runs the list"),
     ]
@@ -13,7 +14,7 @@ enum ExampleRules {
     static let stands: [String: String] = [
         "accountctl deletion show ID": "accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F",
         "accountctl deletion receipt NUMBER": "accountctl deletion receipt 42",
-        "accountctl deletion rehearse USER": "accountctl deletion rehearse test@example.com",
+        "accountctl deletion rehearse USER --production": "accountctl deletion rehearse test@example.com --production",
         "accountctl deletion rehearse": "accountctl deletion rehearse test@example.com",
         "accountctl user show": "accountctl user show anna@example.com",
     ]
