@@ -13,7 +13,7 @@ package import Telemetry
 /// | GET /health/live | 200 as long as the process runs |
 /// | GET /health/ready | 200 or 503, with each part's state |
 /// | GET /metrics | Prometheus text |
-/// | POST /wake | 202; looks for work at once, for deployments that scale to zero |
+/// | POST /wake | 202; has workers look for work at once |
 ///
 /// As a service: graceful shutdown answers what is under way and closes; cancellation closes at once.
 package struct AdminListener: Service {
