@@ -83,6 +83,88 @@ import Testing
         }
     }
 
+    /// Revoking ends the authorisation of one app and its group; which others are in the group nobody here knows.
+    @Test(
+        arguments: [
+            ("lost", Stage.clientID, "revoked"), ("lost", "com.example.other", "not_revoked"),
+            ("unknown", Stage.clientID, "revoked"), ("unknown", "com.example.other", "grant_unknown"),
+            ("unknown", nil, "revoked"),
+        ] as [(String, String?, String)]
+    )
+    func revokingEndsWhatWasLostOrUnknownOfItsClientAlone(_ grant: String, _ clientID: String?, _ expected: String)
+        async throws
+    {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            if grant == "lost" {
+                try await stage.sql(
+                    "insert into accountctl.lost_grants (user_id, client_id) values (\(person.id), \(clientID))"
+                )
+            } else {
+                try await stage.sql(
+                    """
+                    insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                    values (\(person.id), \(clientID), 'grant_unknown', now())
+                    """
+                )
+            }
+            try await stage.holdCredential(of: person)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await told(request, on: stage) == [expected, expected, expected])
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+
+    /// Recorded by a worker that knew one moment for all client ids.
+    @Test func aRevocationRecordedWithoutItsClientStandsForAll() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql(
+                "insert into accountctl.lost_grants (user_id, client_id) values (\(person.id), 'com.example.other')"
+            )
+            try await stage.holdCredential(of: person)
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .before(.deleteRows), once.take() else { return }
+                try await stage.sql("update accountctl.deletion_requests set apple_revoked = '{}'")
+            }
+            #expect(pause == .ended(.verified))
+            #expect(try await told(request, on: stage) == ["revoked", "revoked", "revoked"])
+        }
+    }
+
+    /// Two Apple Accounts that are linked to one account: the credential of the first makes room for the second's, and its grant lives.
+    @Test(arguments: [false, true])
+    func theGrantOfAnotherAppleAccountIsToldToLive(_ movedToAnotherTeam: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.holdCredential(of: person)
+            let second = try stage.sandbox.apple.signIn(clientID: Stage.clientID, email: "second@example.com").sub
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values (\(second), \(person.id), jsonb_build_object('sub', \(second)::text), 'apple', now())
+                """
+            )
+            if movedToAnotherTeam {
+                try await stage.sql(
+                    """
+                    insert into accountctl.apple_transfers
+                        (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
+                    values (\(person.id), \(Stage.clientID), 'RECIPIENT1', \(person.sub), 't', \(second), 'exchanged')
+                    """
+                )
+            }
+            try await stage.holdCredential(of: Person(id: person.id, email: person.email, sub: second))
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let expected = movedToAnotherTeam ? "revoked" : "not_revoked"
+            #expect(try await told(request, on: stage) == [expected, expected, expected])
+        }
+    }
+
     /// It has five minutes, and a pass over a large table may have half an hour.
     @Test func aCodeIsExchangedWhileErasuresHoldEveryConnection() async throws {
         try await Stage.with { stage in

@@ -58,6 +58,9 @@ package struct AppleCredential: Sendable {
     /// - Throws: ``PostgresError``.
     package static func store(
         _ token: Secret<String>,
+    /// What was held may be of another Apple Account that is linked to the same account: its grant lives on, and an erasure, which
+    /// revokes for the one that is held, has to say so.
+    ///
         user: UUID,
         clientID: String,
         subject: String,
@@ -68,6 +71,26 @@ package struct AppleCredential: Sendable {
         try connection.execute(
             """
             insert into accountctl.apple_credentials as c
+        try connection.execute(
+            """
+            insert into accountctl.lost_grants (user_id, client_id, lost_at)
+            select c.user_id, c.client_id, 'infinity'
+            from accountctl.apple_credentials as c
+            where c.user_id = \(user)
+              and c.client_id = \(clientID)
+              and c.apple_sub <> \(subject)
+              -- The same person, after the app went to another team.
+              and not exists (
+                  select
+                  from accountctl.apple_transfers as t
+                  where t.user_id = c.user_id
+                    and t.client_id = c.client_id
+                    and t.new_sub = \(subject)
+              )
+            on conflict (user_id, client_id) do update
+            set lost_at = excluded.lost_at
+            """
+        )
                 (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
             values (\(user), \(clientID), \(subject), \(sealed.text), \(sealed.keyID.text))
             on conflict (user_id, client_id) do update

@@ -92,7 +92,8 @@ package struct AppleDoor: Sendable {
         }
     }
 
-    private var onlyClientID: String? {
+    /// The client id of whatever came without one; nil where several are configured, or none.
+    var onlyClientID: String? {
         guard let ids = clients?.clientIDs, ids.count == 1 else { return nil }
         return ids.first
     }

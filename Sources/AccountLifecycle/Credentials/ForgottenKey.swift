@@ -67,7 +67,7 @@ package enum ForgottenKey {
             select user_id, client_id, clock_timestamp()
             from gone
             on conflict (user_id, client_id) do update
-            set lost_at = excluded.lost_at
+            set lost_at = greatest(lost_grants.lost_at, excluded.lost_at)
             """,
             deadline: patience
         )

@@ -21,7 +21,20 @@ struct AppleReckoning: Sendable {
     let recorded: StepOutcome?
 
     /// Reckons up what is recorded.
-    static func read(_ request: UUID, of user: UUID, on connection: isolated Connection) throws -> AppleReckoning {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - user: Its account.
+    ///   - onlyClientID: The client id of whatever was recorded without one; nil where several are configured, or none.
+    ///   - connection: The database.
+    /// - Returns: What became of it all.
+    /// - Throws: ``PostgresError``.
+    static func read(
+        _ request: UUID,
+        of user: UUID,
+        onlyClientID: String?,
+        on connection: isolated Connection
+    ) throws -> AppleReckoning {
         let (counts, recorded, isOpen, isLost, isUnknown) = try connection.one(
             """
             select
@@ -36,14 +49,14 @@ struct AppleReckoning: Sendable {
                 exists (
                     select
                     from accountctl.lost_grants as l
-                    where l.user_id = \(user) and l.lost_at >= coalesce(r.apple_revoked_at, '-infinity')
+                    where l.user_id = \(user) and l.lost_at >= \(revoked("l.client_id"))
                 ),
                 exists (
                     select
                     from accountctl.authorization_codes as c
                     where c.user_id = \(user)
                       and c.state = 'grant_unknown'
-                      and c.settled_at >= coalesce(r.apple_revoked_at, '-infinity')
+                      and c.settled_at >= \(revoked("coalesce(c.client_id, \(onlyClientID))"))
                 )
             from accountctl.deletion_requests as r
             where r.id = \(request)
@@ -58,8 +71,21 @@ struct AppleReckoning: Sendable {
         )
     }
 
-    /// A revoked credential ends the whole authorisation of the person, whatever was lost or unknown of it until then; what came
-    /// later lives on.
+    /// When Apple was last asked with success to revoke under a client id; the beginning of time where it was not.
+    ///
+    /// It ends the person's authorisation of that app and its group: which others are in the group stands in Apple's portal alone.
+    /// Of a request whose revoking was recorded without the client id nothing better is known than the moment.
+    private static func revoked(_ clientID: Statement) -> Statement {
+        """
+        coalesce(
+            case when r.apple_revoked = '{}' then r.apple_revoked_at else (r.apple_revoked ->> \(clientID))::timestamptz end,
+            '-infinity'
+        )
+        """
+    }
+
+    /// A revoked credential ends the whole authorisation of the person for its client id, whatever was lost or unknown of it until
+    /// then; what came later lives on.
     private static func outcome(_ counts: [String: Int], isLost: Bool, isUnknown: Bool) -> StepOutcome {
         func has(_ outcome: StepOutcome) -> Bool { counts[outcome.rawValue] != nil }
         if has(.notRevoked) || isLost { return .notRevoked }

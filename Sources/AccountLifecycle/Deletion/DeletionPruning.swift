@@ -7,7 +7,7 @@ enum DeletionPruning {
 
     /// Removes what is due, of each kind some.
     static func run(on connection: isolated Connection) throws {
-        // One code a sign-in. The newest grant that nobody knows anything about stays: it decides what an erasure says.
+        // One code a sign-in. The newest grant of a client id that nobody knows anything about stays: it decides what an erasure says.
         try connection.execute(
             """
             delete from accountctl.authorization_codes
@@ -21,6 +21,7 @@ enum DeletionPruning {
                           select
                           from accountctl.authorization_codes as newer
                           where newer.user_id = c.user_id
+                            and newer.client_id is not distinct from c.client_id
                             and newer.state = 'grant_unknown'
                             and newer.id > c.id
                       )

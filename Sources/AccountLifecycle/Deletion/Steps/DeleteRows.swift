@@ -77,7 +77,12 @@ extension DeletionRun {
     /// Looked at under the lock of the account's row, which whoever brings one has to take. Where nothing is to be revoked, but what is
     /// known is not what was said, it is said anew.
     private func isAppleOpen(on connection: isolated Connection) throws -> Bool {
-        let reckoning = try AppleReckoning.read(record.id, of: user, on: connection)
+        let reckoning = try AppleReckoning.read(
+            record.id,
+            of: user,
+            onlyClientID: services.apple.onlyClientID,
+            on: connection
+        )
         if reckoning.isOpen { return true }
         if reckoning.outcome != reckoning.recorded {
             try journal.recordApple(reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)

@@ -56,7 +56,7 @@ extension DeletionRun {
         switch answer {
         case .revoked:
             try await services.probe(.middle(.revokeApple))
-            try await forget(credential, as: .revoked, revokedAt: askedAt)
+            try await forget(credential, as: .revoked, at: askedAt)
         case .refused:
             try await forget(credential, as: .notRevoked)
         case .trouble(let situation):
@@ -93,9 +93,10 @@ extension DeletionRun {
     }
 
     /// Removes a credential and counts what became of it, at once.
-    private func forget(_ credential: AppleCredential, as outcome: StepOutcome, revokedAt: Date? = nil) async throws {
+    private func forget(_ credential: AppleCredential, as outcome: StepOutcome, at moment: Date? = nil) async throws {
+        let revoked = moment.map { (credential.clientID, $0) }
         try await services.pool.withConnection { connection in
-            try journal.write("\(removed(credential)), \(counted(outcome, revokedAt: revokedAt))", on: connection)
+            try journal.write("\(removed(credential)), \(counted(outcome, revoked: revoked))", on: connection)
         }
     }
 
@@ -130,18 +131,26 @@ extension DeletionRun {
     }
 
     /// Adds to the request's own row, so that a crash between two credentials forgets nothing.
-    private func counted(_ outcome: StepOutcome, revokedAt: Date? = nil) -> Statement {
-        """
-        request as (
-            update accountctl.deletion_requests
-            set apple_counts = apple_counts || jsonb_build_object(
-                    \(outcome.rawValue)::text,
-                    coalesce((apple_counts ->> \(outcome.rawValue))::integer, 0) + 1
-                ),
-                apple_revoked_at = greatest(apple_revoked_at, \(revokedAt)::timestamptz)
-            where id = \(record.id) and exists (select from removed)
-        )
-        """
+    private func counted(_ outcome: StepOutcome, revoked: (clientID: String, at: Date)? = nil) -> Statement {
+        let (clientID, moment) = (revoked?.clientID, revoked?.at)
+        return """
+            request as (
+                update accountctl.deletion_requests
+                set apple_counts = apple_counts || jsonb_build_object(
+                        \(outcome.rawValue)::text,
+                        coalesce((apple_counts ->> \(outcome.rawValue))::integer, 0) + 1
+                    ),
+                    apple_revoked_at = greatest(apple_revoked_at, \(moment)::timestamptz),
+                    apple_revoked = case
+                        when \(clientID)::text is null then apple_revoked
+                        else apple_revoked || jsonb_build_object(
+                            \(clientID)::text,
+                            greatest((apple_revoked ->> \(clientID)::text)::timestamptz, \(moment)::timestamptz)
+                        )
+                    end
+                where id = \(record.id) and exists (select from removed)
+            )
+            """
     }
 
     /// Says what became of everything held, unless something is held by now.
@@ -149,7 +158,12 @@ extension DeletionRun {
     /// - Returns: Whether it is said.
     private func concludeApple() async throws -> Bool {
         try await services.pool.withConnection { connection in
-            let reckoning = try AppleReckoning.read(record.id, of: user, on: connection)
+            let reckoning = try AppleReckoning.read(
+                record.id,
+                of: user,
+                onlyClientID: services.apple.onlyClientID,
+                on: connection
+            )
             guard !reckoning.isOpen else { return false }
             try journal.finishApple(reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
             return true
