@@ -12,6 +12,8 @@ package struct AppleCredential: Sendable {
     let id: Int64
     let user: UUID
     let clientID: String
+    /// Whom the token speaks for.
+    let subject: String
     let sealedToken: String
     let sealingKeyID: String
     /// Whether the account still has the identity that the token speaks for.
@@ -31,7 +33,7 @@ package struct AppleCredential: Sendable {
     static func all(of user: UUID, on connection: isolated Connection) throws -> [AppleCredential] {
         try connection.query(
             """
-            select c.id, c.client_id, c.sealed_token, c.sealing_key_id, exists (
+            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, exists (
                 select
                 from auth.identities as i
                 where i.provider = 'apple' and i.provider_id = c.apple_sub and i.user_id = c.user_id
@@ -40,12 +42,13 @@ package struct AppleCredential: Sendable {
             where c.user_id = \(user)
             order by c.id
             """,
-            as: (Int64, String, String, String, Bool).self
-        ).map { id, clientID, sealed, keyID, belongs in
+            as: (Int64, String, String, String, String, Bool).self
+        ).map { id, clientID, subject, sealed, keyID, belongs in
             AppleCredential(
                 id: id,
                 user: user,
                 clientID: clientID,
+                subject: subject,
                 sealedToken: sealed,
                 sealingKeyID: keyID,
                 belongsToAccount: belongs
@@ -55,12 +58,12 @@ package struct AppleCredential: Sendable {
 
     /// Stores what Apple gave, in place of what was held for the same account and client id.
     ///
-    /// - Throws: ``PostgresError``.
-    package static func store(
-        _ token: Secret<String>,
     /// What was held may be of another Apple Account that is linked to the same account: its grant lives on, and an erasure, which
     /// revokes for the one that is held, has to say so.
     ///
+    /// - Throws: ``PostgresError``.
+    package static func store(
+        _ token: Secret<String>,
         user: UUID,
         clientID: String,
         subject: String,
@@ -68,9 +71,6 @@ package struct AppleCredential: Sendable {
         on connection: isolated Connection
     ) throws {
         let sealed = keys.seal(token, for: context(user: user, clientID: clientID))
-        try connection.execute(
-            """
-            insert into accountctl.apple_credentials as c
         try connection.execute(
             """
             insert into accountctl.lost_grants (user_id, client_id, lost_at)
@@ -91,6 +91,9 @@ package struct AppleCredential: Sendable {
             set lost_at = excluded.lost_at
             """
         )
+        try connection.execute(
+            """
+            insert into accountctl.apple_credentials as c
                 (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
             values (\(user), \(clientID), \(subject), \(sealed.text), \(sealed.keyID.text))
             on conflict (user_id, client_id) do update

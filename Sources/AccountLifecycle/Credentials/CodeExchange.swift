@@ -180,6 +180,7 @@ package struct CodeExchange: Sendable {
             PendingRevocation.keeping(
                 grant.refreshToken,
                 clientID: grant.clientID,
+                subject: grant.subject,
                 request: request,
                 from: "(select true) as granted",
                 with: services

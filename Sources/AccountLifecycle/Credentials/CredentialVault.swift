@@ -168,11 +168,20 @@ package struct CredentialVault: Sendable {
         var last: Int64?
     }
 
+    /// A row that is sealed with an older key.
+    private struct Row: Sendable {
+        let id: Int64
+        let token: String
+        let context: SealingContext
+        /// Whom the token speaks for, where that is sealed beside it.
+        var subject: (stored: String, context: SealingContext)?
+    }
+
     private func moveBatch(of table: Table, after: Int64) async throws -> Batch {
         let keys = keys
         return try await pool.withConnection { connection in
             let newest = keys.newestID.text
-            let rows: [(Int64, String, SealingContext)] =
+            let rows: [Row] =
                 switch table {
                 case .credentials:
                     try connection.query(
@@ -184,34 +193,47 @@ package struct CredentialVault: Sendable {
                         limit 200
                         """,
                         as: (Int64, String, UUID, String).self
-                    ).map { ($0, $1, AppleCredential.context(user: $2, clientID: $3)) }
+                    ).map { Row(id: $0, token: $1, context: AppleCredential.context(user: $2, clientID: $3)) }
                 case .pendingRevocations:
                     try connection.query(
                         """
-                        select id, sealed_token, binding, client_id
+                        select id, sealed_token, sealed_subject, binding, client_id
                         from accountctl.pending_revocations
                         where id > \(after) and sealing_key_id <> \(newest)
                         order by id
                         limit 200
                         """,
-                        as: (Int64, String, UUID, String).self
-                    ).map { ($0, $1, PendingRevocation.context(binding: $2, clientID: $3)) }
+                        as: (Int64, String, String?, UUID, String).self
+                    ).map { id, token, subject, binding, clientID in
+                        let context = PendingRevocation.subjectContext(binding: binding, clientID: clientID)
+                        return Row(
+                            id: id,
+                            token: token,
+                            context: PendingRevocation.context(binding: binding, clientID: clientID),
+                            subject: subject.map { ($0, context) }
+                        )
+                    }
                 }
-            var batch = Batch(last: rows.last?.0)
-            for (id, stored, context) in rows {
-                guard let sealed = SealedText(stored), let moved = try? keys.reseal(sealed, for: context) else {
+            var batch = Batch(last: rows.last?.id)
+            for row in rows {
+                guard let sealed = SealedText(row.token), let moved = try? keys.reseal(sealed, for: row.context) else {
                     batch.failed += 1
                     continue
                 }
-                let name: Statement =
-                    table == .credentials ? "accountctl.apple_credentials" : "accountctl.pending_revocations"
-                batch.moved += try connection.execute(
-                    "update " + name
-                        + """
-                         set sealed_token = \(moved.text), sealing_key_id = \(moved.keyID.text)
-                        where id = \(id) and sealed_token = \(stored)
-                        """
-                )
+                let tokens: Statement = "sealed_token = \(moved.text), sealing_key_id = \(moved.keyID.text)"
+                let isSame: Statement = "where id = \(row.id) and sealed_token = \(row.token)"
+                switch table {
+                case .credentials:
+                    batch.moved += try connection.execute("update accountctl.apple_credentials set \(tokens) \(isSame)")
+                case .pendingRevocations:
+                    // One that cannot be opened is of no use any more: the token is revoked as if nobody knew whom it speaks for.
+                    let subject = row.subject.flatMap { stored, context in
+                        SealedText(stored).flatMap { try? keys.reseal($0, for: context) }
+                    }
+                    batch.moved += try connection.execute(
+                        "update accountctl.pending_revocations set \(tokens), sealed_subject = \(subject?.text) \(isSame)"
+                    )
+                }
             }
             return batch
         }

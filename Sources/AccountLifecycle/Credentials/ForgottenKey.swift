@@ -81,6 +81,7 @@ package enum ForgottenKey {
                 last_outcome = \(Situation.Code.sealingKeyMissing.rawValue),
                 settled_at = clock_timestamp(),
                 sealed_token = null,
+                sealed_subject = null,
                 sealing_key_id = null
             where sealing_key_id = \(key)
             returning request_id

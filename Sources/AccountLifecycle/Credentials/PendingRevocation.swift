@@ -14,24 +14,41 @@ package enum PendingRevocation {
         SealingContext(purpose: "apple-pending-revocation", ids: [binding.uuidString.lowercased(), clientID])
     }
 
+    /// What the sealed name of whom the token speaks for is bound to.
+    static func subjectContext(binding: UUID, clientID: String) -> SealingContext {
+        SealingContext(purpose: "apple-pending-subject", ids: [binding.uuidString.lowercased(), clientID])
+    }
+
     /// An insert of a token that is to be revoked without its account, once for each row of `source`.
+    ///
+    /// Whom it speaks for is sealed beside it: the person may sign up anew before Apple takes it.
     static func keeping(
         _ token: Secret<String>,
         clientID: String,
+        subject: String,
         request: UUID?,
         from source: Statement,
         with services: DeletionServices
     ) -> Statement {
         let binding = UUID()
         let sealed = services.vault.keys.seal(token, for: context(binding: binding, clientID: clientID))
+        let name = services.vault.keys.seal(Secret(subject), for: subjectContext(binding: binding, clientID: clientID))
         return """
             insert into accountctl.pending_revocations
-                (request_id, client_id, binding, sealed_token, sealing_key_id, give_up_at)
+                (request_id, client_id, binding, sealed_token, sealed_subject, sealing_key_id, give_up_at)
             select
-                \(request), \(clientID), \(binding), \(sealed.text), \(sealed.keyID.text),
+                \(request), \(clientID), \(binding), \(sealed.text), \(name.text), \(sealed.keyID.text),
                 clock_timestamp() + \(services.policy.revocationGiveUp.wholeSeconds) * interval '1 second'
             from \(source)
             """
+    }
+
+    /// What became of one.
+    private enum Outcome {
+        case apple(AppleDoor.Revocation)
+        /// The person has an account again. Revoking would end the authorisation that this account lives on, and its own erasure
+        /// revokes what it holds then; of the old one is told that it was not revoked.
+        case personReturned
     }
 
     /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough.
@@ -46,7 +63,7 @@ package enum PendingRevocation {
         let due = try await services.pool.withConnection { connection in
             try connection.query(
                 """
-                select id, client_id, binding, sealed_token, give_up_at <= clock_timestamp()
+                select id, request_id, client_id, binding, sealed_token, sealed_subject, give_up_at <= clock_timestamp()
                 from accountctl.pending_revocations
                 where state = 'waiting'
                   and (
@@ -57,18 +74,26 @@ package enum PendingRevocation {
                 order by last_tried_at nulls first, id
                 limit 50
                 """,
-                as: (Int64, String, UUID, String, Bool).self
+                as: (Int64, UUID?, String, UUID, String, String?, Bool).self
             )
         }
-        for (id, clientID, binding, sealed, isOver) in due {
+        for (id, request, clientID, binding, sealed, name, isOver) in due {
             try Task.checkCancellation()
-            let outcome: AppleDoor.Revocation
+            let outcome: Outcome
             do {
-                let token = try services.vault.keys.openText(sealed, for: context(binding: binding, clientID: clientID))
-                try lease?(services.apple.longestCall)
-                outcome = try await services.apple.revoke(token, clientID: clientID)
+                let keys = services.vault.keys
+                let token = try keys.openText(sealed, for: context(binding: binding, clientID: clientID))
+                let subject = try name.map {
+                    try keys.openText($0, for: subjectContext(binding: binding, clientID: clientID)).reveal()
+                }
+                if let subject, try await hasReturned(subject, besides: request, with: services) {
+                    outcome = .personReturned
+                } else {
+                    try lease?(services.apple.longestCall)
+                    outcome = .apple(try await services.apple.revoke(token, clientID: clientID))
+                }
             } catch let error as SealingError {
-                outcome = .trouble(Situation(.sealingKeyMissing, detail: "\(error)"))
+                outcome = .apple(.trouble(Situation(.sealingKeyMissing, detail: "\(error)")))
             }
             try await record(outcome, of: id, isOver: isOver, with: services)
         }
@@ -80,8 +105,34 @@ package enum PendingRevocation {
         }
     }
 
+    /// Whether somebody has an account again; the one that a request is erasing may be there still.
+    private static func hasReturned(
+        _ subject: String,
+        besides request: UUID?,
+        with services: DeletionServices
+    ) async throws -> Bool {
+        try await services.pool.withConnection { connection in
+            try connection.one(
+                """
+                select exists (
+                    select
+                    from auth.identities as i
+                    where i.provider = 'apple'
+                      and i.provider_id = \(subject)
+                      and not exists (
+                          select
+                          from accountctl.deletion_requests as r
+                          where r.id = \(request) and r.user_id = i.user_id
+                      )
+                )
+                """,
+                as: Bool.self
+            )
+        }
+    }
+
     private static func record(
-        _ outcome: AppleDoor.Revocation,
+        _ outcome: Outcome,
         of id: Int64,
         isOver: Bool,
         with services: DeletionServices
@@ -89,9 +140,11 @@ package enum PendingRevocation {
         let state: String
         let words: String
         switch outcome {
-        case .revoked: (state, words) = ("revoked", "revoked")
-        case .refused: (state, words) = ("refused", "refused")
-        case .trouble(let situation): (state, words) = (isOver ? "given_up" : "waiting", situation.code.rawValue)
+        case .apple(.revoked): (state, words) = ("revoked", "revoked")
+        case .apple(.refused): (state, words) = ("refused", "refused")
+        case .apple(.trouble(let situation)):
+            (state, words) = (isOver ? "given_up" : "waiting", situation.code.rawValue)
+        case .personReturned: (state, words) = ("given_up", "person_returned")
         }
         try await services.pool.withTransaction { connection in
             let request = try connection.first(
@@ -103,6 +156,7 @@ package enum PendingRevocation {
                     last_outcome = \(words),
                     settled_at = case when \(state) = 'waiting' then null else clock_timestamp() end,
                     sealed_token = case when \(state) = 'waiting' then sealed_token end,
+                    sealed_subject = case when \(state) = 'waiting' then sealed_subject end,
                     sealing_key_id = case when \(state) = 'waiting' then sealing_key_id end
                 where id = \(id) and state = 'waiting'
                 returning request_id

@@ -362,14 +362,19 @@ import Testing
                 Secret("pending"),
                 for: PendingRevocation.context(binding: binding, clientID: CredentialStage.clientID)
             )
+            let subjectContext = PendingRevocation.subjectContext(binding: binding, clientID: CredentialStage.clientID)
+            let subject = stage.keys.seal(Secret("001.sub"), for: subjectContext)
             try await stage.sql(
                 """
                 insert into accountctl.pending_revocations
-                    (client_id, sealed_token, sealing_key_id, binding, give_up_at)
-                values (\(CredentialStage.clientID), \(pending.text), 'k1', \(binding), now() + interval '1 day')
+                    (client_id, sealed_token, sealed_subject, sealing_key_id, binding, give_up_at)
+                values (
+                    \(CredentialStage.clientID), \(pending.text), \(subject.text), 'k1', \(binding), now() + interval '1 day'
+                )
                 """
             )
-            let both = try KeyRing([stage.key, CredentialStage.key("k2")])
+            let second = try CredentialStage.key("k2")
+            let both = try KeyRing([stage.key, second])
             let vault = CredentialVault(pool: stage.pool, keys: both)
             #expect(
                 try await vault.status().map { "\($0.key) \($0.credentials) \($0.pendingRevocations)" } == [
@@ -382,6 +387,9 @@ import Testing
             #expect(rotation == .init(moved: 4, failed: 0))
             #expect(told == 2)
             #expect(try await vault.rotate() == .init())
+            let sealed: Statement = "select sealed_subject from accountctl.pending_revocations"
+            let moved = try await stage.value(sealed, as: String.self)
+            #expect(try KeyRing([second]).openText(moved, for: subjectContext).reveal() == "001.sub")
             #expect(
                 try await vault.status().map { "\($0.key) \($0.credentials) \($0.pendingRevocations)" } == [
                     "k1 0 0", "k2 3 1",

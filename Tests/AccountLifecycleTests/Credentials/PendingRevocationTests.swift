@@ -9,7 +9,13 @@ import Testing
 @Suite struct PendingRevocationTests {
     /// Somebody who was erased while Apple was away.
     private func erased(on stage: Stage) async throws -> UUID {
-        let person = try await stage.fullAccount()
+        let request = try await handedOver(of: try await stage.fullAccount(), on: stage)
+        #expect(try await stage.drive(request) == .ended(.verified))
+        return request
+    }
+
+    /// A request whose credential was handed over to later attempts, and whose account is there still.
+    private func handedOver(of person: Person, on stage: Stage) async throws -> UUID {
         let request = try await stage.request(person)
         for endpoint in [Endpoint.appleToken, .appleRevoke] { stage.sandbox.faults.set(.status(503), for: endpoint) }
         let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
@@ -23,7 +29,8 @@ import Testing
             )
         }
         #expect(act == .done)
-        #expect(try await stage.drive(request) == .ended(.verified))
+        try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.deleteRows)))
+        #expect(try await standing(request, on: stage) == "waiting 0 t pending")
         return request
     }
 
@@ -63,6 +70,43 @@ import Testing
             #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
             #expect(try await standing(request, on: stage) == "revoked 4 f revoked")
             #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+
+    /// Erased while Apple was away, and back: revoking by the old token would end what the new account lives on.
+    @Test func whoHasSignedUpAnewIsNotSignedOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await handedOver(of: person, on: stage)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            stage.sandbox.faults.clearAll()
+            let (calls, consents) = (stage.sandbox.journal.count(.appleRevoke), stage.sandbox.apple.liveConsents)
+            _ = try await stage.signUp(sub: person.sub)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await standing(request, on: stage) == "given_up 1 f not_revoked")
+            #expect(stage.sandbox.journal.count(.appleRevoke) == calls)
+            #expect(stage.sandbox.apple.liveConsents == consents)
+            let left = try await stage.value(
+                "select last_outcome || ' ' || (sealed_subject is null) from accountctl.pending_revocations",
+                as: String.self
+            )
+            #expect(left == "person_returned true")
+        }
+    }
+
+    /// The account that is being erased is there until its rows are deleted: that is nobody who has returned.
+    @Test(arguments: [false, true])
+    func theAccountThatIsErasedHasNotReturned(_ isOld: Bool) async throws {
+        try await Stage.with { stage in
+            let request = try await handedOver(of: try await stage.fullAccount(), on: stage)
+            // Handed over by a worker that kept no name.
+            if isOld { try await stage.sql("update accountctl.pending_revocations set sealed_subject = null") }
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await standing(request, on: stage) == "revoked 1 f revoked")
+            #expect(stage.sandbox.apple.liveConsents == 0)
+            #expect(try await stage.drive(request) == .ended(.verified))
         }
     }
 

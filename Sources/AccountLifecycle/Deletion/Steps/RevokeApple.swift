@@ -105,6 +105,7 @@ extension DeletionRun {
         let pending = PendingRevocation.keeping(
             token,
             clientID: credential.clientID,
+            subject: credential.subject,
             request: record.id,
             from: "removed",
             with: services
