@@ -8,8 +8,8 @@ package import Postgres
 
 /// The database's side of a team transfer: how far it is, the file between the teams, and giving accounts their new identity.
 package struct TransferBooks: Sendable {
-    private let pool: Pool
-    private let transfer: TeamTransfer
+    let pool: Pool
+    let transfer: TeamTransfer
 
     /// Opens the books of a transfer.
     package init(pool: Pool, transfer: TeamTransfer) {
@@ -26,7 +26,7 @@ package struct TransferBooks: Sendable {
         let (waiting, counts) = try await pool.withConnection { connection in
             let waiting = try connection.one(
                 """
-                select count(*)
+                select count(distinct i.user_id)
                 from auth.identities as i
                 where i.provider = 'apple'
                   and not exists (
@@ -116,157 +116,5 @@ package struct TransferBooks: Sendable {
             }
             return (new, unknown)
         }
-    }
-
-    /// Gives every exchanged account its new identity, one transaction each.
-    ///
-    /// - Parameter progress: Told after each account how many are dealt with.
-    /// - Returns: What was done.
-    /// - Throws: ``PostgresError``; `CancellationError`.
-    package func apply(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
-        let transfer = transfer
-        var run = TeamTransfer.Run()
-        while true {
-            let ids = try await pool.withConnection { connection in
-                try connection.query(
-                    """
-                    select id
-                    from accountctl.apple_transfers
-                    where client_id = \(transfer.clientID)
-                      and target_team = \(transfer.targetTeam)
-                      and state = 'exchanged'
-                    order by id
-                    limit 500
-                    """,
-                    as: Int64.self
-                )
-            }
-            if ids.isEmpty { return run }
-            for id in ids {
-                try Task.checkCancellation()
-                if try await applyOne(id) { run.done += 1 } else { run.conflicts += 1 }
-                progress(run.done + run.conflicts)
-            }
-        }
-    }
-
-    /// - Returns: False when somebody else has the new sub or address.
-    private func applyOne(_ id: Int64) async throws -> Bool {
-        do {
-            try await pool.withTransaction { try Self.apply(id, on: $0) }
-            return true
-        } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-            // The person signed in to the new team before being moved, and has a second account by now: a person must decide.
-            _ = try await pool.withConnection { connection in
-                try connection.execute(
-                    """
-                    update accountctl.apple_transfers
-                    set state = 'conflict',
-                        reason = \(error.diagnostics?.constraint),
-                        updated_at = clock_timestamp()
-                    where id = \(id)
-                      and state = 'exchanged'
-                    """
-                )
-            }
-            return false
-        }
-    }
-
-    private static func apply(_ id: Int64, on connection: isolated Connection) throws {
-        let found = try connection.first(
-            """
-            select user_id, new_sub, new_email, is_private_email
-            from accountctl.apple_transfers
-            where id = \(id)
-              and state = 'exchanged'
-            for update
-            """,
-            as: (UUID, String, String?, Bool?).self
-        )
-        guard let (user, sub, email, isPrivate) = found else { return }
-        // One Apple identity per account is the rule; the imported side does not know the old sub, so that is not asked for.
-        let old = try connection.first(
-            """
-            select provider_id, email
-            from auth.identities
-            where user_id = \(user)
-              and provider = 'apple'
-            order by created_at
-            limit 1
-            for update
-            """,
-            as: (String, String?).self
-        )
-        if let (oldSub, oldEmail) = old {
-            try connection.execute(
-                """
-                update auth.identities
-                set provider_id = \(sub),
-                    identity_data = identity_data
-                        || jsonb_build_object('sub', \(sub)::text)
-                        || case
-                            when identity_data ? 'provider_id' then jsonb_build_object('provider_id', \(sub)::text)
-                            else '{}'
-                        end
-                        || case
-                            when \(email)::text is null then '{}'
-                            else jsonb_build_object('email', \(email)::text)
-                        end,
-                    updated_at = now()
-                where user_id = \(user)
-                  and provider = 'apple'
-                  and provider_id = \(oldSub)
-                """
-            )
-            if let email, let oldEmail {
-                // Only where the account's address is the relay address that stops working.
-                try connection.execute(
-                    """
-                    update auth.users
-                    set email = \(email),
-                        updated_at = now()
-                    where id = \(user)
-                      and lower(email) = \(oldEmail)
-                    """
-                )
-            }
-            try connection.execute(
-                "update accountctl.apple_credentials set apple_sub = \(sub) where user_id = \(user) and apple_sub = \(oldSub)"
-            )
-            try connection.execute(
-                "delete from accountctl.apple_identity_marks where user_id = \(user) and state = 'transferred'"
-            )
-            if let email { try moveRelayAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection) }
-        }
-        try connection.execute(
-            """
-            update accountctl.apple_transfers
-            set state = 'applied',
-                updated_at = clock_timestamp()
-            where id = \(id)
-            """
-        )
-    }
-
-    /// The relay address that an event told of stops working with the old team; nothing is known of the new one's forwarding.
-    private static func moveRelayAddress(
-        of user: UUID,
-        from old: String?,
-        to new: String,
-        _ isPrivate: Bool?,
-        on connection: isolated Connection
-    ) throws {
-        try connection.execute(
-            """
-            update accountctl.relay_addresses
-            set address = lower(\(new)),
-                apple_claim = \(isPrivate),
-                forwarding = 'unknown',
-                forwarding_changed_at = null
-            where user_id = \(user)
-              and address = coalesce(\(old), address)
-            """
-        )
     }
 }

@@ -9,8 +9,9 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         commandName: "apply",
         abstract: "Give every account the sub and relay address of the new team, one transaction each.",
         discussion: """
-            From then on the account is found by the new sub, and by the old one no more. An account whose person signed in to
-            the new team before, and so has a second account, is left as it is and counted as a conflict.
+            From then on the account is found by the new sub, and by the old one no more. Identities of other teams' apps stay. A
+            conflict is left as it is: the person signed in to the new team before and has a second account, or the account has
+            several Apple identities and the sending team's is not known here. Each start looks at conflicts again.
 
             EXIT CODES
               0 done; 6 some are conflicts, which people must decide
@@ -38,7 +39,8 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         return try await context.withDatabase { [confirm, options] pool in
             let books = TransferBooks(pool: pool, transfer: transfer)
-            let due = try await books.status().exchanged
+            let status = try await books.status()
+            let due = status.exchanged + status.conflict
             if confirm.dryRun {
                 context.messages.note("Would change the Apple identity of \(due) accounts.")
                 return .ok
@@ -61,7 +63,9 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             progress.finish(run.done + run.conflicts)
             context.messages.note("Moved \(run.done).")
             guard run.conflicts > 0 else { return .ok }
-            context.messages.warning("\(run.conflicts) have a second account by now and were left as they are")
+            context.messages.warning(
+                "\(run.conflicts) have a second account by now, or several Apple identities, and were left as they are"
+            )
             return .blocked
         }
     }

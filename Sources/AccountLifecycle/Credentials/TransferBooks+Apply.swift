@@ -1,0 +1,210 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension TransferBooks {
+    /// Gives every exchanged account its new identity, one transaction each; accounts that were conflicts are looked at again.
+    ///
+    /// - Parameter progress: Told after each account how many are dealt with.
+    /// - Returns: What was done.
+    /// - Throws: ``PostgresError``; `CancellationError`.
+    package func apply(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
+        let transfer = transfer
+        var run = TeamTransfer.Run()
+        var last: Int64 = 0
+        while true {
+            let ids = try await pool.withConnection { [last] connection in
+                try connection.query(
+                    """
+                    select id
+                    from accountctl.apple_transfers
+                    where client_id = \(transfer.clientID)
+                      and target_team = \(transfer.targetTeam)
+                      and state in ('exchanged', 'conflict')
+                      and id > \(last)
+                    order by id
+                    limit 500
+                    """,
+                    as: Int64.self
+                )
+            }
+            if ids.isEmpty { return run }
+            for id in ids {
+                try Task.checkCancellation()
+                if try await applyOne(id) { run.done += 1 } else { run.conflicts += 1 }
+                last = id
+                progress(run.done + run.conflicts)
+            }
+        }
+    }
+
+    /// What keeps an account from getting its new identity; recorded as the reason.
+    private enum Conflict {
+        /// The account has several Apple identities, and which of them is to move is not recorded here.
+        static let severalIdentities = "several_apple_identities"
+    }
+
+    /// - Returns: False when somebody else has the new sub or address, or nobody knows which identity is to move.
+    private func applyOne(_ id: Int64) async throws -> Bool {
+        let conflict: String?
+        do {
+            conflict = try await pool.withTransaction { try Self.apply(id, on: $0) }
+        } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+            // The person signed in to the new team before being moved, and has a second account by now: a person must decide.
+            conflict = error.diagnostics?.constraint ?? "second_account"
+        }
+        guard let conflict else { return true }
+        _ = try await pool.withConnection { connection in
+            try connection.execute(
+                """
+                update accountctl.apple_transfers
+                set state = 'conflict',
+                    reason = \(conflict),
+                    updated_at = clock_timestamp()
+                where id = \(id)
+                  and state in ('exchanged', 'conflict')
+                """
+            )
+        }
+        return false
+    }
+
+    /// - Returns: What is in the way; nil when the account has its new identity.
+    private static func apply(_ id: Int64, on connection: isolated Connection) throws -> String? {
+        let found = try connection.first(
+            """
+            select user_id, old_sub, new_sub, new_email, is_private_email
+            from accountctl.apple_transfers
+            where id = \(id)
+              and state in ('exchanged', 'conflict')
+            for update
+            """,
+            as: (UUID, String?, String, String?, Bool?).self
+        )
+        guard let (user, knownSub, sub, email, isPrivate) = found else { return nil }
+        // An account may have identities of several teams. The imported side does not know the old sub.
+        let candidates = try connection.query(
+            """
+            select provider_id, email
+            from auth.identities
+            where user_id = \(user)
+              and provider = 'apple'
+              and provider_id = coalesce(\(knownSub), provider_id)
+              and provider_id <> \(sub)
+            for update
+            """,
+            as: (String, String?).self
+        )
+        guard candidates.count <= 1 else { return Conflict.severalIdentities }
+        if let (oldSub, oldEmail) = candidates.first {
+            try moveIdentity(of: user, from: oldSub, to: sub, email, on: connection)
+            if let email, let oldEmail {
+                // Only where the account's address is the relay address that stops working.
+                try connection.execute(
+                    """
+                    update auth.users
+                    set email = \(email),
+                        updated_at = now()
+                    where id = \(user)
+                      and lower(email) = \(oldEmail)
+                    """
+                )
+            }
+            try connection.execute(
+                "update accountctl.apple_credentials set apple_sub = \(sub) where user_id = \(user) and apple_sub = \(oldSub)"
+            )
+            try connection.execute(
+                "delete from accountctl.apple_identity_marks where user_id = \(user) and state = 'transferred'"
+            )
+            if let email { try moveRelayAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection) }
+        }
+        try connection.execute(
+            """
+            update accountctl.apple_transfers
+            set state = 'applied',
+                reason = null,
+                updated_at = clock_timestamp()
+            where id = \(id)
+            """
+        )
+        return nil
+    }
+
+    /// Makes the identity the new one; where the auth server has linked the new one to the account already, since the person signed
+    /// in to the new team with the same address, the old one goes: Apple gives nobody its sub any more.
+    ///
+    /// `updated_at` stays: it is when the person last signed in.
+    private static func moveIdentity(
+        of user: UUID,
+        from oldSub: String,
+        to sub: String,
+        _ email: String?,
+        on connection: isolated Connection
+    ) throws {
+        let isLinked = try connection.one(
+            """
+            select exists (
+                select
+                from auth.identities
+                where user_id = \(user) and provider = 'apple' and provider_id = \(sub)
+            )
+            """,
+            as: Bool.self
+        )
+        if isLinked {
+            try connection.execute(
+                """
+                delete from auth.identities
+                where user_id = \(user)
+                  and provider = 'apple'
+                  and provider_id = \(oldSub)
+                """
+            )
+            return
+        }
+        try connection.execute(
+            """
+            update auth.identities
+            set provider_id = \(sub),
+                identity_data = identity_data
+                    || jsonb_build_object('sub', \(sub)::text)
+                    || case
+                        when identity_data ? 'provider_id' then jsonb_build_object('provider_id', \(sub)::text)
+                        else '{}'
+                    end
+                    || case
+                        when \(email)::text is null then '{}'
+                        else jsonb_build_object('email', \(email)::text)
+                    end
+            where user_id = \(user)
+              and provider = 'apple'
+              and provider_id = \(oldSub)
+            """
+        )
+    }
+
+    /// The relay address that an event told of stops working with the old team; nothing is known of the new one's forwarding.
+    private static func moveRelayAddress(
+        of user: UUID,
+        from old: String?,
+        to new: String,
+        _ isPrivate: Bool?,
+        on connection: isolated Connection
+    ) throws {
+        try connection.execute(
+            """
+            update accountctl.relay_addresses
+            set address = lower(\(new)),
+                apple_claim = \(isPrivate),
+                forwarding = 'unknown',
+                forwarding_changed_at = null
+            where user_id = \(user)
+              and address = coalesce(\(old), address)
+            """
+        )
+    }
+}
