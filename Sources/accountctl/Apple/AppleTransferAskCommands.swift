@@ -10,7 +10,9 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
         commandName: "generate",
         abstract: "As the sending team, get a transfer identifier for every user.",
         discussion: """
-            Many users refused in a row are a fault of the request, not theirs: the run stops and records nothing about them.
+            Many users refused in a row are a fault of the request, unless somebody whom Apple named before is still named: the run
+            stops and records nothing about them. Users of other teams' apps, whom Apple refuses, are recorded and skipped; as long as
+            nobody was named, each start begins with others.
 
             EXIT CODES
               0 every user has one or cannot be moved; 75 stopped before the end, start it again
@@ -43,7 +45,8 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
         commandName: "exchange",
         abstract: "As the recipient, ask who every user is in the new team.",
         discussion: """
-            Many users refused in a row are a fault of the request, not theirs: the run stops and records nothing about them.
+            Many users refused in a row are a fault of the request, unless somebody whom Apple named before is still named: the run
+            stops and records nothing about them.
 
             EXIT CODES
               0 everybody is known or cannot be moved; 75 stopped before the end, start it again

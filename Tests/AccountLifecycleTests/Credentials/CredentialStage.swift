@@ -104,9 +104,9 @@ struct CredentialStage: Sendable {
         var text: String { id.uuidString.lowercased() }
     }
 
-    func signUp(credential: Bool = true, clientID: String = Self.clientID) async throws -> Person {
+    func signUp(id: UUID = UUID(), credential: Bool = true, clientID: String = Self.clientID) async throws -> Person {
         let signIn = try sandbox.apple.signIn(clientID: clientID, hidesEmail: true)
-        let person = Person(id: UUID(), sub: signIn.sub)
+        let person = Person(id: id, sub: signIn.sub)
         try await admin.withTransaction { connection in
             try connection.execute(
                 """

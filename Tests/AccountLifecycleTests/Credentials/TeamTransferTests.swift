@@ -12,6 +12,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct TeamTransferTests {
     static let recipient = "RECIPIENT1"
+    private static let credentialSub: Statement = "select apple_sub from accountctl.apple_credentials"
     let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: Self.recipient)
 
     private func sender(_ stage: CredentialStage) throws -> TransferRuns {
@@ -247,6 +248,187 @@ import Testing
             #expect(try await identity(anna, stage).0 == anna.sub)
             #expect(try await TransferBooks(pool: stage.pool, transfer: transfer).status().conflict == 1)
         }
+    }
+
+    /// Another team's app: an identity that is no business of this transfer.
+    private func link(
+        _ sub: String,
+        to person: CredentialStage.Person,
+        _ stage: CredentialStage,
+        first: Bool
+    ) async throws {
+        try await stage.sql(
+            """
+            insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
+            values (
+                \(sub), \(person.id), jsonb_build_object('sub', \(sub)::text), 'apple',
+                now() - interval '3 hours' - \(first ? 1 : -1) * interval '1 hour', now(), now()
+            )
+            """
+        )
+    }
+
+    private func subs(_ person: CredentialStage.Person, _ stage: CredentialStage) async throws -> [String] {
+        try await stage.value(
+            "select array_agg(provider_id order by created_at) from auth.identities where user_id = \(person.id)",
+            as: [String].self
+        )
+    }
+
+    private func exchanged(
+        _ person: CredentialStage.Person,
+        oldSub: String?,
+        newSub: String,
+        _ stage: CredentialStage
+    ) async throws {
+        try await stage.sql(
+            """
+            insert into accountctl.apple_transfers
+                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
+            values (
+                \(person.id), \(transfer.clientID), \(transfer.targetTeam), \(oldSub), \(person.text), \(newSub), 'exchanged'
+            )
+            """
+        )
+    }
+
+    /// Several teams side by side, and one address: the auth server links the identities to one account.
+    @Test(arguments: [true, false])
+    func onlyTheIdentityThatMovesIsChanged(_ otherIsOlder: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let signedIn = try await stage.value("select updated_at from auth.identities", as: Date.self)
+            try await link("002.other", to: anna, stage, first: otherIsOlder)
+            try await exchanged(anna, oldSub: anna.sub, newSub: "003.new", stage)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: transfer).apply().done == 1)
+            let expected = otherIsOlder ? ["002.other", "003.new"] : ["003.new", "002.other"]
+            #expect(try await subs(anna, stage) == expected)
+            #expect(try await stage.value(Self.credentialSub, as: String.self) == "003.new")
+            // The move is no sign-in: what ended before it has ended.
+            let moved = try await stage.value(
+                "select updated_at from auth.identities where provider_id = '003.new'",
+                as: Date.self
+            )
+            #expect(moved == signedIn)
+        }
+    }
+
+    /// The imported side does not know the old sub.
+    @Test func whereNobodyKnowsWhichIdentityMovesPeopleDecide() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await link("002.other", to: anna, stage, first: true)
+            try await exchanged(anna, oldSub: nil, newSub: "003.new", stage)
+            let books = TransferBooks(pool: stage.pool, transfer: transfer)
+            var conflict = TeamTransfer.Run()
+            conflict.conflicts = 1
+            #expect(try await books.apply() == conflict)
+            #expect(try await subs(anna, stage) == ["002.other", anna.sub])
+            let reason = try await stage.value("select reason from accountctl.apple_transfers", as: String.self)
+            #expect(reason == "several_apple_identities")
+            // Once somebody has decided, it goes on.
+            try await stage.sql("delete from auth.identities where provider_id = '002.other'")
+            #expect(try await books.apply().done == 1)
+            #expect(try await subs(anna, stage) == ["003.new"])
+            #expect(try await books.apply() == .init())
+        }
+    }
+
+    /// The person signed in to the new team before being moved, with the address of the account: the auth server linked the new sub.
+    @Test(arguments: [true, false])
+    func whoSignedInToTheNewTeamBeforeIsMoved(_ isKnown: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await link("003.new", to: anna, stage, first: false)
+            try await exchanged(anna, oldSub: isKnown ? anna.sub : nil, newSub: "003.new", stage)
+            let books = TransferBooks(pool: stage.pool, transfer: transfer)
+            #expect(try await books.apply().done == 1)
+            #expect(try await subs(anna, stage) == ["003.new"])
+            #expect(try await stage.value(Self.credentialSub, as: String.self) == "003.new")
+            var expected = TeamTransfer.Status()
+            expected.applied = 1
+            #expect(try await books.status() == expected)
+        }
+    }
+
+    /// The other identity's refusal does not take back what Apple said of this one.
+    @Test func anotherTeamsIdentityDoesNotRefuseTheAccount() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            for (number, person) in people.enumerated() {
+                try await link("002.other-\(number)", to: person, stage, first: number == 0)
+            }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: Self.recipient)
+            let run = try await sender(stage).generate()
+            #expect(run.stoppedBy == nil)
+            var expected = TeamTransfer.Status()
+            expected.generated = 2
+            #expect(try await TransferBooks(pool: stage.pool, transfer: transfer).status() == expected)
+            let subs = try await stage.value(
+                "select array_agg(old_sub order by old_sub) from accountctl.apple_transfers",
+                as: [String].self
+            )
+            #expect(subs == people.map(\.sub).sorted())
+        }
+    }
+
+    /// Another team's app has most of the users: Apple refuses them one after the other, and names whom it is asked about in between.
+    @Test(arguments: ["named", "held"])
+    func manyUsersOfAnotherTeamKeepNobodyFromBeingMoved(_ witness: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp(credential: witness == "held")
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: Self.recipient)
+            if witness == "named" {
+                #expect(try await sender(stage).generate().done == 1)
+            } else {
+                try await stage.sql("update accountctl.apple_credentials set last_live_at = now()")
+            }
+            try await signUpWithAnotherTeam(50, stage)
+            let run = try await sender(stage).generate()
+            #expect(run.stoppedBy == nil)
+            #expect(run.refused == 50)
+            var expected = TeamTransfer.Status()
+            expected.generated = 1
+            expected.refused = 50
+            #expect(try await TransferBooks(pool: stage.pool, transfer: transfer).status() == expected)
+            let named: Statement = "select old_sub from accountctl.apple_transfers where state = 'generated'"
+            #expect(try await stage.value(named, as: String.self) == anna.sub)
+        }
+    }
+
+    /// Where nothing shows that the request is right, each start begins elsewhere.
+    @Test func aRunDoesNotBeginWithTheSameUsersForEver() async throws {
+        try await CredentialStage.with { stage in
+            let last = try #require(UUID(uuidString: "ffffffff-ffff-4fff-bfff-ffffffffffff"))
+            _ = try await stage.signUp(id: last, credential: false)
+            let first: Statement = "('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid"
+            try await signUpWithAnotherTeam(25, stage, ids: first)
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: Self.recipient)
+            let run = try await sender(stage).generate()
+            #expect(run.stoppedBy == nil)
+            #expect(run.done == 1)
+            #expect(run.refused == 25)
+        }
+    }
+
+    private func signUpWithAnotherTeam(
+        _ count: Int,
+        _ stage: CredentialStage,
+        ids: Statement = "gen_random_uuid()"
+    ) async throws {
+        try await stage.sql(
+            """
+            with people as (
+                insert into auth.users (id, aud, role, email)
+                select \(ids), 'authenticated', 'authenticated', n || '@example.com'
+                from generate_series(1, \(count)) as n
+                returning id
+            )
+            insert into auth.identities (provider_id, user_id, identity_data, provider)
+            select '002.' || id, id, '{}', 'apple'
+            from people
+            """
+        )
     }
 
     @Test func aFileGoesFromOneTeamToTheOther() async throws {
