@@ -46,5 +46,6 @@ package enum EmbeddedSQL {
         File(name: "0039_job_indexes.sql") { PackageResources._039_job_indexes_sql },
         File(name: "0040_device_reports.sql") { PackageResources._040_device_reports_sql },
         File(name: "0041_apple_grants_by_client.sql") { PackageResources._041_apple_grants_by_client_sql },
+        File(name: "0042_can_send_address.sql") { PackageResources._042_can_send_address_sql },
     ]
 }

@@ -91,6 +91,23 @@ select is(
 select is(accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', true, now()), true, 'a newer one does');
 select is(pg_temp.ask('Anna'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken', 'forwarding on again');
 
+
+-- The account was made with a relay address, and its person has given another one since.
+select accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', false, now());
+update auth.users set email = 'X1@privaterelay.appleid.com' where id = id('Anna');
+select is(pg_temp.ask('Anna'), 'no: the person has switched forwarding off', 'the same address in capitals');
+update auth.users set email = 'anna@example.com' where id = id('Anna');
+select is(pg_temp.ask('Anna'), 'yes: not a relay address', 'a real address since');
+update auth.users set email = 'x2@privaterelay.appleid.com' where id = id('Anna');
+select is(
+    pg_temp.ask('Anna'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken',
+    'another relay address, of whose forwarding nothing is known'
+);
+update auth.users set email = null where id = id('Anna');
+select is(pg_temp.ask('Anna'), 'no: the person has switched forwarding off', 'no address but the one that Apple told');
+update auth.users set email = 'x1@privaterelay.appleid.com' where id = id('Anna');
+select accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', true, now());
+
 update accountctl.mail_streams set confirmed_at = now() - interval '8 days';
 select matches(pg_temp.ask('Anna'), '^unknown: .* older than a week', 'a verdict that was not confirmed for a week');
 update accountctl.mail_streams set confirmed_at = now(), reachable = 'no', spf = 'broken';
