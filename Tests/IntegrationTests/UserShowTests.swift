@@ -75,6 +75,26 @@ struct UserShowTests {
         }
     }
 
+    @Test("What Apple said last is shown until the person signs in again")
+    func mark() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            try await stage.database.psql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, last_sign_in_at, updated_at)
+                values ('001.a', '\(Self.anna)', '{}', 'apple', now() - interval '3 days', now() - interval '2 days');
+                insert into accountctl.apple_identity_marks (user_id, state, since)
+                values ('\(Self.anna)', 'consent_revoked', now() - interval '1 day');
+                """
+            )
+            let shown = try await stage.run(["user", "show", Self.anna, "--tsv", "apple.mark,apple.marked_at"])
+            #expect(shown.output.contains("consent_revoked"), "\(shown)")
+            try await stage.database.psql("update auth.identities set updated_at = now()")
+            let since = try await stage.run(["user", "show", Self.anna, "--tsv", "apple.mark,apple.marked_at"])
+            #expect(since.status == 0 && !since.output.contains("consent_revoked"), "\(since)")
+        }
+    }
+
     @Test("What the log does not take is refused by the option's name, before anything is done")
     func lengths() async throws {
         try await OperatorStage.with { stage in

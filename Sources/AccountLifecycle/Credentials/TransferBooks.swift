@@ -23,7 +23,7 @@ package struct TransferBooks: Sendable {
     /// - Throws: ``PostgresError``.
     package func status() async throws -> TeamTransfer.Status {
         let transfer = transfer
-        let (waiting, counts) = try await pool.withConnection { connection in
+        let (waiting, seen, counts) = try await pool.withConnection { connection in
             let waiting = try connection.one(
                 """
                 select count(distinct i.user_id)
@@ -39,6 +39,10 @@ package struct TransferBooks: Sendable {
                 """,
                 as: Int.self
             )
+            let seen = try connection.one(
+                "select count(*) from accountctl.apple_identity_marks where state = 'transferred'",
+                as: Int.self
+            )
             let counts = try connection.query(
                 """
                 select state, count(*)
@@ -49,10 +53,11 @@ package struct TransferBooks: Sendable {
                 """,
                 as: (String, Int).self
             )
-            return (waiting, Dictionary(counts) { first, _ in first })
+            return (waiting, seen, Dictionary(counts) { first, _ in first })
         }
         var status = TeamTransfer.Status()
         status.waiting = waiting
+        status.seen = seen
         status.generated = counts["generated"] ?? 0
         status.exchanged = counts["exchanged"] ?? 0
         status.applied = counts["applied"] ?? 0

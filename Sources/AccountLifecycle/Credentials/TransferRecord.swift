@@ -21,6 +21,8 @@ package struct TeamTransfer: Sendable, Hashable {
     package struct Status: Codable, Sendable, Hashable {
         /// Accounts with an Apple identity that have no transfer identifier yet.
         package var waiting = 0
+        /// Devices have seen that the identity is to move, of whatever app; each goes when it is applied.
+        package var seen = 0
         /// Have a transfer identifier.
         package var generated = 0
         /// The recipient knows who they are.

@@ -51,6 +51,7 @@ extension AccountReport {
                 identities: identities,
                 relay: relay,
                 credentials: isInstalled ? try credentials(match.id, on: connection) : [],
+                mark: isInstalled ? try mark(match.id, on: connection) : nil,
                 events: isInstalled ? try events(match.id, on: connection) : [],
                 profile: profile,
                 files: hasStorage ? try await files(match.id, profile, byOwner: isSmall, on: connection) : [],
@@ -129,6 +130,26 @@ extension AccountReport {
             as: (String, Date?).self
         )
         .map(Credential.init)
+    }
+
+    private static func mark(_ id: UUID, on connection: isolated Connection) throws -> Mark? {
+        try connection.first(
+            """
+            select m.state, m.since
+            from accountctl.apple_identity_marks as m
+            where m.user_id = \(id)
+              and not exists (
+                  select
+                  from auth.identities as i
+                  where i.user_id = m.user_id
+                    and i.provider = 'apple'
+                    -- The auth server sets the first when it makes the identity, and at each sign-in the second alone.
+                    and greatest(i.last_sign_in_at, i.updated_at) > m.since
+              )
+            """,
+            as: (String, Date).self
+        )
+        .map(Mark.init)
     }
 
     private static func events(_ id: UUID, on connection: isolated Connection) throws -> [Event] {

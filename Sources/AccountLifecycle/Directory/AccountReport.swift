@@ -39,6 +39,13 @@ package struct AccountReport: Sendable {
         package let checkedAt: Date?
     }
 
+    /// What Apple said last about the account's identity, or a device of a move to another team.
+    package struct Mark: Sendable {
+        /// `consent_revoked`, `account_deleted` or `transferred`.
+        package let state: String
+        package let since: Date
+    }
+
     /// Something that Apple or a device told.
     package struct Event: Sendable {
         package let kind: String
@@ -111,6 +118,8 @@ package struct AccountReport: Sendable {
     /// Where mail to this account goes through Apple's relay.
     package let relay: RelayDirectory.Entry?
     package let credentials: [Credential]
+    /// Nil where nothing was said, or the person signed in with Apple since.
+    package let mark: Mark?
     package let events: [Event]
     /// The row of `public.profiles` as JSON text, where there is one.
     package let profile: [String: String?]?

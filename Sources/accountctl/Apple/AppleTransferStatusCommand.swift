@@ -14,7 +14,7 @@ struct AppleTransferStatusCommand: AccountctlCommand {
         aliases: ["plan"]
     )
 
-    static let outputFields = ["waiting", "generated", "exchanged", "applied", "refused", "conflict"]
+    static let outputFields = ["waiting", "seen", "generated", "exchanged", "applied", "refused", "conflict"]
 
     @OptionGroup
     var options: TransferOptions
@@ -32,13 +32,18 @@ struct AppleTransferStatusCommand: AccountctlCommand {
                 .init(
                     .facts([
                         .init("waiting", "Without a transfer identifier", .integer(status.waiting)),
+                        .init("seen", "Seen as moving by a device", .integer(status.seen)),
                         .init("generated", "With one", .integer(status.generated)),
                         .init("exchanged", "Known to the recipient", .integer(status.exchanged)),
                         .init("applied", "Moved", .integer(status.applied), .good),
-                        .init("refused", "Cannot be moved (revoked before)", .integer(status.refused)),
+                        .init(
+                            "refused",
+                            "Cannot be moved (revoked before, or another team's)",
+                            .integer(status.refused)
+                        ),
                         .init(
                             "conflict",
-                            "Have a second account by now",
+                            "Have a second account by now, or several identities",
                             .integer(status.conflict),
                             status.conflict > 0 ? .bad : .none
                         ),

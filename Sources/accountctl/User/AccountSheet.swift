@@ -14,7 +14,8 @@ struct AccountSheet {
         "auth.email", "auth.email_confirmed_at", "auth.phone", "auth.phone_confirmed_at", "auth.created_at",
         "auth.last_sign_in_at", "auth.banned_until", "auth.deleted_at", "auth.is_anonymous", "auth.is_sso",
         "auth.sessions", "auth.factors", "apple.uses_relay", "apple.credential_held", "apple.client_ids",
-        "apple.checked_at", "relay.address", "relay.known_by", "relay.forwarding", "relay.forwarding_changed_at",
+        "apple.checked_at", "apple.mark", "apple.marked_at", "relay.address", "relay.known_by", "relay.forwarding",
+        "relay.forwarding_changed_at",
     ]
 
     let report: AccountReport
@@ -133,6 +134,8 @@ struct AccountSheet {
                 report.credentials.isEmpty ? .null : .list(report.credentials.map { .text($0.clientID) })
             ),
             moment("checked_at", "Last check", report.credentials.compactMap(\.checkedAt).max()),
+            .init("mark", "Told last", .text(report.mark?.state), report.mark == nil ? .none : .caution),
+            moment("marked_at", "Told of", report.mark?.since),
         ]
     }
 
