@@ -145,6 +145,7 @@ package struct TransferRuns: Sendable {
                 from accountctl.apple_transfers
                 where client_id = \(transfer.clientID)
                   and target_team = \(transfer.targetTeam)
+                  and transfer_identifier is not null
                   and transfer_identifier <> all (\(known))
                   and (
                       state = 'generated'

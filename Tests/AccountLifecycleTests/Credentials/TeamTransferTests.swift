@@ -183,6 +183,8 @@ import Testing
                 callsPerSecond: 1000,
                 retriesRefused: true
             )
+            // The other side has nothing to ask about whoever has no identifier.
+            #expect(try await again.exchange() == .init())
             let run = try await again.generate()
             #expect(run.done == 1)
             #expect(run.refused == 1)
