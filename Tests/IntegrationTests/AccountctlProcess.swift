@@ -20,7 +20,6 @@ struct AccountctlProcess {
     }
 
     private let process = Process()
-    private let folder: URL
     private let out: CapturedOutput
     private let errors: CapturedOutput
     /// Ends with the process.
@@ -39,7 +38,8 @@ struct AccountctlProcess {
         program: String = Self.path,
         directory: URL? = nil
     ) throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("accountctl-\(UUID().uuidString)")
+        // Its home, which goes with it.
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("accountctl-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let inputFile = folder.appendingPathComponent("in")
         try Data((input ?? "").utf8).write(to: inputFile)
@@ -53,7 +53,10 @@ struct AccountctlProcess {
         process.standardInput = try typed?.fileHandleForReading ?? FileHandle(forReadingFrom: inputFile)
         process.standardOutput = output ?? out.writing
         process.standardError = errors.writing
-        process.terminationHandler = { _ in end.finish() }
+        process.terminationHandler = { _ in
+            try? FileManager.default.removeItem(at: folder)
+            end.finish()
+        }
         defer {
             for stream in [out, errors] { try? stream.writing.close() }
         }
@@ -103,7 +106,6 @@ struct AccountctlProcess {
 
     /// Waits for its end; what runs longer than `limit` is killed.
     func result(within limit: Duration? = nil) async throws -> Result {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let (id, streams) = (id, [out, errors])
         let killer = limit.map { limit in
             Task {

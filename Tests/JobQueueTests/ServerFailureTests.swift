@@ -95,8 +95,8 @@ import Testing
 
     @Test func aTransactionPoolerLeavesPollingOnly() async throws {
         try await JobHarness.with { harness in
-            try await PgBouncer.with(harness.database) { conninfo in
-                let connection = ConnectionConfiguration(conninfo: conninfo)
+            try await PgBouncer.with(.transaction, poolSize: 3, to: harness.database.cluster) { bouncer in
+                let connection = ConnectionConfiguration(conninfo: bouncer.conninfo(database: harness.database.name))
                 try await Pool.withPool(PoolConfiguration(connection: connection), logger: harness.logger) { pool in
                     let worker = try Worker(
                         queue: harness.queue,

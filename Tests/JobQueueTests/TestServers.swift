@@ -1,45 +1,11 @@
 import Foundation
 import TestSupport
 
-/// PgBouncer in transaction mode before a test's database.
-enum PgBouncer {
-    static func with(_ database: TestDatabase, _ body: @Sendable (String) async throws -> Void) async throws {
-        let folder = try TemporaryFolder("pgbouncer")
-        let port = Int.random(in: 20_000..<50_000)
-        try """
-        [databases]
-        \(database.name) = host=\(database.cluster.socket) port=\(database.cluster.port)
-        [pgbouncer]
-        listen_addr = 127.0.0.1
-        listen_port = \(port)
-        unix_socket_dir =
-        auth_type = trust
-        auth_file = \(folder.path)/users
-        pool_mode = transaction
-        default_pool_size = 3
-        logfile = \(folder.path)/log
-        pidfile = \(folder.path)/pid
-        ignore_startup_parameters = extra_float_digits
-        """.write(toFile: folder.path + "/ini", atomically: true, encoding: .utf8)
-        try "\"postgres\" \"\"\n".write(toFile: folder.path + "/users", atomically: true, encoding: .utf8)
-        try await folder.giveToServerUser()
-        try await TestCluster.command(ServerUser.words(["pgbouncer", "-q", "-d", folder.path + "/ini"]))
-        defer {
-            let pid = (try? String(contentsOfFile: folder.path + "/pid", encoding: .utf8)).flatMap {
-                Int32($0.trimmingCharacters(in: .whitespacesAndNewlines))
-            }
-            if let pid { kill(pid, SIGTERM) }
-            folder.remove()
-        }
-        try await body("host=127.0.0.1 port=\(port) user=postgres dbname=\(database.name)")
-    }
-}
-
 /// A streaming replica of a test's cluster.
 enum Standby {
     static func with(of primary: TestCluster, _ body: @Sendable (TestCluster) async throws -> Void) async throws {
         let folder = try TemporaryFolder("standby")
-        let port = Int.random(in: 20_000..<50_000)
+        let port = try Socket.freePort()
         try FileManager.default.createDirectory(atPath: folder.path + "/socket", withIntermediateDirectories: true)
         try "\(port)\n".write(toFile: folder.path + "/port", atomically: true, encoding: .utf8)
         try await folder.giveToServerUser()

@@ -33,9 +33,7 @@ package struct PgBouncer: Sendable {
             .appendingPathComponent("accountctl-pgbouncer-\(UUID().uuidString.prefix(8).lowercased())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // Taken and let go: nobody else asks for it in the moment until the pooler does.
-        let (descriptor, port) = try Socket.listen()
-        close(descriptor)
+        let port = try Socket.freePort()
         try """
         [databases]
         * = host=\(cluster.socket) port=\(cluster.port) user=postgres

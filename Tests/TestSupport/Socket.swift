@@ -5,12 +5,19 @@
 #endif
 
 /// A few blocking calls on TCP sockets of 127.0.0.1, for fixtures that break connections.
-enum Socket {
+package enum Socket {
     #if canImport(Glibc)
         private static let stream = Int32(SOCK_STREAM.rawValue)
     #else
         private static let stream = SOCK_STREAM
     #endif
+
+    /// A port for a server that is about to be started: taken and let go, nobody else asks for it in the moment until then.
+    package static func freePort() throws -> Int {
+        let (descriptor, port) = try listen()
+        close(descriptor)
+        return port
+    }
 
     /// Listens on a free port.
     static func listen() throws -> (descriptor: Int32, port: Int) {
