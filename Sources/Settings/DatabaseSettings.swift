@@ -26,7 +26,7 @@ package struct DatabaseSettings: Sendable {
             "database.connections",
             .integer(1...50),
             default: 3,
-            "Connections that jobs share; a worker has three more for itself, and up to three for codes and notifications."
+            "Connections that jobs share; a worker has four more for itself, and up to three for codes and notifications."
         )
         statementTimeout = reader.read(
             "database.statement_timeout",

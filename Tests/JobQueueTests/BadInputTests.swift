@@ -128,8 +128,15 @@ import Testing
                 from (
                     values
                         ('-infinity', 5, 'available'), ('infinity', 5, 'available'), ('-infinity', 5, 'scheduled'),
-                        ('infinity', 5, 'scheduled'), ('now', 50, 'available'), ('now', -3, 'available'), ('now', 5, 'running')
+                        ('infinity', 5, 'scheduled'), ('now', 50, 'available'), ('now', -3, 'available'), ('now', 5, 'running'),
+                        ('294270-01-01', 5, 'available')
                 ) as given(run_at, priority, state)
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (kind, queue, args, attempt)
+                values ('test.plain', 'default', '{"text": ""}', 32767)
                 """
             )
             let before = try await harness.pool.withConnection { try harness.queue.figures(on: $0) }
@@ -143,7 +150,7 @@ import Testing
                 try await harness.until { try await harness.unfinished() == 1 }
             }
             let effects = try await harness.effects()
-            #expect(effects == 6)
+            #expect(effects == 8)
         }
     }
 

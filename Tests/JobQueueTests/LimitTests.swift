@@ -210,6 +210,33 @@ import Testing
         }
     }
 
+    /// Where one slot after the other comes free, a backlog under a limit leaves every second one to the others.
+    @Test func aBacklogUnderALimitDoesNotTakeEverySlot() async throws {
+        let limited = JobKind<Note>("test.limited", limits: .init(running: 100))
+        let plain = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            for kind in [limited, plain] {
+                try registry.register(kind) { _, context in
+                    try await harness.effect(context, kind.name)
+                    return .completed()
+                }
+            }
+            try await harness.enqueue(try (0..<20).map { _ in try limited.job(Note()) } + [plain.job(Note())])
+            try await harness.withWorker(registry, { $0.slots = 1 }) {
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+            let before = try await harness.count(
+                """
+                select count(*)
+                from public.effects
+                where id < (select id from public.effects where note = \(plain.name))
+                """
+            )
+            #expect(before < 3)
+        }
+    }
+
     /// Kinds of one queue share its tokens in the order of their jobs, not of their names.
     @Test func tokensGoToTheOldestJobOfTheQueue() async throws {
         try await JobHarness.with { harness in

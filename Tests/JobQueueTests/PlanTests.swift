@@ -152,6 +152,29 @@ import Testing
         }
     }
 
+    /// Thousands of jobs that wait for one key are not looked at to learn that their kind is limited still.
+    @Test func whatWaitsForAKeyIsNotWalked() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, parked_for, limit_key)
+                select 'default', 'known.a', 'parked', 'limit', 'hot'
+                from generate_series(1, 20000)
+                """
+            )
+            try await harness.execute(
+                "insert into accountctl.job_limits (kind, max_running_per_key) values ('known.a', 1)"
+            )
+            for statistics in [false, true] {
+                if statistics { try await harness.execute("analyze accountctl.jobs") }
+                let plan = try await harness.pool.withConnection { connection in
+                    try await explain(harness.queue.unparking(lanes), generic: true, on: connection)
+                }
+                check(plan, "unpark", most: 20)
+            }
+        }
+    }
+
     /// Jobs of a paused queue are not even locked: a lock is a write, and every wake-up would make a hundred.
     @Test func aPausedQueueIsNotWalked() async throws {
         try await JobHarness.with { harness in

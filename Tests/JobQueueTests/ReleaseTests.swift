@@ -78,7 +78,7 @@ import Testing
                     """
                     select extract(epoch from day)::bigint,
                         extract(epoch from (day at time zone 'Europe/Berlin') - (day at time zone 'UTC'))::int
-                    from generate_series(now() - interval '170 days', now() + interval '500 days', interval '1 hour') day
+                    from generate_series(now() - interval '401 days', now() + interval '500 days', interval '1 hour') day
                     """,
                     as: (Int64, Int32).self
                 )
@@ -154,9 +154,12 @@ import Testing
                     finished_at)
                 select n, n, now(), now(), 'completed', 5, 1, 0, 1, 'q', 'k', '{}', now() + n * interval '1 day'
                 from generate_series(0, 9) n
+                union all
+                -- From the time when no worker ran; no partition is made for it.
+                select 99, 99, now(), now(), 'cancelled', 5, 1, 0, 1, 'q', 'k', '{}', now() - interval '90 days'
                 """
             )
-            #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 3)
+            #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 4)
             try await harness.pool.withConnection { connection in
                 try await harness.queue.keepHistory(retention: .seconds(14 * 86_400), on: connection)
             }

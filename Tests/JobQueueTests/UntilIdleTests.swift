@@ -36,6 +36,38 @@ import Testing
         }
     }
 
+    /// What a rate or a limit leaves for later could not run now.
+    @Test func whatMayNotRunYetIsLeft() async throws {
+        let limited = JobKind<Note>("test.limited", queue: "other")
+        try await JobHarness.with { harness in
+            var registry = try registry(harness)
+            try registry.register(limited) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try await harness.pool.withConnection { connection in
+                try harness.queue.limitRate(queue: "default", to: (1, .seconds(86_400)), on: connection)
+                try harness.queue.limit(kind: limited.name, running: 1, runningPerKey: nil, on: connection)
+                try connection.execute(
+                    """
+                    with other as (
+                        insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                        values ('other', '1', 1, '{}', '{}', now() + interval '1 hour')
+                        returning id
+                    )
+                    insert into accountctl.jobs (queue, kind, args, state, worker, lease)
+                    select 'other', \(limited.name), '{"text":""}', 'running', id, nextval('accountctl.job_leases')
+                    from other
+                    """
+                )
+            }
+            try await harness.enqueue(try [kind.job(Note()), kind.job(Note()), limited.job(Note())])
+            try await harness.worker(registry).runUntilIdle()
+            #expect(try await harness.effects() == 1)
+            #expect(try await harness.unfinished() == 3)
+        }
+    }
+
     @Test func whatASchedulesTimeHasBroughtIsDone() async throws {
         try await JobHarness.with { harness in
             var registry = try registry(harness)

@@ -71,6 +71,27 @@ import Testing
         }
     }
 
+    /// The cause is gone and the handler waits for something else: from there it has its usual attempts again.
+    @Test func aSnoozeEndsTheAlarm() async throws {
+        let kind = JobKind<Note>("test.erase", retry: .withoutLastAttempt(attempts: 2, base: .milliseconds(1)))
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                return try await harness.effects() < 3 ? .retry(reason: "no") : .snooze(until: context.now + 3600)
+            }
+            let id = try await harness.enqueue([kind.job(Note())])[0].id
+            try await harness.withWorker(registry) {
+                try await harness.until { try await harness.show(id)?.record.exhaustedAt != nil }
+                try await harness.execute("update accountctl.jobs set run_at = now()")
+                try await harness.until { try await harness.show(id)?.record.exhaustedAt == nil }
+            }
+            let record = try #require(try await harness.show(id)?.record)
+            #expect(record.state == "scheduled")
+            #expect(record.attempt == 0)
+        }
+    }
+
     @Test func snoozeGivesTheAttemptBack() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()

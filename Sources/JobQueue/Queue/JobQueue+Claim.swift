@@ -146,7 +146,7 @@ extension JobQueue {
             set state = 'running',
                 worker = \(worker),
                 lease = \(tables.nextLease),
-                attempt = attempt + 1,
+                attempt = least(attempt, 32000) + 1,
                 claimed_at = statement_timestamp(),
                 deadline_at = statement_timestamp() + \(timeout) * interval '1 second'
             where id = any(\(ids))

@@ -123,6 +123,8 @@ extension JobQueue {
         let isExhausted: Bool
         /// A crash count to go on with, or nil to leave it.
         var crashes: Int16?
+        /// Whether its handler came through and asks to be called again: an alarm over what failed before is over.
+        var isWell = false
     }
 
     /// Gives a job back under its lease.
@@ -131,6 +133,19 @@ extension JobQueue {
     func giveBack(_ job: Return, on connection: isolated Connection) throws -> Bool {
         let state: Statement = job.wait == nil ? "'available'" : "'scheduled'"
         let errors: Statement = job.failure.map { Self.appended("\($0)::jsonb") } ?? "errors"
+        // After an alarm it would have one attempt a day for good.
+        let attempt: Statement =
+            switch (job.isWell, job.givesAttemptBack) {
+            case (true, _): "case when exhausted_at is null then greatest(0, attempt - 1) else 0 end"
+            case (false, true): "greatest(0, attempt - 1)"
+            case (false, false): "attempt"
+            }
+        let exhaustedAt: Statement =
+            switch (job.isExhausted, job.isWell) {
+            case (true, _): "coalesce(exhausted_at, clock_timestamp())"
+            case (false, true): "null"
+            case (false, false): "exhausted_at"
+            }
         return try connection.execute(
             """
             update \(tables.jobs)
@@ -139,9 +154,9 @@ extension JobQueue {
                 lease = \(tables.nextLease),
                 deadline_at = null,
                 run_at = clock_timestamp() + \((job.wait ?? .zero).seconds)::double precision * interval '1 second',
-                attempt = \(job.givesAttemptBack ? "greatest(0, attempt - 1)" : "attempt" as Statement),
+                attempt = \(attempt),
                 crashes = coalesce(\(job.crashes)::smallint, crashes),
-                exhausted_at = \(job.isExhausted ? "coalesce(exhausted_at, clock_timestamp())" : "exhausted_at" as Statement),
+                exhausted_at = \(exhaustedAt),
                 errors = \(errors)
             where id = \(job.id)
             and lease = \(job.lease)

@@ -3,6 +3,8 @@ import Postgres
 extension JobQueue {
     /// Claims from lanes under a concurrency or rate limit, in a transaction that first locks what it counts by.
     ///
+    /// - Throws: ``PostgresError``; of a lock that another session keeps for over a second as well.
+    ///
     /// Lock and count must be two statements: the count of one statement is as old as its start, so that two claims which
     /// wait for the same row would both see the room of before.
     func claimLimited(
@@ -12,7 +14,9 @@ extension JobQueue {
     ) async throws -> [ClaimedJob] {
         guard !lanes.isEmpty, request.limit > 0 else { return [] }
         return try await connection.transaction { connection in
-            try self.claimLimitedLocked(lanes, request, on: connection)
+            // Whoever else holds these rows, such as a worker that was stopped or a forgotten session, must not hold up the worker.
+            try connection.execute("set local lock_timeout = '1s'")
+            return try self.claimLimitedLocked(lanes, request, on: connection)
         }
     }
 
@@ -34,11 +38,7 @@ extension JobQueue {
         )
         let queues = try connection.query(
             """
-            select name, paused_at is not null, case when rate_limit is null then null else
-                floor(least(rate_limit, rate_tokens
-                    + rate_limit * extract(epoch from statement_timestamp() - rate_counted_at)
-                        / extract(epoch from rate_period)))::int
-                end
+            select name, paused_at is not null, floor(\(Self.tokens))::int
             from \(tables.queues)
             where name = any(\(Set(lanes.map(\.queue)).sorted())::text[])
             order by name
@@ -92,9 +92,7 @@ extension JobQueue {
                 try connection.execute(
                     """
                     update \(tables.queues)
-                    set rate_tokens = least(rate_limit, rate_tokens
-                            + rate_limit * extract(epoch from statement_timestamp() - rate_counted_at)
-                                / extract(epoch from rate_period)) - \(taken.count),
+                    set rate_tokens = \(Self.tokens) - \(taken.count),
                         rate_counted_at = statement_timestamp()
                     where name = \(lane.queue)
                     """

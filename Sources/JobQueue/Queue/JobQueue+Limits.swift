@@ -96,21 +96,35 @@ extension JobQueue {
     ///
     /// Returns how many.
     func unparkUnlimited(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
-        try connection.execute(
-            """
-            update \(tables.jobs)
-            set state = 'available', parked_for = null
-            where state = 'parked'
-            and parked_for = 'limit'
-            and kind = any(\(Set(lanes.map(\.kind)).sorted())::text[])
-            and kind <> all(array(
-                select kind
-                from \(tables.limits)
-                where \(Self.runningPerKey) is not null
-            ))
-            """
-        )
+        try connection.execute(unparking(lanes))
     }
+
+    func unparking(_ lanes: [Lane]) -> Statement {
+        """
+        update \(tables.jobs)
+        set state = 'available', parked_for = null
+        where state = 'parked'
+        and parked_for = 'limit'
+        -- Decided before any job is looked at: thousands may wait for a key of a kind that is still limited.
+        and kind = any(array(
+            select lane.kind
+            from unnest(\(Set(lanes.map(\.kind)).sorted())::text[]) as lane(kind)
+            where not exists (
+                select
+                from \(tables.limits) l
+                where l.kind = lane.kind
+                and \(Self.runningPerKey) is not null
+            )
+        ))
+        and limit_key is not null
+        """
+    }
+
+    /// How many jobs of a queue may be claimed now, as an expression over a row of `queues`; null without a rate.
+    static let tokens: Statement = """
+        least(rate_limit, rate_tokens
+            + rate_limit * extract(epoch from statement_timestamp() - rate_counted_at) / extract(epoch from rate_period))
+        """
 
     /// The limits in force, as columns of `job_limits`: an operator's word counts before the code's.
     static let running: Statement = "coalesce(set_running, max_running)"

@@ -132,8 +132,10 @@ extension JobQueue {
         )
     }
 
-    /// When a job became ready; a hand may have written a time without end, which nothing can be reckoned from.
-    static let readyAt: Statement = "case when isfinite(run_at) then run_at else created_at end"
+    /// When a job became ready; a hand may have written a time without end, or too far away to be reckoned from.
+    static let readyAt: Statement = """
+        case when run_at > '-infinity' and run_at < '9999-12-31' then run_at else created_at end
+        """
 
     /// Since when a job could run, whatever moving it up did to its place in the line.
     static let readySince: Statement = "case when aged_at = run_at then waiting_since else \(readyAt) end"
@@ -201,7 +203,8 @@ extension JobQueue {
 
     /// Whether a job of these lanes could run now, or is about to be made available by somebody.
     ///
-    /// A lateral `limit 1` is one probe per lane; an `exists` may be planned as a join over all that is available.
+    /// Not one that waits for the rate of its queue or for others of its kind to end. A lateral `limit 1` is one probe per lane; an
+    /// `exists` may be planned as a join over all that is available.
     func hasReady(_ lanes: [Lane], on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """
@@ -217,7 +220,21 @@ extension JobQueue {
                     limit 1
                 ) ready
                 where not exists (
-                    select from \(tables.queues) q where q.name = lane.queue and q.paused_at is not null
+                    select
+                    from \(tables.queues) q
+                    where q.name = lane.queue
+                    and (q.paused_at is not null or \(Self.tokens) < 1)
+                )
+                and not exists (
+                    select
+                    from \(tables.limits) l
+                    where l.kind = lane.kind
+                    and \(Self.running) <= (
+                        select count(*)
+                        from \(tables.jobs) j
+                        where j.state = 'running'
+                        and j.kind = l.kind
+                    )
                 )
             )
             or exists (
@@ -291,6 +308,11 @@ extension JobQueue {
 
     private func historyParts(retention: Duration) -> [Statement] {
         [
+            // What is older than that has no partition to go to, and would have them made and dropped again each time.
+            """
+            delete from \(tables.schema).job_history_default
+            where finished_at < now() - \(retention.seconds)::double precision * interval '1 second'
+            """,
             // From the oldest day that lies in the default partition, where rows go while partitions are missing.
             """
             select \(tables.schema).prepare_job_history(first, today - first + 7)

@@ -1,7 +1,8 @@
 import Postgres
 
 extension JobQueue {
-    /// Reads the offsets of a zone from the server: half a year back and a year and a half ahead.
+    /// Reads the offsets of a zone from the server: as far back as ``CronSchedule/latest(through:within:in:)`` looks, and a year and a
+    /// half ahead.
     ///
     /// - Throws: ``JobQueueError`` with field `zone` when the server does not know it.
     func zoneRules(_ zone: String, on connection: isolated Connection) throws -> ZoneRules {
@@ -20,7 +21,7 @@ extension JobQueue {
                     instant,
                     extract(epoch from (instant at time zone \(zone)) - (instant at time zone 'UTC'))::int as shift
                 from generate_series(
-                    date_trunc('day', now()) - interval '180 days',
+                    date_trunc('day', now()) - interval '402 days',
                     date_trunc('day', now()) + interval '550 days',
                     interval '15 minutes'
                 ) as instant
@@ -40,6 +41,18 @@ extension JobQueue {
         return ZoneRules(
             initialOffset: Int(first.1),
             transitions: changes.dropFirst().map { ZoneRules.Transition(instant: Int($0.0), offset: Int($0.1)) }
+        )
+    }
+
+    /// Takes note of a schedule that has no instant of the past.
+    func remember(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            insert into \(tables.slots) (name, slot)
+            select \(periodic.name), to_timestamp(\(Double(instant)))
+            where not exists (select from \(tables.slots) where name = \(periodic.name))
+            on conflict do nothing
+            """
         )
     }
 

@@ -94,7 +94,7 @@ struct Settlement: Sendable {
         switch verdict {
         case .end(let outcome, let output, let reason, let failure):
             return try end(job, outcome, output, reason, failure, on: connection)
-        case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes):
+        case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes, let isWell):
             let back = JobQueue.Return(
                 id: job.id,
                 lease: job.lease,
@@ -103,7 +103,8 @@ struct Settlement: Sendable {
                 failure: try failure.map { try JobDocument(encoding: $0).json },
                 isExhausted: isExhausted,
                 // It ran, alone at first, and its process lives: what died before died of something else.
-                crashes: crashes ?? (job.crashes > 0 ? 0 : nil)
+                crashes: crashes ?? (job.crashes > 0 ? 0 : nil),
+                isWell: isWell
             )
             if try queue.giveBack(back, on: connection) { return true }
             // Refused: the lease is lost, or a cancel came meanwhile. Only one of these two can land.
@@ -143,8 +144,14 @@ struct Settlement: Sendable {
         switch verdict {
         case .end(let outcome, _, let reason, _):
             .end(outcome, reason: reason.map(ascii) ?? "its output could not be stored")
-        case .giveBack(let wait, let givesAttemptBack, _, let isExhausted, let crashes):
-            .giveBack(wait: wait, givesAttemptBack: givesAttemptBack, isExhausted: isExhausted, crashes: crashes)
+        case .giveBack(let wait, let givesAttemptBack, _, let isExhausted, let crashes, let isWell):
+            .giveBack(
+                wait: wait,
+                givesAttemptBack: givesAttemptBack,
+                isExhausted: isExhausted,
+                crashes: crashes,
+                isWell: isWell
+            )
         case .park(let reason, let failure):
             .park(reason: reason, failure: .init(at: failure.at, attempt: failure.attempt, error: ascii(failure.error)))
         case .release, .nothing: verdict

@@ -15,7 +15,8 @@ enum Verdict: Sendable, Hashable {
         givesAttemptBack: Bool,
         failure: Failure? = nil,
         isExhausted: Bool = false,
-        crashes: Int16? = nil
+        crashes: Int16? = nil,
+        isWell: Bool = false
     )
     /// Aside.
     case park(reason: String, failure: Failure)
@@ -81,7 +82,7 @@ enum Verdict: Sendable, Hashable {
         case .snooze(let until):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             let seconds = until.timeIntervalSince(facts.now)
-            return .giveBack(wait: .seconds(min(max(0, seconds), 3.2e9)), givesAttemptBack: true)
+            return .giveBack(wait: .seconds(min(max(0, seconds), 3.2e9)), givesAttemptBack: true, isWell: true)
         case .retry(let after, let reason):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             return failed(reason, after: after, facts)

@@ -72,12 +72,12 @@ extension Worker {
     /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.
     private func exchange(claim limit: Int, from scope: ClaimScope) async {
         let sentAt = ContinuousClock.now
-        let (batch, worker, bounds, number, generation) = core.withLock { core in
+        let (batch, worker, bounds, number, generation, plainGoesFirst) = core.withLock { core in
             let batch = core.takeFinished()
             let bounds = configuration.remembersBounds && scope == .all ? core.bounds.bounds(now: sentAt) : nil
             let number = limit > 0 ? core.book.claimSent(now: sentAt) : nil
             if limit > 0 { core.plan.claimSent(from: scope) }
-            return (batch, core.worker, bounds, number, core.book.generation)
+            return (batch, core.worker, bounds, number, core.book.generation, core.plainGoesFirst(claiming: limit))
         }
         let (plain, limited) = splitLanes(of: scope)
         let request = worker.map {
@@ -92,6 +92,7 @@ extension Worker {
                     number == nil ? nil : request,
                     plain: plain,
                     limited: limited,
+                    plainGoesFirst: plainGoesFirst,
                     progress,
                     on: connection
                 )
@@ -130,25 +131,22 @@ extension Worker {
         _ request: JobQueue.ClaimRequest?,
         plain: [Lane],
         limited: [Lane],
+        plainGoesFirst: Bool,
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) async throws {
         var request = request
+        var failure: (any Error)?
         var unwritten = batch
         // A job that ends makes room under its limit: written first, or the claim would still count it and come back short.
         if batch.contains(where: { finished in limited.contains { $0.kind == finished.job.kind } }) {
             unwritten = []
             try settlement.write(batch, progress, on: connection)
         }
-        if let wanted = request, !limited.isEmpty {
+        if !plainGoesFirst {
             // Before the others and for half of the slots: behind a full queue without limits they would never have their turn. A
             // job of theirs that ends makes the worker look again.
-            var share = wanted
-            share.limit = (wanted.limit + 1) / 2
-            share.bounds = nil
-            let claimed = try await queue.claimLimited(limited, share, on: connection)
-            progress.claimed(claimed, isPlain: false)
-            request?.limit -= claimed.count
+            failure = try await claimLimited(limited, &request, atMost: { ($0 + 1) / 2 }, progress, on: connection)
         }
         if configuration.fusesClaims, let request, request.limit > 0, !unwritten.isEmpty, !plain.isEmpty {
             if let fused = try fused(unwritten, request, plain, on: connection) {
@@ -158,8 +156,38 @@ extension Worker {
             }
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
-        guard let request, request.limit > 0, !progress.hasClaimed, !plain.isEmpty else { return }
-        progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
+        if let request, request.limit > 0, !progress.hasClaimed, !plain.isEmpty {
+            progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
+        }
+        if plainGoesFirst {
+            request?.limit -= progress.claims.plain
+            failure = try await claimLimited(limited, &request, atMost: { $0 }, progress, on: connection)
+        }
+        if let failure { throw failure }
+    }
+
+    /// Claims from the lanes under limits, a share of what is wanted, and lessens the request by what it got.
+    ///
+    /// Returns the error where the connection is still of use: whoever holds the lock of a limit must keep neither outcomes from being
+    /// written nor other lanes from being claimed.
+    private func claimLimited(
+        _ lanes: [Lane],
+        _ request: inout JobQueue.ClaimRequest?,
+        atMost share: (Int) -> Int,
+        _ progress: ExchangeProgress,
+        on connection: isolated Connection
+    ) async throws -> (any Error)? {
+        guard var part = request, !lanes.isEmpty else { return nil }
+        part.limit = share(part.limit)
+        part.bounds = nil
+        do {
+            let claimed = try await queue.claimLimited(lanes, part, on: connection)
+            progress.claimed(claimed, isPlain: false)
+            request?.limit -= claimed.count
+            return nil
+        } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {
+            return error
+        }
     }
 
     /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
@@ -179,7 +207,7 @@ extension Worker {
                 )
             } else {
                 metrics.finished(finished.job.kind, finished.verdict)
-                if case .giveBack(_, _, _, true, _) = finished.verdict {
+                if case .giveBack(_, _, _, true, _, _) = finished.verdict {
                     logger.error(
                         "a job that must not be given up used up its usual attempts",
                         metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]

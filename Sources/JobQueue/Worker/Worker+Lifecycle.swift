@@ -16,7 +16,7 @@ extension Worker {
         let zones = Set(registry.periodic.map(\.zone))
         let lanes = self.lanes
         let queue = self.queue
-        try await pool.withConnection { connection in
+        try await control.withConnection { connection in
             for zone in zones { _ = try queue.zoneRules(zone, on: connection) }
             _ = try queue.retryUndecodable(lanes, on: connection)
             _ = try queue.promote(on: connection)
@@ -24,6 +24,7 @@ extension Worker {
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
         // It could be idle, and gone, before its upkeep has looked once.
         try await rescueLost()
+        try await retryNewer()
         try await enqueuePeriodic(try await readZones())
         _ = try await promoteDue()
         await keepHistory()
@@ -84,7 +85,8 @@ extension Worker {
             let answer = try await control.withConnection { connection in
                 try queue.beat(beat, on: connection)
             }
-            let stops = core.withLock { core in
+            let (stops, mayClaimAgain) = core.withLock { core in
+                let couldClaim = core.book.mayClaim(now: now)
                 if answer.isKnown {
                     core.serverClock = (answer.serverTime, .now)
                     core.lastBeatServerTime = answer.serverTime
@@ -93,15 +95,18 @@ extension Worker {
                 } else {
                     core.worker = nil
                 }
-                return core.book.answered(
+                let stops = core.book.answered(
                     sent,
                     isKnown: answer.isKnown,
                     held: answer.held,
                     cancelled: answer.cancelled,
                     now: .now
                 )
+                return (stops, !couldClaim && core.book.mayClaim(now: .now))
             }
             carryOut(stops)
+            // The exchange sleeps until somebody tells it: with late answers it did not claim what it was woken for.
+            if mayClaimAgain { signal.set() }
             if answer.released > 0 {
                 logger.warning(
                     "released jobs whose claim had been lost",

@@ -24,7 +24,7 @@ import Synchronization
 package final class Worker: Sendable, Service {
     let queue: JobQueue
     let pool: Pool
-    /// What heartbeats, claims and outcomes travel over.
+    /// What heartbeats, claims and outcomes travel over, and what brings due jobs.
     let control: Pool
     let listener: JobListener?
     let registry: JobRegistry
@@ -48,7 +48,7 @@ package final class Worker: Sendable, Service {
     ///
     /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to `metrics`.
     ///
-    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of two connections, where
+    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of three connections, where
     /// handlers may hold all of the other: a heartbeat that waits behind them costs the worker every lease.
     ///
     /// - Throws: ``JobQueueError`` naming the setting out of bounds.
@@ -108,6 +108,12 @@ package final class Worker: Sendable, Service {
             await withTaskGroup(of: Bool.self) { group in
                 group.addTask(name: "heartbeat") {
                     await self.heartbeats(); return false
+                }
+                group.addTask(name: "poll") {
+                    await self.poll(); return false
+                }
+                group.addTask(name: "due") {
+                    await self.bringDue(); return false
                 }
                 group.addTask(name: "upkeep") {
                     await self.upkeep(); return false

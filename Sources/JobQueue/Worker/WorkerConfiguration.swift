@@ -34,7 +34,9 @@ package struct WorkerConfiguration: Sendable {
     /// How long an outcome waits for others to be written with.
     package var linger: Duration = .milliseconds(2)
 
-    /// How often the table is looked at without a notification, and for what is due; spread by a fifth.
+    /// How often jobs are looked for without a notification; spread by a fifth.
+    ///
+    /// What is due or lost is looked for every five seconds at least.
     package var pollInterval: Duration = .seconds(1)
 
     /// How long after its last heartbeat a worker's jobs are left to it; it beats four times as often.

@@ -20,6 +20,8 @@ struct WorkerCore: Sendable {
     var ratedQueues: Set<String> = []
     /// As the last heartbeat learned, those of other workers' code and of operators included.
     var limitedKinds: Set<String> = []
+    /// Whether the last single slot was offered to the lanes without limits first.
+    private var plainHadLastTurn = false
     var failures = 0
     /// Since when the worker ends.
     var stoppingSince: Instant?
@@ -43,6 +45,15 @@ struct WorkerCore: Sendable {
     /// The server's time now; nil before the worker is registered.
     func serverTime(now: Instant) -> Date? {
         serverClock.map { Date(timeIntervalSince1970: Double($0.time) / 1_000_000 + (now - $0.at).seconds) }
+    }
+
+    /// Whether the lanes without limits are asked first, which have what is left otherwise.
+    ///
+    /// Of a single slot nothing is left: those with and those without limits take turns.
+    mutating func plainGoesFirst(claiming count: Int) -> Bool {
+        guard count == 1 else { return false }
+        plainHadLastTurn.toggle()
+        return plainHadLastTurn
     }
 
     /// What the exchange loop does next.

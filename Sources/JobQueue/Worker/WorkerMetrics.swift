@@ -74,7 +74,7 @@ final class WorkerMetrics: Sendable {
         let outcome: String
         switch verdict {
         case .end(let end, _, _, _): outcome = end.rawValue
-        case .giveBack(_, let givesAttemptBack, _, let isExhausted, _):
+        case .giveBack(_, let givesAttemptBack, _, let isExhausted, _, _):
             outcome = givesAttemptBack ? "snoozed" : "retried"
             if isExhausted { kind.exhausted.increment() }
         case .park: outcome = "parked"

@@ -5,7 +5,8 @@ import Postgres
 struct WorkerPools {
     /// Of the work: a handler may hold one for long.
     let work: Pool
-    /// Of heartbeats, claims and outcomes, which must not wait behind handlers that hold every other connection.
+    /// Of heartbeats, of claims and outcomes, and of what brings due jobs: none may wait behind handlers that hold every other
+    /// connection.
     let control: Pool
     /// Of what comes from Apple, notifications and the codes of sign-ins, which must be neither behind the work nor before the
     /// heartbeats.
@@ -18,7 +19,7 @@ struct WorkerPools {
         _ body: @Sendable (WorkerPools) async throws -> Result
     ) async throws -> Result {
         var (control, intake) = (work, work)
-        control.maximumConnections = 2
+        control.maximumConnections = 3
         intake.maximumConnections = 3
         let (controlled, taken) = (control, intake)
         return try await Pool.withPool(work, logger: logger) { work in

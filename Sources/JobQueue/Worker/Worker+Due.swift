@@ -1,0 +1,146 @@
+import Logging
+import Metrics
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Worker {
+    /// Looks for jobs at the pace of the polling: progress never depends on a notification.
+    func poll() async {
+        while await pause(configuration.pollInterval) { wake() }
+    }
+
+    /// Brings what its time has come for: jobs that are due, lost or overdue, and the periodic ones.
+    ///
+    /// At a pace of its own, however rarely jobs are looked for, and over the connections that no handler holds: the code of a sign-in
+    /// whose next attempt is a few seconds away is worth nothing after five minutes.
+    func bringDue() async {
+        let clock = ContinuousClock()
+        let rescueInterval = min(.seconds(5), configuration.leaseLifetime / 4)
+        let longest = min(configuration.pollInterval, rescueInterval)
+        var zones: [String: ZoneRules] = [:]
+        var zonesReadAt: ContinuousClock.Instant?
+        var nextRescue = clock.now
+        var nextNewer = clock.now
+        while !Task.isCancelled {
+            let now = clock.now
+            let nextDue = await attempt("promote") { try await self.promoteDue() } ?? nil
+            if nextRescue <= now {
+                nextRescue = now.advanced(by: rescueInterval)
+                await attempt("rescue") { try await self.rescueLost() }
+            }
+            // More rarely: it walks over all jobs of these kinds that are set aside, which may be a million waiting for one key.
+            if nextNewer <= now {
+                nextNewer = now.advanced(by: rescueInterval * 6)
+                await attempt("newer") { try await self.retryNewer() }
+            }
+            if zonesReadAt.map({ $0.advanced(by: .seconds(86_400)) <= now }) ?? true,
+                let read = await attempt("zones", { try await self.readZones() })
+            {
+                zones = read
+                zonesReadAt = now
+            }
+            let rules = zones
+            await attempt("periodic") { try await self.enqueuePeriodic(rules) }
+            // Due and yet not promoted: another session has its row, and looking again at once would not change that.
+            let left = nextDue.map { $0 < 0 ? .milliseconds(50) : max(.milliseconds(1), .microseconds($0)) } ?? longest
+            guard left < longest else {
+                guard await pause(longest) else { return }
+                continue
+            }
+            guard (try? await Task.sleep(for: left)) != nil else { return }
+        }
+    }
+
+    /// Sleeps for about that long, so that many workers do not come at once; false when the worker ends.
+    func pause(_ interval: Duration) async -> Bool {
+        (try? await Task.sleep(for: interval * Double.random(in: 0.8...1.2))) != nil
+    }
+
+    /// Returns the microseconds until the next scheduled job.
+    func promoteDue() async throws -> Int64? {
+        let queue = self.queue
+        let all = lanes
+        let (result, suspects) = try await control.withConnection { connection in
+            (try queue.promote(on: connection), try queue.hasSuspects(all, on: connection))
+        }
+        if suspects {
+            _ = core.withLock { $0.suspects.found(now: .now) }
+            signal.set()
+        }
+        if result.promoted > 0 { wake() }
+        return result.promoted >= 1000 ? 0 : result.nextIn
+    }
+
+    func rescueLost() async throws {
+        let queue = self.queue
+        let grace = configuration.overdueGrace
+        let all = lanes
+        let (rescued, overdue, unparked) = try await control.withConnection { connection in
+            (
+                try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, on: connection),
+                try queue.unparkUnlimited(all, on: connection)
+            )
+        }
+        if unparked > 0 { wake() }
+        if rescued.jobs > 0 || rescued.workers > 0 {
+            metrics.rescued.increment(by: rescued.jobs)
+            logger.warning(
+                "took the jobs of lost workers",
+                metadata: ["jobs": "\(rescued.jobs)", "workers": "\(rescued.workers)"]
+            )
+            wake()
+        }
+        if overdue > 0 {
+            logger.error("took jobs whose handlers did not stop at their deadline", metadata: ["jobs": "\(overdue)"])
+        }
+    }
+
+    func retryNewer() async throws {
+        let queue = self.queue
+        let all = lanes
+        let retried = try await control.withConnection { connection in try queue.retryNewer(all, on: connection) }
+        if retried > 0 { wake() }
+    }
+
+    func readZones() async throws -> [String: ZoneRules] {
+        let names = Set(registry.periodic.map(\.zone))
+        guard !names.isEmpty else { return [:] }
+        let queue = self.queue
+        return try await control.withConnection { connection in
+            var rules: [String: ZoneRules] = [:]
+            for name in names { rules[name] = try queue.zoneRules(name, on: connection) }
+            return rules
+        }
+    }
+
+    /// Enqueues what the schedules name, by the server's clock.
+    func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
+        guard !registry.periodic.isEmpty, let time = core.withLock({ $0.serverTime(now: .now) }) else { return }
+        let now = Int(time.timeIntervalSince1970)
+        for periodic in registry.periodic {
+            guard let rules = zones[periodic.zone] else { continue }
+            let queue = self.queue
+            let last = lastInstants.withLock { $0[periodic.name] }
+            guard let instant = periodic.schedule.latest(through: now, in: rules) else {
+                // Rarer than it is looked back for: seen all the same, or its first instant would be taken for one of before.
+                guard last == nil else { continue }
+                try await control.withConnection { connection in
+                    try queue.remember(periodic, at: now, on: connection)
+                }
+                lastInstants.withLock { $0[periodic.name] = now }
+                continue
+            }
+            guard last != instant else { continue }
+            let isOurs = try await control.withConnection { connection in
+                try await queue.enqueue(periodic, at: instant, on: connection)
+            }
+            lastInstants.withLock { $0[periodic.name] = instant }
+            if isOurs { wake() }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// What its time brings comes in time, whatever the handlers hold and however rarely jobs are looked for.
+@Suite(.timeLimit(.minutes(1))) struct DueTests {
+    @Test func dueJobsDoNotWaitForHandlersThatHoldAllConnections() async throws {
+        let greedy = JobKind<Note>("test.greedy")
+        let late = JobKind<Note>("test.late")
+        try await JobHarness.with { harness in
+            try await harness.database.withPool(maximumConnections: 1) { handlers in
+                var registry = JobRegistry()
+                try registry.register(greedy) { _, context in
+                    try await handlers.withConnection { connection in
+                        let isLateDone: Statement = "select exists (select from public.effects where note = 'late')"
+                        while try connection.one(isLateDone, as: Bool.self) == false {
+                            try await Task.sleep(for: .milliseconds(10))
+                        }
+                    }
+                    return .completed()
+                }
+                try registry.register(late) { _, context in
+                    // It has failed once, as a code that Apple did not answer.
+                    guard context.attempt > 1 else { return .retry(reason: "no answer") }
+                    try await harness.effect(context, "late")
+                    return .completed()
+                }
+                try await harness.enqueue([greedy.job(Note()), late.job(Note())])
+                let worker = try Worker(
+                    queue: harness.queue,
+                    pool: handlers,
+                    control: harness.pool,
+                    listener: nil,
+                    registry: registry,
+                    configuration: harness.configuration(),
+                    logger: harness.logger
+                )
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await worker.run() }
+                    try await harness.until { try await harness.unfinished() == 0 }
+                    group.cancelAll()
+                }
+            }
+        }
+    }
+
+    @Test func dueJobsDoNotWaitForTheNextPoll() async throws {
+        let kind = JobKind<Note>("test.late")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                return try await harness.effects() == 1 ? .retry(after: .seconds(1), reason: "no answer") : .completed()
+            }
+            try await harness.enqueue([kind.job(Note())])
+            let change: @Sendable (inout WorkerConfiguration) -> Void = { configuration in
+                configuration.pollInterval = .seconds(3600)
+                configuration.leaseLifetime = .seconds(2)
+            }
+            try await harness.withWorker(registry, change) {
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+        }
+    }
+
+    /// A session that holds the row of a limit keeps nobody from ending and claiming what is under no limit.
+    @Test func aHeldLimitStopsNoOtherLane() async throws {
+        let plain = JobKind<Note>("test.plain")
+        let limited = JobKind<Note>("test.limited", limits: .init(running: 1))
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            for kind in [plain, limited] {
+                try registry.register(kind) { _, context in
+                    try await harness.effect(context)
+                    return .completed()
+                }
+            }
+            try await harness.withWorker(registry) {
+                try await harness.until {
+                    try await harness.count("select count(*) from accountctl.job_limits") == 1
+                }
+                try await harness.pool.withTransaction { connection in
+                    try connection.execute("select from accountctl.job_limits for update")
+                    try await harness.enqueue([limited.job(Note())] + (0..<3).map { _ in try plain.job(Note()) })
+                    try await harness.until { try await harness.finished("completed") == 3 }
+                }
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+        }
+    }
+
+    /// A schedule rarer than it is looked back for has its first instant all the same.
+    @Test func aScheduleWithoutAnInstantOfThePastIsRemembered() async throws {
+        let kind = JobKind<Note>("test.leap")
+        let periodic = try PeriodicJob(name: "leap", schedule: "0 0 29 2 *", job: kind.job(Note()))
+        try await JobHarness.with { harness in
+            let ours = try await harness.pool.withConnection { connection in
+                let now = Int(Date().timeIntervalSince1970)
+                for _ in 0..<2 { try harness.queue.remember(periodic, at: now, on: connection) }
+                return try await harness.queue.enqueue(periodic, at: now + 86_400, on: connection)
+            }
+            #expect(ours)
+            #expect(try await harness.count("select count(*) from accountctl.periodic_slots") == 2)
+        }
+    }
+}
