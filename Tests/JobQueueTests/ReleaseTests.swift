@@ -152,11 +152,12 @@ import Testing
                 insert into accountctl.job_history
                     (id, lease, run_at, created_at, outcome, priority, attempt, crashes, args_version, queue, kind, args,
                     finished_at)
-                select n, n, now(), now(), 'completed', 5, 1, 0, 1, 'q', 'k', '{}', now() + n * interval '1 day'
+                select n, n, now(), now(), 'completed'::accountctl.job_end, 5, 1, 0, 1, 'q', 'k', '{}'::jsonb,
+                    now() + n * interval '1 day'
                 from generate_series(0, 9) n
                 union all
                 -- From the time when no worker ran; no partition is made for it.
-                select 99, 99, now(), now(), 'cancelled', 5, 1, 0, 1, 'q', 'k', '{}', now() - interval '90 days'
+                select 99, 99, now(), now(), 'cancelled'::accountctl.job_end, 5, 1, 0, 1, 'q', 'k', '{}', now() - interval '90 days'
                 """
             )
             #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 4)

@@ -1,6 +1,7 @@
 import Logging
 import Metrics
 import Postgres
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

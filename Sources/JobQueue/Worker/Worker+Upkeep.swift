@@ -1,6 +1,7 @@
 import Logging
 import Metrics
 import Postgres
+import Synchronization
 
 extension Worker {
     /// What can wait while handlers hold every connection: the history, the vacuum, ageing, the gauges.
