@@ -69,15 +69,7 @@ struct ExportPlan: Sendable, Hashable {
 
     private func matches(_ key: ForeignKey, user: UUID, without visited: Set<TableName>) -> Statement {
         if namesAccount(key), let column = key.columns.first { return "\(identifier: column) = \(user)" }
-        let columns = Statement(unsafeSQL: key.columns.map(quoteIdentifier).joined(separator: ", "))
-        let targets = Statement(unsafeSQL: key.targetColumns.map(quoteIdentifier).joined(separator: ", "))
-        return """
-            (\(columns)) in (
-                select \(targets)
-                from \(identifier: key.target.schema).\(identifier: key.target.name)
-                where \(condition(for: key.target, user: user, without: visited))
-            )
-            """
+        return key.refers(toRowsWhere: condition(for: key.target, user: user, without: visited))
     }
 
     private static func joined(_ parts: [Statement], _ word: Statement) -> Statement {

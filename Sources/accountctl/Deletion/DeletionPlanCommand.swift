@@ -71,21 +71,7 @@ struct DeletionPlanCommand: AccountctlCommand {
                     .init("held", "Legal hold", .bool(preview.isHeld), preview.isHeld ? .bad : .none),
                 ])
             ),
-            .init(
-                "blockers",
-                title: "In the way",
-                .table(
-                    [
-                        TableColumn("Table"), TableColumn("What"), TableColumn("Name"),
-                        TableColumn("Rows", alignment: .right), TableColumn("More"),
-                    ],
-                    rows: preview.blockers.map {
-                        [.text($0.table), .text($0.code.rawValue), .text($0.name), .integer($0.rows), .text($0.detail)]
-                    },
-                    names: ["table", "code", "name", "rows", "detail"],
-                    whenEmpty: "nothing"
-                )
-            ),
+            .blockers(preview.blockers, whenEmpty: "nothing"),
             .init(
                 "tables",
                 title: "Rows that go (counted up to \(BlockerSearch.countLimit))",

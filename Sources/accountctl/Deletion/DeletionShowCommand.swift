@@ -84,20 +84,7 @@ struct DeletionSheet {
                     .init("receipt", "Receipt", details.receipt.map { .integer($0) } ?? .null),
                 ])
             ),
-            .init(
-                "blockers",
-                title: "In the way",
-                .table(
-                    [
-                        TableColumn("Table"), TableColumn("What"), TableColumn("Name"),
-                        TableColumn("Rows", alignment: .right), TableColumn("More"),
-                    ],
-                    rows: (request.situation?.blockers ?? []).map {
-                        [.text($0.table), .text($0.code.rawValue), .text($0.name), .integer($0.rows), .text($0.detail)]
-                    },
-                    names: ["table", "code", "name", "rows", "detail"]
-                )
-            ),
+            .blockers(request.situation?.blockers ?? []),
             .init(
                 "findings",
                 title: "Left behind",

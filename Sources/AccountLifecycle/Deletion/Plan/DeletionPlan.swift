@@ -116,14 +116,6 @@ package struct DeletionPlan: Sendable, Hashable {
         if key.target == .users, key.targetColumns == ["id"], let column = key.columns.first {
             return "\(identifier: column) = \(user)"
         }
-        let columns = Statement(unsafeSQL: key.columns.map(quoteIdentifier).joined(separator: ", "))
-        let targets = Statement(unsafeSQL: key.targetColumns.map(quoteIdentifier).joined(separator: ", "))
-        return """
-            (\(columns)) in (
-                select \(targets)
-                from \(identifier: key.target.schema).\(identifier: key.target.name)
-                where \(condition(for: key.target, user: user, without: visited))
-            )
-            """
+        return key.refers(toRowsWhere: condition(for: key.target, user: user, without: visited))
     }
 }
