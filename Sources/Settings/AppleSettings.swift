@@ -35,7 +35,7 @@ package struct AppleSettings: Sendable {
         host = reader.read(
             "apple.host",
             .serviceURL,
-            default: "https://appleid.apple.com",
+            default: AppleClients.appleAddress,
             "Apple's address; another one only for the sandbox."
         )
         giveUp = reader.read(

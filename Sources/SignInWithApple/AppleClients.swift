@@ -9,7 +9,7 @@ package import Logging
 
 /// All clients of an installation by client id: several apps, Services IDs and teams side by side.
 package struct AppleClients: Sendable {
-    /// Where Apple lives.
+    /// Where Apple lives; also the audience of what is sent there, and the issuer of what comes from there.
     package static let appleAddress = "https://appleid.apple.com"
 
     private let clients: [String: AppleClient]

@@ -11,7 +11,7 @@ package enum ClientSecret {
     /// The longest life Apple takes, about six months.
     package static let longestLifetime: Duration = .seconds(15_777_000)
     /// The audience, exactly as Apple wants it.
-    package static let audience = "https://appleid.apple.com"
+    package static let audience = AppleClients.appleAddress
     /// How far `iat` lies in the past: Apple refuses tokens from what it believes to be the future.
     package static let backdating: Duration = .seconds(30)
 

@@ -9,7 +9,7 @@ struct TokenClaims {
     /// Apple's issuer.
     ///
     /// Fixed: Apple's own discovery document once named another for a day.
-    static let issuer = "https://appleid.apple.com"
+    static let issuer = AppleClients.appleAddress
     /// How far clocks may be apart, in seconds.
     static let skew: Double = 60
 
