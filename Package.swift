@@ -280,7 +280,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings", "Sealing", "SignInWithApple", "TestSupport"]),
+        .testTarget(
+            name: "SettingsTests",
+            dependencies: [
+                "Settings", "Sealing", "SignInWithApple", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]
+        ),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", "TestSupport"]),

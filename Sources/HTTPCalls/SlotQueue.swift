@@ -11,9 +11,6 @@ struct SlotQueue: Sendable {
         self.capacity = max(1, capacity)
     }
 
-    /// How many wait.
-    var waitingCount: Int { waiting.count }
-
     /// Takes a slot if one is free and nobody waits.
     mutating func takeNow() -> Bool {
         guard taken < capacity else { return false }

@@ -4,10 +4,8 @@ import Sealing
 
 /// Apple's public keys (`/auth/keys`): identity tokens and notifications are signed with them, often not with the same.
 package struct AppleKeySet: Sendable {
-    private let keys: [String: _RSA.Signing.PublicKey]
-
-    /// The ids, sorted.
-    package var keyIDs: [String] { keys.keys.sorted() }
+    /// By id.
+    let keys: [String: _RSA.Signing.PublicKey]
 
     /// Reads a JWKS document; keys that are not RSA keys for RS256 signatures are left out.
     ///

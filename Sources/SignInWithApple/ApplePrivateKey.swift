@@ -26,24 +26,9 @@ package struct ApplePrivateKey: Sendable {
         self.key = key
     }
 
-    /// The file's text.
-    package var pem: Secret<String> {
-        key.map { $0.pemRepresentation }
-    }
-
-    /// The public half, X.509 in PEM: what a stand-in for Apple checks signatures with.
-    package var publicKeyPEM: String {
-        key.reveal().publicKey.pemRepresentation
-    }
-
     /// The signature of bytes in the form JOSE wants: 64 bytes, never DER, which Apple refuses.
     func signature(of bytes: [UInt8]) throws -> [UInt8] {
         Array(try key.reveal().signature(for: bytes).rawRepresentation)
-    }
-
-    func isValid(signature: [UInt8], of bytes: [UInt8]) -> Bool {
-        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
-        return key.reveal().publicKey.isValidSignature(signature, for: bytes)
     }
 }
 

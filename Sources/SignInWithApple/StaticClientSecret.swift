@@ -79,20 +79,6 @@ package struct StaticClientSecret: Sendable, Hashable {
         return .notASecret
     }
 
-    /// Whether a key signed a secret.
-    ///
-    /// - Parameters:
-    ///   - text: The secret.
-    ///   - key: The key it should be signed with.
-    /// - Returns: Whether the signature is that key's.
-    package static func isSigned(_ text: Secret<String>, with key: ApplePrivateKey) -> Bool {
-        let value = text.reveal().filter { !$0.isWhitespace }
-        guard let dot = value.lastIndex(of: "."),
-            let signature = Base64.decode(value[value.index(after: dot)...], alphabet: .urlSafe)
-        else { return false }
-        return key.isValid(signature: signature, of: Array(value[..<dot].utf8))
-    }
-
     /// The whole days until it ends, less than none afterwards; nil without an end.
     package func daysLeft(at now: Date) -> Int? {
         expiresAt.map { Int(($0.timeIntervalSince(now) / 86_400).rounded(.down)) }

@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -79,18 +77,4 @@ package struct DescriptorSink: ByteSink {
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     write(descriptor, bytes.baseAddress, bytes.count)
-}
-
-/// Keeps what was written, for tests and for text that is shown by a pager.
-package final class MemorySink: ByteSink {
-    private let collected = Mutex("")
-
-    package init() {}
-
-    /// Everything written so far.
-    package var text: String { collected.withLock { $0 } }
-
-    package func write(_ text: String) {
-        collected.withLock { $0 += text }
-    }
 }

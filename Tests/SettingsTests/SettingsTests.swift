@@ -1,3 +1,4 @@
+import Crypto
 import Sealing
 import Settings
 import SignInWithApple
@@ -284,7 +285,7 @@ struct SettingsTests {
 
     @Test("Apps of other teams stand in sections or variables of their own, and each is told what it lacks")
     func appleApps() throws {
-        let key = ApplePrivateKey.random().pem.reveal()
+        let key = P256.Signing.PrivateKey().pemRepresentation
         let files = ["a.p8": key, "b.p8": key, "jwt": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"]
         let file = """
             [apple]

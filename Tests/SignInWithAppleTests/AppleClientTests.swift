@@ -93,7 +93,7 @@ import Testing
             #expect(fields["client_id"] == "com.example.app")
             #expect(fields["redirect_uri"] == nil)
             let secret = Secret(fields["client_secret"] ?? "")
-            #expect(StaticClientSecret.isSigned(secret, with: client.identity.key))
+            #expect(client.identity.key.hasSigned(secret))
 
             _ = try await client.exchange(code: Secret("c"), redirectURI: "https://example.com/cb")
             #expect(form(server.received[1])["redirect_uri"] == "https://example.com/cb")

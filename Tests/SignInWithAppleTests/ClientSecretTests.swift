@@ -58,8 +58,8 @@ import Testing
         #expect(facts.teamID == "TEAM123456")
         #expect(facts.clientID == "com.example.app")
         #expect(facts.problems == [.expired])
-        #expect(StaticClientSecret.isSigned(secret, with: key))
-        #expect(!StaticClientSecret.isSigned(secret, with: .random()))
+        #expect(key.hasSigned(secret))
+        #expect(!ApplePrivateKey.random().hasSigned(secret))
     }
 
     @Test func namesEverythingThatAppleWouldRefuse() {

@@ -3,6 +3,10 @@ import Testing
 
 @testable import SignInWithApple
 
+extension AppleKeySet {
+    fileprivate var keyIDs: [String] { keys.keys.sorted() }
+}
+
 @Suite struct KeyCacheTests {
     let start = Date(timeIntervalSince1970: 1_750_000_000)
 

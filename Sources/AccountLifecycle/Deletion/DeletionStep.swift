@@ -19,16 +19,6 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
     /// Writes the evidence and forgets the identifiers.
     case receipt
 
-    /// Whether the step changes what is not ours: brakes pulled after it was decided on have to be seen before its first act.
-    ///
-    /// Each of these steps looks by itself, under its locks; that all of them do is what tests go by this for.
-    package var isIrreversible: Bool {
-        switch self {
-        case .preflight, .verify, .settle: false
-        case .lockOut, .revokeApple, .deleteAvatars, .deleteRows, .scrubAuth, .receipt: true
-        }
-    }
-
     package static func < (left: DeletionStep, right: DeletionStep) -> Bool {
         left.position < right.position
     }

@@ -17,7 +17,6 @@ enum TypeID {
     static let float8: UInt32 = 701
     static let unknown: UInt32 = 705
     static let boolArray: UInt32 = 1000
-    static let byteaArray: UInt32 = 1001
     static let int2Array: UInt32 = 1005
     static let int4Array: UInt32 = 1007
     static let textArray: UInt32 = 1009
