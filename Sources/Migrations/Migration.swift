@@ -14,6 +14,8 @@ package struct Migration: Sendable, Hashable {
     package let sql: String
     /// SHA-256 of the normalised text, in hex.
     package let checksum: String
+    /// Checksums of former texts of this file: where one of them was applied, this one counts as applied.
+    package let replaced: Set<String>
 
     /// Reads a file: its number and name from the file's name, the rest from the comments at its head.
     ///
@@ -22,6 +24,9 @@ package struct Migration: Sendable, Hashable {
     /// -- accountctl: no-transaction
     /// create index concurrently …
     /// ```
+    ///
+    /// A text that did harm is corrected where it stands, since no later migration comes before it; it then names by
+    /// `-- accountctl: replaces=CHECKSUM` each text that it stands for, and leads to the same schema where that one did none.
     ///
     /// - Throws: ``MigrationFileError`` when the name or the head is not as it should be, or a file without a transaction holds more than
     ///   one statement.
@@ -40,6 +45,7 @@ package struct Migration: Sendable, Hashable {
         isTransactional = !head.isWithoutTransaction
         sql = text
         checksum = Self.checksum(of: text)
+        replaced = head.replaced
         if head.isWithoutTransaction, SQLText.statements(text).count != 1 {
             throw MigrationFileError(
                 fileName: fileName,

@@ -4,6 +4,8 @@ struct MigrationHead {
 
     var bundle: String
     var isWithoutTransaction = false
+    /// Checksums of former texts of the file.
+    var replaced: Set<String> = []
 
     init(fileName: String, text: String) throws(MigrationFileError) {
         var bundle: String?
@@ -14,6 +16,9 @@ struct MigrationHead {
                     isWithoutTransaction = true
                 } else if word.hasPrefix("bundle="), word.count > 7 {
                     bundle = String(word.dropFirst(7))
+                } else if word.hasPrefix("replaces="), word.count == 9 + 64, word.dropFirst(9).allSatisfy(\.isHexDigit)
+                {
+                    replaced.insert(String(word.dropFirst(9)))
                 } else {
                     throw MigrationFileError(fileName: fileName, reason: "the head does not know the word \"\(word)\"")
                 }

@@ -18,7 +18,7 @@ package struct MigrationPlan: Sendable, Equatable {
         case interrupted
         /// Belongs to a bundle that is not installed here.
         case notChosen = "not_chosen"
-        /// The file has another text than what was applied.
+        /// The file has another text than what was applied, and does not name that as replaced.
         case changed
         /// Was applied by a program that knows more migrations than this one.
         case unknown
@@ -78,7 +78,8 @@ package struct MigrationPlan: Sendable, Equatable {
             if !isWanted { return .notChosen }
             return migration.number < highest[migration.bundle] ?? 0 ? .outOfOrder : .pending
         }
-        if row.checksum != migration.checksum || row.name != migration.name { return .changed }
+        let isSame = row.checksum == migration.checksum || migration.replaced.contains(row.checksum)
+        if !isSame || row.name != migration.name { return .changed }
         return row.state == .started ? .interrupted : .applied
     }
 }

@@ -31,6 +31,16 @@ struct AdoptionScenario: Sendable, CustomTestStringConvertible {
 
     static let own = AdoptionScenario(name: "a table and a bucket of the app's own", fixtures: ["own_profiles"])
 
+    static let withheldColumns = AdoptionScenario(
+        name: "the starter with a column that its owner may not write",
+        fixtures: ["starter_documentation", "starter_data"],
+        sql: """
+            alter table public.profiles add column is_admin boolean not null default false;
+            revoke insert, update on public.profiles from authenticated;
+            grant update (username, full_name, avatar_url, website, updated_at) on public.profiles to authenticated;
+            """
+    )
+
     static let all: [AdoptionScenario] =
         [AdoptionScenario(name: "nothing there")]
         + starters
@@ -128,6 +138,24 @@ struct AdoptionScenario: Sendable, CustomTestStringConvertible {
                 name: "the starter without grants",
                 fixtures: ["starter_documentation"],
                 sql: "revoke all on public.profiles from authenticated"
+            ),
+            withheldColumns,
+            AdoptionScenario(
+                name: "the starter with a column that nobody may read",
+                fixtures: ["starter_documentation", "starter_data"],
+                sql: """
+                    alter table public.profiles add column phone text;
+                    revoke select on public.profiles from anon, authenticated;
+                    grant select (id, username, avatar_url) on public.profiles to anon, authenticated;
+                    """
+            ),
+            AdoptionScenario(
+                name: "the starter for the server alone",
+                fixtures: ["starter_documentation", "starter_data"],
+                sql: """
+                    alter table public.profiles disable row level security;
+                    revoke all on public.profiles from anon, authenticated;
+                    """
             ),
             AdoptionScenario(
                 name: "the starter with a column of another type",

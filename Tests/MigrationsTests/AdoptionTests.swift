@@ -96,6 +96,23 @@ import Testing
         }
     }
 
+    @Test func whatTheAppWithholdsStaysWithheld() async throws {
+        try await AdoptionDatabase.with(.withheldColumns) { adoption in
+            try await adoption.migrate()
+            let note = try #require(try await adoption.notes().first { $0.item == "profiles.privileges" })
+            #expect(note.decision == "left_off")
+            await #expect(throws: TestSupportError.self) {
+                _ = try await adoption.lines(
+                    as: "authenticated",
+                    of: AdoptionScenario.anna,
+                    "update public.profiles set is_admin = true"
+                )
+            }
+            let write = "update public.profiles set website = 'x' returning username"
+            #expect(try await adoption.lines(as: "authenticated", of: AdoptionScenario.anna, write) == ["anna"])
+        }
+    }
+
     @Test func theAppsOwnSignUpGoesOn() async throws {
         let scenario = AdoptionScenario(name: "own sign-up", fixtures: ["starter_swift_example", "own_sign_up"])
         try await AdoptionDatabase.with(scenario) { adoption in

@@ -267,6 +267,23 @@ struct MigrationEngineTests {
         }
     }
 
+    @Test("A corrected file counts as applied where the text was that it names as replaced")
+    func replaced() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let former = try Self.migration(1, "create table t (i int);")
+            try await Self.up(try Self.set(former), database)
+            let other = String(repeating: "0", count: 64)
+            let head = "bundle=core replaces=\(former.checksum)"
+            let corrected = try Self.set(Self.migration(1, "create table t (j int);", head: head))
+            #expect(try await Self.up(corrected, database).applied.isEmpty)
+            let foreign = try Self.set(
+                Self.migration(1, "create table t (j int);", head: "bundle=core replaces=\(other)")
+            )
+            let error = await #expect(throws: MigrationError.self) { try await Self.up(foreign, database) }
+            #expect(error?.code == .conflict)
+        }
+    }
+
     @Test("A bundle left out stays out until it is asked for, and one that was wanted is completed")
     func bundles() async throws {
         try await TestDatabase.with(.empty) { database in

@@ -46,6 +46,7 @@ struct MigrationFileTests {
             ("0001_name.sql", "-- accountctl: bundle=core no-transactoin\nselect 1"),
             ("0001_name.sql", "-- accountctl: bundle=core, no-transaction\nselect 1; select 2"),
             ("0001_name.sql", "-- accountctl: bundle=core, no-transaction\n-- nothing"),
+            ("0001_name.sql", "-- accountctl: bundle=core replaces=4bf25de2\nselect 1"),
         ]
     )
     func refused(_ name: String, _ text: String) {

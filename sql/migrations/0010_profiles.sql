@@ -1,4 +1,5 @@
 -- accountctl: bundle=profiles
+-- accountctl: replaces=bce0efe4bd4bb5e5221646e44127957a109ba26ca08a9cdd9ba36a4d11cad253
 -- public.profiles with its grants and policies. A table of that name that is there already is adopted: its rows, columns,
 -- grants and the app's own policies stay; what was done and what was left is in accountctl.adoption_notes.
 -- Hot table: public.profiles.
@@ -41,6 +42,7 @@ declare
     tied boolean;       -- has a key to auth.users, so its writers are accounts
     secured boolean;    -- row-level security is on
     alterable boolean;  -- an ordinary table that this role may change
+    withheld text;      -- what signed-in users may not do with all of it
     found name;
     verb record;
 begin
@@ -160,16 +162,24 @@ begin
         if origin = 'own' then
             insert into accountctl.adoption_notes (item, object, decision, reason)
             values ('profiles.privileges', 'table public.profiles', 'kept', 'a table of the app''s own');
-        elsif has_table_privilege('authenticated', relation, 'select')
-            and has_table_privilege('authenticated', relation, 'insert')
-            and has_table_privilege('authenticated', relation, 'update')
-        then
-            insert into accountctl.adoption_notes (item, object, decision, reason)
-            values ('profiles.privileges', 'table public.profiles', 'kept', 'the grants suffice');
         else
-            grant select, insert, update on public.profiles to authenticated;
-            insert into accountctl.adoption_notes (item, object, decision)
-            values ('profiles.privileges', 'table public.profiles', 'created');
+            select string_agg(needed.privilege, ', ' order by needed.position)
+            into withheld
+            from unnest(array['select', 'insert', 'update']) with ordinality as needed (privilege, position)
+            where not has_table_privilege('authenticated', relation, needed.privilege);
+
+            -- Never granted here: what is withheld, or given for single columns only, may be all that keeps a person from
+            -- writing a column, or from reading everybody's.
+            insert into accountctl.adoption_notes (item, object, decision, reason)
+            values (
+                'profiles.privileges',
+                'table public.profiles',
+                case when withheld is null then 'kept' else 'left_off' end,
+                case
+                    when withheld is null then 'the grants suffice'
+                    else format('withheld from authenticated: %s; grant what the app needs', withheld)
+                end
+            );
         end if;
 
         insert into accountctl.adoption_notes (item, object, decision, reason)

@@ -132,14 +132,16 @@ extension AdoptionFacts {
                       and k.contype = 'c'
                       and a.attnum = any (k.conkey)
                 ),
-                'grantsSuffice', coalesce(
+                'withheld', coalesce(
                     (
-                        select bool_and(has_table_privilege(r.oid, c.oid, needed.privilege))
+                        select jsonb_agg(needed.privilege order by needed.position)
                         from pg_roles as r
-                        cross join unnest(array['select', 'insert', 'update']) as needed (privilege)
+                        cross join unnest(array['select', 'insert', 'update'])
+                            with ordinality as needed (privilege, position)
                         where r.rolname = 'authenticated'
+                          and not has_table_privilege(r.oid, c.oid, needed.privilege)
                     ),
-                    false
+                    '[]'
                 ),
                 'policies', coalesce((select list from policies where polrelid = c.oid), '[]')
             ) as facts

@@ -47,8 +47,9 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
         let isTied: Bool
         let usernameIsUnique: Bool
         let usernameHasRule: Bool
-        /// Signed-in users may select, insert and update.
-        let grantsSuffice: Bool
+        /// What signed-in users may not do with all of the table, of `select`, `insert` and `update`; a right on single columns
+        /// is none on all of it.
+        let withheld: [String]
         let policies: [Policy]
     }
 

@@ -33,7 +33,11 @@ extension AdoptionPlan {
             privileges = .keep("a table of the app's own")
         } else {
             tableDecision = .keep("the starter's; rows and further columns stay")
-            privileges = existing.grantsSuffice ? .keep("the grants suffice") : .create
+            let withheld = existing.withheld.joined(separator: ", ")
+            privileges =
+                withheld.isEmpty
+                ? .keep("the grants suffice")
+                : .leaveOff("withheld from authenticated: \(withheld); grant what the app needs")
         }
         let rowSecurity =
             existing.rowSecurity ? "on already" : "off: switching it on would change who can read"
