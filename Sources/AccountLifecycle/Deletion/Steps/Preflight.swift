@@ -63,20 +63,20 @@ extension DeletionRun {
         return view
     }
 
-    /// Stores what to search for later.
+    /// Stores what to search for later, with what an earlier preflight stored: an address that was changed since is in old rows
+    /// all the same.
     ///
-    /// Where the account is gone already, what an earlier preflight stored stays.
+    /// What does not open any more is collected anew where the account is still there.
     private func sealIdentifiers(_ identifiers: [Identifier]?) async throws -> Situation? {
-        if let stored = record.sealedIdentifiers, identifiers == nil, !record.withoutIdentifiers {
-            do {
-                _ = try services.vault.open(stored, request: record.id, user: user)
-                return nil
-            } catch let error as SealingError {
-                return Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
-            }
-        }
+        var known: [Identifier] = []
+        do {
+            known = try openIdentifiers()
+        } catch let error as SealingError where identifiers == nil {
+            return Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
+        } catch is SealingError {}
         guard let identifiers else { return nil }
-        let sealed = try services.vault.seal(identifiers, request: record.id, user: user)
+        let all = identifiers + known.filter { !identifiers.contains($0) }
+        let sealed = try services.vault.seal(all, request: record.id, user: user)
         try await services.pool.withConnection { connection in
             try journal.write(
                 """
