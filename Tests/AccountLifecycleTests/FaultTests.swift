@@ -1,9 +1,11 @@
 import AccountLifecycle
 import Foundation
+import Logging
 import Postgres
 import Sandbox
 import Sealing
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct FaultTests {
@@ -130,6 +132,77 @@ import Testing
                 as: Int.self
             )
             #expect(batched == 2500)
+        }
+    }
+
+    /// Only their partitions have statistics.
+    @Test func manyRowsOfAPartitionedTableGoInBatches() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.posts (id int, author uuid references auth.users on delete cascade)
+                partition by range (id)
+                """
+            )
+            try await stage.sql("create table public.early partition of public.posts for values from (0) to (1000)")
+            try await stage.sql("create table public.late partition of public.posts default")
+            try await stage.sql("create index on public.posts (author)")
+            try await stage.sql("grant select, delete on public.posts to postgres")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 2500) as g")
+            try await stage.sql("analyze public.early")
+            try await stage.sql("analyze public.late")
+            var policy = Stage.swift
+            policy.batchRows = 1000
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let batched = try await stage.value(
+                "select (facts -> 'counts' ->> 'batched_rows')::int from accountctl.deletion_steps where step = 'delete_rows'",
+                as: Int.self
+            )
+            #expect(batched == 2500)
+        }
+    }
+
+    /// Keys that cascade without an index take as long as their tables are large.
+    @Test func aDeleteMayTakeLongerThanStatementsUsuallyMay() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
+            )
+            try await stage.sql(
+                """
+                create function public.take_time() returns trigger language plpgsql as
+                $$ begin perform pg_sleep(3); return old; end $$
+                """
+            )
+            try await stage.sql(
+                "create trigger take_time before delete on public.posts for each row execute function public.take_time()"
+            )
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts values (1, \(person.id))")
+            let request = try await stage.request(person)
+            var hasty = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            hasty.connection.statementDeadline = .seconds(2)
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            try await Pool.withPool(hasty, logger: logger) { pool in
+                let pause = try await DeletionDriver(stage.services(pool: pool)).drive(request)
+                #expect(pause == .ended(.verified))
+            }
+        }
+    }
+
+    @Test func whatTheDatabaseRefusesIsToldAndTriedAgain() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.sql("alter table auth.flow_state rename to away")
+            let told = Situation(.failing, detail: "lock_out: SQLSTATE 42P01")
+            #expect(try await stage.drive(request) == .failed(after: 30, told))
+            #expect(try await stage.drive(request) == .failed(after: 60, told))
+            #expect(try await stage.situation(request) == told)
+            try await stage.sql("alter table auth.away rename to flow_state")
+            #expect(try await stage.drive(request) == .ended(.verified))
         }
     }
 

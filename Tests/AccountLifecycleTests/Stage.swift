@@ -104,10 +104,11 @@ struct Stage: Sendable {
         _ policy: DeletionPolicy = Stage.swift,
         vault: IdentifierVault? = nil,
         codes: Pool? = nil,
+        pool: Pool? = nil,
         probe: @escaping DeletionProbe = { _ in }
     ) -> DeletionServices {
         DeletionServices(
-            pool: pool,
+            pool: pool ?? self.pool,
             codes: codes,
             policy: policy,
             vault: vault ?? self.vault,

@@ -40,8 +40,8 @@ package struct DeletionDriver: Sendable {
     /// which no fence reaches, unless nobody can take over in the time that the call may take; there are none in tests
     /// that have the database to themselves.
     ///
-    /// - Throws: ``PostgresError``; ``JobQueueError`` `leaseLost` and what `lease` throws; `CancellationError` between and
-    ///   within steps.
+    /// - Throws: ``PostgresError``, but for what the server says of a step, which is recorded; ``JobQueueError`` `leaseLost` and
+    ///   what `lease` throws; `CancellationError` between and within steps.
     package func drive(_ request: UUID, fence: JobFence? = nil, lease: LeaseCheck? = nil) async throws -> Pause {
         let journal = DeletionJournal(request: request, fence: fence)
         var returns = 0
@@ -121,6 +121,11 @@ package struct DeletionDriver: Sendable {
         } catch is Braked {
             // The machine sees the brake in the facts and says how long to wait.
             return .decide
+        } catch let error as PostgresError where error.connectionUsable {
+            // Told like any other failure; what has no word of the server is about our connections, and of all requests.
+            guard let state = error.sqlState else { throw error }
+            services.logger(for: record.id).warning("the database refused a step", metadata: ["error": "\(error)"])
+            result = .failed(Situation(.failing, detail: "\(step.rawValue): SQLSTATE \(state)"))
         }
         try await services.probe(.done(step))
         if case .back = result { returns += 1 }
@@ -167,12 +172,12 @@ package struct DeletionDriver: Sendable {
             return .pause(.until(record.facts.now.addingTimeInterval(seconds)))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
-                // The patience with Apple counts from the first failure.
+                // The patience with Apple counts from the first failure of its own.
                 try journal.stop(
                     state,
                     situation,
                     failed: true,
-                    waitsForApple: step == .revokeApple,
+                    waitsForApple: step == .revokeApple && situation.code != .failing,
                     on: connection
                 )
             }

@@ -20,17 +20,19 @@ struct DeletionJournal: Sendable {
     let fence: JobFence?
 
     /// Holds the fence for the rest of a transaction, before it writes anything, and keeps its commit from waiting for the disk;
-    /// nothing in it waits longer for a lock than is said.
+    /// nothing in it waits longer for a lock than is said, not even statements with a deadline of their own as long as `deadline`.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`.
-    func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil) throws {
+    func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil, deadline: Duration? = nil) throws {
         let set: Statement
         if let lockTimeout {
             set = "\(unflushed) || set_config('lock_timeout', \("\(lockTimeout.wholeSeconds)s"), true)"
         } else {
             set = unflushed
         }
-        let isHeld = try connection.first("\(set) from (\(held)) as lease", as: String.self) != nil
+        // The server's limits are raised with the first statement of that deadline, and that of locks is set after it.
+        let isHeld =
+            try connection.first("\(set) from (\(held)) as lease", as: String.self, deadline: deadline) != nil
         if !isHeld, let fence { throw fence.lost }
     }
 

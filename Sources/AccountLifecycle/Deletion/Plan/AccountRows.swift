@@ -8,23 +8,32 @@ import Postgres
 
 /// The rows of an account, as far as they go in one short transaction.
 enum AccountRows {
-    /// Deletes the profile and the auth user with all that cascades.
+    /// How long a statement over an account's rows may take: keys without an index have it read whole tables.
+    static let deadline = Duration.seconds(1800)
+
+    /// Deletes the profile and the auth user with all that cascades; each statement has `deadline`, or the usual one.
     ///
     /// - Returns: Whether there was a user to delete.
     /// - Throws: ``DeleteSwallowed``; ``PostgresError``.
     @discardableResult
-    static func delete(_ user: UUID, by plan: DeletionPlan, on connection: isolated Connection) throws -> Bool {
+    static func delete(
+        _ user: UUID,
+        by plan: DeletionPlan,
+        deadline: Duration? = nil,
+        on connection: isolated Connection
+    ) throws -> Bool {
         if let profiles = plan.profiles {
             try connection.execute(
                 """
                 delete from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
                 where \(identifier: profiles.key) = \(user)
-                """
+                """,
+                deadline: deadline
             )
         }
         // The others go with their sessions.
         try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
-        if try connection.execute("delete from auth.users where id = \(user)") == 1 { return true }
+        if try connection.execute("delete from auth.users where id = \(user)", deadline: deadline) == 1 { return true }
         // A BEFORE trigger that returns NULL keeps the row without a word: that is not "already gone".
         let isKept = try connection.one(
             "select exists (select from auth.users where id = \(user))",

@@ -60,17 +60,20 @@ package struct BlockerSearch: Sendable {
                 """
         }
         let all = counts.dropFirst().reduce(counts[0]) { $0 + " union all " + $1 }
-        return try connection.query("select key, rows from (\(all)) as counts where rows > 0", as: (Int32, Int64).self)
-            .map { index, rows in
-                let key = plan.refusing[Int(index)]
-                return Blocker(
-                    table: key.table.description,
-                    name: key.name,
-                    rows: Int(rows),
-                    code: .blockingRows,
-                    detail: key.rule == .setNull ? "ON DELETE SET NULL on a column that refuses NULL" : nil
-                )
-            }
+        return try connection.query(
+            "select key, rows from (\(all)) as counts where rows > 0",
+            as: (Int32, Int64).self,
+            deadline: AccountRows.deadline
+        ).map { index, rows in
+            let key = plan.refusing[Int(index)]
+            return Blocker(
+                table: key.table.description,
+                name: key.name,
+                rows: Int(rows),
+                code: .blockingRows,
+                detail: key.rule == .setNull ? "ON DELETE SET NULL on a column that refuses NULL" : nil
+            )
+        }
     }
 
     /// Tables of which more rows would go than a run may delete; only large tables are counted.
@@ -87,7 +90,8 @@ package struct BlockerSearch: Sendable {
                     limit \(maximum + 1)
                 ) as found
                 """,
-                as: (Int64).self
+                as: (Int64).self,
+                deadline: AccountRows.deadline
             )
             if rows > maximum {
                 blockers.append(

@@ -124,7 +124,13 @@ package struct DeletionCatalog: Sendable, Hashable {
                   and i.indnkeyatts >= cardinality(k.conkey)
                   and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] operator(pg_catalog.@>) k.conkey
             ),
-            greatest(c.reltuples, 0)::bigint
+            -- Of a partitioned table only the partitions have been counted.
+            (
+                select coalesce(sum(greatest(l.reltuples, 0)), 0)
+                from pg_catalog.pg_partition_tree(c.oid) as p
+                join pg_catalog.pg_class as l on l.oid = p.relid
+                where c.relkind = 'p' and p.isleaf
+            )::bigint + greatest(c.reltuples, 0)::bigint
         from pg_catalog.pg_constraint as k
         join pg_catalog.pg_class as c on c.oid = k.conrelid
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace

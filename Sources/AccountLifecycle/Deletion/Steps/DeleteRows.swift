@@ -45,16 +45,19 @@ extension DeletionRun {
     ) throws -> StepResult {
         // Reads all profiles: before anybody has to wait for our locks.
         if try isLastToNameAnObject(in: plan.profiles, on: connection) { return .back(to: .deleteAvatars) }
-        try journal.fence(connection, lockTimeout: .seconds(5))
+        try journal.fence(connection, lockTimeout: .seconds(5), deadline: AccountRows.deadline)
         // The last look at the brakes: nothing can be undone after this. `for share` lets a pause wait for us, or us for it.
         _ = try connection.one("select true from accountctl.deletion_brakes for share", as: (Bool).self)
         if try lockAndLookAgain(.deleteRows, on: connection), try isAppleOpen(on: connection) {
             return .back(to: .revokeApple)
         }
         try waitForLateTokens(on: connection)
-        let existed = try AccountRows.delete(user, by: plan, on: connection)
-        let facts = StepFacts(counts: ["users": existed ? 1 : 0, "batched_rows": emptied])
-        try journal.record(.deleteRows, existed ? .ok : .alreadyGone, facts, on: connection)
+        let existed = try AccountRows.delete(user, by: plan, deadline: AccountRows.deadline, on: connection)
+        // Together with what was deleted when the step was done before.
+        let counts = try journal.counts(of: .deleteRows, on: connection)
+            .merging(["users": existed ? 1 : 0, "batched_rows": emptied], uniquingKeysWith: +)
+        let outcome: StepOutcome = counts["users"] == 0 ? .alreadyGone : .ok
+        try journal.record(.deleteRows, outcome, StepFacts(counts: counts), on: connection)
         return .recorded
     }
 
@@ -127,7 +130,7 @@ extension DeletionRun {
             while deleted == batch {
                 try Task.checkCancellation()
                 deleted = try await services.pool.withTransaction { connection in
-                    try journal.fence(connection)
+                    try journal.fence(connection, lockTimeout: .seconds(5), deadline: AccountRows.deadline)
                     try lockAndLookAgain(.deleteRows, on: connection)
                     return try connection.execute(
                         """
@@ -138,7 +141,8 @@ extension DeletionRun {
                             where \(plan.condition(for: part.table, user: user))
                             limit \(batch)
                         )
-                        """
+                        """,
+                        deadline: AccountRows.deadline
                     )
                 }
                 total += deleted
