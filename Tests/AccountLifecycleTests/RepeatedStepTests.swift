@@ -4,6 +4,52 @@ import Postgres
 import Sandbox
 import Testing
 
+/// What a step found and did stays known when it is taken again and finds nothing any more.
+@Suite struct RepeatedStepTests {
+    @Test func theReceiptTellsWhatWasDoneBefore() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .before(.verify), once.take() else { return }
+                // By an old token: rows and files are looked at again.
+                try await stage.upload("\(person.text)/late.png", by: nil)
+            }
+            #expect(pause == .ended(.verified))
+            let steps = try await stage.receiptSteps(request)
+            #expect(steps["delete_rows"]?.runs == 2)
+            #expect(steps["delete_rows"]?.outcome == "ok")
+            #expect(steps["delete_rows"]?.facts.counts?["users"] == 1)
+            #expect(steps["scrub_auth"]?.runs == 2)
+            #expect(steps["scrub_auth"]?.outcome == "ok")
+            #expect(steps["scrub_auth"]?.facts.counts?["audit_entries"] ?? 0 > 0)
+            #expect(steps["delete_avatars"]?.facts.counts?["objects"] == 4)
+        }
+    }
+
+    @Test func whatVerifyScrubsIsCountedAsScrubbed() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .before(.verify), once.take() else { return }
+                try await stage.sql(
+                    """
+                    insert into auth.flow_state (id, user_id, provider_type, authentication_method)
+                    values (gen_random_uuid(), \(person.id), 'apple', 'oauth')
+                    """
+                )
+            }
+            #expect(pause == .ended(.verified))
+            let steps = try await stage.receiptSteps(request)
+            #expect(steps["scrub_auth"]?.runs == 2)
+            #expect(steps["scrub_auth"]?.facts.counts?["flow_states"] == 1)
+            #expect(steps["scrub_auth"]?.facts.counts?["audit_entries"] ?? 0 > 0)
+        }
+    }
+
     /// An address that was changed while the request waited is in old rows all the same.
     @Test func whatAnEarlierPreflightCollectedIsSearchedForToo() async throws {
         try await Stage.with { stage in

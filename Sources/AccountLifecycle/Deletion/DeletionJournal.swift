@@ -163,6 +163,21 @@ struct DeletionJournal: Sendable {
         )?.value ?? [:]
     }
 
+    /// Adds to what a step counted when it was last done.
+    func add(_ counts: [String: Int], to step: DeletionStep, on connection: isolated Connection) throws {
+        let sums = try self.counts(of: step, on: connection).merging(counts, uniquingKeysWith: +)
+        try write(
+            """
+            step as (
+                update accountctl.deletion_steps
+                set facts = coalesce(facts, '{}') || jsonb_build_object('counts', (\(JSON(sums)))::jsonb)
+                where request_id = \(request) and step = \(step.rawValue) and exists (select from held)
+            )
+            """,
+            on: connection
+        )
+    }
+
     /// Has a step that is done, and that another process began again meanwhile, stand as done.
     func restore(_ step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(

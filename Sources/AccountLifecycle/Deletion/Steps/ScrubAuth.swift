@@ -16,6 +16,14 @@ enum AuthScrub {
         var uploads = 0
 
         var total: Int { flowStates + refreshTokens + auditEntries + uploads }
+
+        /// As the step records them.
+        var byName: [String: Int] {
+            [
+                "flow_states": flowStates, "refresh_tokens": refreshTokens, "audit_entries": auditEntries,
+                "uploads": uploads,
+            ]
+        }
     }
 
     /// The whole log is read; the usual deadline is for statements with an index.
@@ -193,16 +201,13 @@ enum AuthScrub {
 }
 
 extension DeletionRun {
-    /// Removes what the cascade leaves in the auth schema, together with every request that waits for it.
+    /// Removes what the cascade leaves in the auth schema, together with every request that waits for it; what was removed when
+    /// the step was done before counts with it.
     func scrubAuth() async throws -> StepResult {
-        guard let counts = try await services.scrubs.answer(for: user) else { throw Braked() }
-        guard counts.total > 0 else { return .done(.nothingFound, StepFacts()) }
-        let facts = StepFacts(counts: [
-            "flow_states": counts.flowStates,
-            "refresh_tokens": counts.refreshTokens,
-            "audit_entries": counts.auditEntries,
-            "uploads": counts.uploads,
-        ])
-        return .done(.ok, facts)
+        guard let found = try await services.scrubs.answer(for: user) else { throw Braked() }
+        let before = try await services.pool.withConnection { try journal.counts(of: .scrubAuth, on: $0) }
+        let counts = before.merging(found.byName, uniquingKeysWith: +)
+        guard counts.values.contains(where: { $0 > 0 }) else { return .done(.nothingFound, StepFacts()) }
+        return .done(.ok, StepFacts(counts: counts))
     }
 }

@@ -32,7 +32,10 @@ extension DeletionRun {
         }
         if findings.contains(where: { $0.column.hasPrefix("auth.") || $0.column.hasPrefix("storage.") }) {
             guard let scrubbed = try await services.scrubs.answer(for: user) else { throw Braked() }
-            if scrubbed.total > 0 { return .back(to: .scrubAuth) }
+            if scrubbed.total > 0 {
+                try await services.pool.withConnection { try journal.add(scrubbed.byName, to: .scrubAuth, on: $0) }
+                return .back(to: .scrubAuth)
+            }
             if try await services.pool.withConnection({ try accountExists(on: $0) }) { return .back(to: .deleteRows) }
         }
         let accepted = try await acceptedColumns()
