@@ -68,6 +68,55 @@ import Testing
         }
     }
 
+    /// The app brings a code, for which it locks the account, and asks again for the deletion, whose row its status token refers to.
+    @Test(.timeLimit(.minutes(1))) func aLockOutAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            let driven = try await stage.signedIn(person) { connection in
+                try Self.submit(code, on: connection)
+                let driven = Task { try await stage.drive(request) }
+                try await connection.waitUntilSomebodyIsBlocked()
+                try Self.askAgain(on: connection)
+                return driven
+            }
+            _ = try await driven.value
+            #expect(try await stage.outcome(.lockOut, request) == "ok")
+            let runs: Statement = "select runs::int from accountctl.deletion_steps where step = 'lock_out'"
+            #expect(try await stage.value(runs, as: Int.self) == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anOperatorWhoCancelsAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws
+    {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            let cancelled = try await stage.signedIn(person) { connection in
+                try Self.submit(code, on: connection)
+                let cancelled = Task {
+                    try await stage.pool.withConnection { try await desk.cancel(request, reason: "mistake", on: $0) }
+                }
+                try await connection.waitUntilSomebodyIsBlocked()
+                try Self.askAgain(on: connection)
+                return cancelled
+            }
+            #expect(try await cancelled.value == .done)
+        }
+    }
+
+    private static func submit(_ code: String, on connection: isolated Connection) throws {
+        try connection.execute("select public.submit_apple_authorization_code(\(code), \(Stage.clientID))")
+    }
+
+    private static func askAgain(on connection: isolated Connection) throws {
+        try connection.execute("select public.request_account_deletion()")
+    }
+
     /// Its job would lie among the live ones until grace ends.
     @Test func theJobOfACancelledRequestEnds() async throws {
         try await Stage.with { stage in

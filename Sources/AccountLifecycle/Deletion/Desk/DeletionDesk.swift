@@ -73,9 +73,13 @@ package struct DeletionDesk: Sendable {
     /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is undone.
     package func cancel(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.cancel", reason, connection) { connection, user in
-            if try connection.one("select accountctl.cancel_deletion_request(\(request))", as: String.self)
-                == "cancelled"
-            {
+            let isLockedOut = try connection.one(
+                "select locked_out_at is not null from accountctl.deletion_requests where id = \(request)",
+                as: Bool.self
+            )
+            // The function locks the request for more than we do: it is not to be asked where the account's row follows.
+            guard isLockedOut else {
+                try connection.execute("select accountctl.cancel_deletion_request(\(request))")
                 return .done
             }
             let begun = try connection.first(
@@ -290,7 +294,12 @@ package struct DeletionDesk: Sendable {
     ) async throws -> Act {
         try await connection.atomically { connection in
             let row = try connection.first(
-                "select state, user_id from accountctl.deletion_requests where id = \(request) for update",
+                """
+                select state, user_id
+                from accountctl.deletion_requests
+                where id = \(request)
+                for no key update
+                """,
                 as: (String, UUID?).self
             )
             guard let row, let state = DeletionState(rawValue: row.0) else { return .unknownRequest }

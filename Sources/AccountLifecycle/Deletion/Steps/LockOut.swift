@@ -24,13 +24,14 @@ extension DeletionRun {
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
         // Nobody waits for the disk under the brakes' lock, where every lock-out passes: before anybody outside is asked, they do.
         try journal.fence(connection)
-        // Whoever cancels at this moment comes before or after us, not between.
+        // Whoever cancels at this moment comes before or after us, not between. The app may hold the account's row while it asks
+        // for a status token, which refers to this one: that lets it pass.
         let request = try connection.first(
             """
             select finished_at is not null, locked_out_at is not null, paused_at is not null
             from accountctl.deletion_requests
             where id = \(record.id)
-            for update
+            for no key update
             """,
             as: (Bool, Bool, Bool).self
         )
