@@ -113,6 +113,31 @@ import Testing
         }
     }
 
+    /// Usual after a restore of data alone, which asks no key.
+    @Test func profilesWithoutAnAccountStopNothing() async throws {
+        let scenario = AdoptionScenario(
+            name: "profiles without an account",
+            fixtures: ["starter_documentation", "starter_data"],
+            adminSQL: """
+                set session_replication_role = replica;
+                insert into public.profiles (id, username) values ('0f000000-0000-4000-8000-00000000000f', 'orphan');
+                """
+        )
+        try await AdoptionDatabase.with(scenario) { adoption in
+            try await adoption.migrate()
+            let note = try #require(try await adoption.notes().first { $0.item == "profiles.user_key" })
+            #expect(note.decision == "replaced")
+            #expect(note.reason == "not validated: there are profiles without an account")
+            // For every row that has an account it cascades.
+            try await adoption.database.psql("delete from auth.users where id = '\(AdoptionScenario.anna)'")
+            #expect(
+                try await adoption.lines("select username from public.profiles where username is not null") == [
+                    "orphan"
+                ]
+            )
+        }
+    }
+
     @Test func theAppsOwnSignUpGoesOn() async throws {
         let scenario = AdoptionScenario(name: "own sign-up", fixtures: ["starter_swift_example", "own_sign_up"])
         try await AdoptionDatabase.with(scenario) { adoption in
