@@ -64,6 +64,18 @@ import Testing
         }
     }
 
+    /// What somebody writes into one column does not hide the name of another, which an operator has to type.
+    @Test func controlCharactersInARowHideNoColumn() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql("create table public.invoices (note text, buyer text)")
+            try await stage.sql("insert into public.invoices values (\("a\u{1F}b\u{1F}"), \(person.email + "\u{1F}"))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.findings?.map(\.column) == ["public.invoices.buyer"])
+        }
+    }
+
     @Test func manyAccountsAreSearchedForTogether() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.kept (note text, longer text)")

@@ -127,18 +127,15 @@ package struct IdentifierSearch: Sendable {
         }
     }
 
-    /// The name of the column at an offset of a joined row; the table's where a value holds the separator itself.
+    /// The name of the column at an offset of a joined row.
     private func column(at offset: Int, in row: UnsafeRawBufferPointer, of table: SearchCatalog.Table) -> String {
-        let name = "\(table.schema).\(table.name)"
-        let separators = row.lazy.filter { $0 == Self.separator }.count
-        guard separators == table.columns.count - 1 else { return name }
         let index = row[..<offset].lazy.filter { $0 == Self.separator }.count
-        return "\(name).\(table.columns[index].name)"
+        return "\(table.schema).\(table.name).\(table.columns[index].name)"
     }
 
     /// Rows of a table as text: all of them, or those in which the server sees the beginning of an identifier.
     private func statement(for table: SearchCatalog.Table) -> Statement {
-        let joined = Self.concatenation(of: table.columns, by: "chr(\(Self.separator))")
+        let joined = Self.joining(table.columns)
         let from: Statement = "from only \(identifier: table.schema).\(identifier: table.name) as searched"
         // Objects of buckets that may keep them are no residue.
         let isObjects = table.schema == "storage" && ["objects", "s3_multipart_uploads"].contains(table.name)
@@ -163,7 +160,7 @@ package struct IdentifierSearch: Sendable {
         for start in sought.flatMap(Self.starts) {
             conditions.append("strpos(joined.lowered, \(start) collate \"C\") > 0")
         }
-        let text = Self.concatenation(of: texts, by: "' '")
+        let text = Self.concatenation(of: texts.map(Self.value), by: "' '")
         return """
             select \(joined) \(from)
             cross join lateral (select lower(\(text) collate "C") collate "C" as lowered offset 0) as joined
@@ -171,10 +168,24 @@ package struct IdentifierSearch: Sendable {
             """
     }
 
-    /// The columns of a row as one text; a NULL counts as empty, so that every row has as many separators.
-    private static func concatenation(of columns: [SearchCatalog.Column], by separator: String) -> Statement {
-        let values = columns.map { "coalesce(searched.\(quoteIdentifier($0.name))::text, '')" }.joined(separator: ", ")
-        return Statement(unsafeSQL: "concat_ws(\(separator), \(values))")
+    /// The columns of a row as one text, told apart by ``separator``: one that a text holds itself becomes a blank, or a person
+    /// could hide in which column it stands.
+    private static func joining(_ columns: [SearchCatalog.Column]) -> Statement {
+        let separator = "chr(\(Self.separator))"
+        let values = columns.map { column in
+            // Not every collation lets search in its texts.
+            column.form == .text ? "replace(\(value(column)) collate \"C\", \(separator), ' ')" : value(column)
+        }
+        return concatenation(of: values, by: separator)
+    }
+
+    /// The value of a column as text; a NULL counts as empty, so that every row has as many separators.
+    private static func value(_ column: SearchCatalog.Column) -> String {
+        "coalesce(searched.\(quoteIdentifier(column.name))::text, '')"
+    }
+
+    private static func concatenation(of values: [String], by separator: String) -> Statement {
+        Statement(unsafeSQL: "concat_ws(\(separator), \(values.joined(separator: ", ")))")
     }
 
     private static func any(_ conditions: [Statement]) -> Statement {
