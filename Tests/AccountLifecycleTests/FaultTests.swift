@@ -98,6 +98,77 @@ import Testing
         }
     }
 
+    /// What it does there no rollback takes back: the picture would be gone, and the account might stay.
+    @Test func aTriggerThatReachesOutsideIsNotAskedBeforehand() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create extension dblink schema extensions")
+            try await stage.sql("create table public.outside (told_at timestamptz default now())")
+            try await stage.sql(
+                """
+                create function public.tell() returns void language plpgsql security definer as $$
+                begin
+                    perform extensions.dblink_exec(
+                        format(
+                            'host=%s port=%s dbname=%s user=%s',
+                            split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'),
+                            current_database(), current_user
+                        ),
+                        'insert into public.outside default values'
+                    );
+                end $$
+                """
+            )
+            try await stage.sql(
+                """
+                create function public.say_goodbye() returns trigger language plpgsql as
+                $$ begin perform public.tell(); return old; end $$
+                """
+            )
+            try await stage.sql(
+                "create trigger goodbye before delete on public.profiles for each row execute function public.say_goodbye()"
+            )
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let told = Counter()
+            let pause = try await stage.drive(request) { point in
+                guard point == .after(.preflight) else { return }
+                for _ in 0..<(try await stage.count("select from public.outside")) { told.add() }
+            }
+            #expect(pause == .ended(.verified))
+            #expect(told.value == 0)
+            #expect(try await stage.count("select from public.outside") == 1)
+            let untried = try await stage.value(
+                "select (facts -> 'untried')::text from accountctl.deletion_steps where step = 'preflight'",
+                as: String?.self
+            )
+            #expect(untried == #"["public.profiles.goodbye"]"#)
+        }
+    }
+
+    /// A number of a sequence is never given back: it tells who was asked.
+    @Test func triggersAreAskedWhenNothingElseHoldsUp() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create sequence public.asked")
+            try await stage.sql(
+                """
+                create function public.count_asked() returns trigger language plpgsql security definer as
+                $$ begin perform nextval('public.asked'); return old; end $$
+                """
+            )
+            try await stage.sql(
+                "create trigger asked before delete on auth.users for each row execute function public.count_asked()"
+            )
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let id = stage.sandbox.faults.set(.storageBusy)
+            guard case .failed = try await stage.drive(request) else { throw Unexpected("went on without Storage") }
+            #expect(try await stage.value("select is_called from public.asked", as: Bool.self) == false)
+            stage.sandbox.faults.clear(id)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.value("select last_value from public.asked", as: Int.self) == 2)
+        }
+    }
+
     @Test func anUnrelatedProfilesTableIsLeftAlone() async throws {
         try await Stage.with { stage in
             try await stage.sql("drop table public.profiles cascade")

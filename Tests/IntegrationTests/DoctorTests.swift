@@ -140,6 +140,17 @@ struct DoctorTests {
             let unindexed = findings.filter { $0.code == "deletion.missing_index" }.map(\.what).joined()
             #expect(unindexed.contains("public.posts") && unindexed.contains("public.likes"))
             #expect(findings.contains { $0.code == "deletion.trigger" && $0.what.contains("keep") }, "\(findings)")
+            #expect(!findings.contains { $0.code == "deletion.trigger_outside" }, "\(findings)")
+            // What a trigger does through another function counts as its own.
+            try await deployment.database.psql(
+                """
+                create extension dblink schema extensions;
+                create function public.tell() returns void language sql as $$ select extensions.dblink_exec('', '') $$;
+                create or replace function public.refuse() returns trigger language plpgsql as
+                $$ begin perform public.tell(); return old; end $$;
+                """
+            )
+            #expect(try await deployment.find("deletion.trigger_outside", "notice").contains("keep"))
             let strict = try await AccountctlProcess.run(
                 "doctor",
                 "--database-only",

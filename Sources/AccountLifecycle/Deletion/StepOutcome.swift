@@ -33,17 +33,22 @@ package struct StepFacts: Sendable, Hashable, Codable {
     package var unreadable: [SearchCatalog.Unreadable]?
     /// Keys that had to be followed without an index.
     package var unindexed: [String]?
+    /// Triggers that were not asked beforehand whether they refuse: what they may do outside cannot be taken back, or they did not
+    /// answer in time.
+    package var untried: [String]?
 
     package init(
         counts: [String: Int]? = nil,
         accepted: [Situation.Finding]? = nil,
         unreadable: [SearchCatalog.Unreadable]? = nil,
-        unindexed: [String]? = nil
+        unindexed: [String]? = nil,
+        untried: [String]? = nil
     ) {
         self.counts = counts
         self.accepted = accepted
         self.unreadable = unreadable
         self.unindexed = unindexed
+        self.untried = untried
     }
 }
 

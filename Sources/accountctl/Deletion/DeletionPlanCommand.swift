@@ -13,7 +13,9 @@ struct DeletionPlanCommand: AccountctlCommand {
             Reads the catalog's foreign keys and counts; changes nothing. A bucket named by neither deletion.buckets nor
             deletion.kept_buckets stands in the way while the account has objects there. Shared are the files of nobody that the profile
             names and another profile names, too: they stay when the account goes, and are not counted among its own; the receipt counts
-            them. With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses.
+            them. With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses; not
+            where one may reach outside the database (by http, dblink, a foreign table or an untrusted language), which no rollback
+            takes back: those are named as not asked.
 
             EXIT CODES
               0 nothing stands in the way; 3 no such account; 6 something does
@@ -25,7 +27,8 @@ struct DeletionPlanCommand: AccountctlCommand {
     )
 
     static let outputFields = [
-        "user_id", "apple", "held", "blockers", "tables", "objects", "identifiers", "triggers", "unindexed",
+        "user_id", "apple", "held", "blockers", "tables", "objects", "identifiers", "triggers", "untried",
+        "unindexed",
     ]
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
@@ -116,6 +119,11 @@ struct DeletionPlanCommand: AccountctlCommand {
                     rows: preview.triggers.map { [.text($0.table.description), .text($0.name)] },
                     names: ["table", "trigger"]
                 )
+            ),
+            .init(
+                "untried",
+                title: "Triggers that were not asked",
+                .notes(preview.untried.map { "\($0.table) (\($0.name))" }, .caution)
             ),
             .init(
                 "unindexed",

@@ -129,6 +129,7 @@ struct DeletionSheet {
     private static func facts(_ facts: StepFacts?) -> [String: OutputValue] {
         var members = (facts?.counts ?? [:]).mapValues { OutputValue.integer($0) }
         if let unreadable = facts?.unreadable { members["unreadable"] = .list(unreadable.map { .text($0.name) }) }
+        if let untried = facts?.untried { members["untried"] = .list(untried.map { .text($0) }) }
         if let accepted = facts?.accepted { members["accepted"] = .list(accepted.map { .text($0.column) }) }
         return members
     }

@@ -36,7 +36,18 @@ extension DatabaseDoctor {
                     "deletion.trigger",
                     "the trigger \(trigger.name) runs when rows of \(trigger.table) are deleted",
                     why: "If it raises an error, the account cannot be deleted.",
-                    todo: "Make sure that it lets a delete pass; accountctl deletion plan tries one."
+                    todo: "Make sure that it lets a delete pass; accountctl deletion plan --ask-triggers tries one."
+                )
+            )
+        }
+        for trigger in plan.reachingOutside where trigger.table.schema != "storage" {
+            findings.append(
+                Finding(
+                    .notice,
+                    "deletion.trigger_outside",
+                    "the trigger \(trigger.name) of \(trigger.table) may reach outside the database",
+                    why: "None is asked before an account is locked out: no rollback takes back what is done outside.",
+                    todo: "Make sure that all let a delete pass; or have it done after the commit, as pg_net does."
                 )
             )
         }

@@ -41,6 +41,8 @@ package struct DeletionPreview: Sendable {
     package let blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
+    /// Those that were to be asked and were not, see ``BlockerSearch/Answer/unknown(_:)``.
+    package let untried: [DeletionCatalog.Trigger]
     /// Those with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]
     /// The Apple client ids of which a credential is held.
@@ -55,7 +57,7 @@ package struct DeletionPreview: Sendable {
 
     /// Looks at everything; nil when there is no such account.
     ///
-    /// Where `asksTriggers`, triggers on the way are asked by a delete that is rolled back.
+    /// Where `asksTriggers` and nothing else stands in the way, triggers are asked by a delete that is rolled back.
     package static func read(
         _ user: UUID,
         policy: DeletionPolicy,
@@ -64,8 +66,16 @@ package struct DeletionPreview: Sendable {
     ) async throws -> DeletionPreview? {
         guard let identifiers = try IdentifierCollection.read(of: user, on: connection) else { return nil }
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
-        let blockers = try await BlockerSearch(plan, user: user)
-            .run(maximumRows: policy.maximumRows, tries: asksTriggers, on: connection)
+        let search = BlockerSearch(plan, user: user)
+        var blockers = try search.run(maximumRows: policy.maximumRows, on: connection)
+        var untried: [DeletionCatalog.Trigger] = []
+        if asksTriggers, blockers.isEmpty {
+            switch try await search.askTriggers(on: connection) {
+            case .pass: break
+            case .refusal(let blocker): blockers = [blocker]
+            case .unknown(let triggers): untried = triggers
+            }
+        }
         let tables = try plan.parts.map { part in
             Table(
                 table: part.table,
@@ -91,6 +101,7 @@ package struct DeletionPreview: Sendable {
             blockers: blockers,
             unindexed: plan.unindexed,
             triggers: plan.triggers,
+            untried: untried,
             buckets: buckets(of: found, policy),
             clientIDs: try connection.query(
                 "select client_id from accountctl.apple_credentials where user_id = \(user) order by client_id",

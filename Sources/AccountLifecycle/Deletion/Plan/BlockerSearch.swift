@@ -19,23 +19,35 @@ package struct BlockerSearch: Sendable {
         self.user = user
     }
 
-    /// Everything found: missing rights, rows behind keys that do not cascade, triggers that refuse.
-    ///
-    /// Whether a trigger refuses is known only by asking it: where `tries`, the plan meets triggers and nothing else stands in the
-    /// way, the delete is done and rolled back.
-    package func run(
-        maximumRows: Int,
-        tries: Bool,
-        on connection: isolated Connection
-    ) async throws -> [Blocker] {
-        var blockers = plan.faults
+    /// What can be found without touching anything: missing rights, rows behind keys that do not cascade.
+    package func run(maximumRows: Int, on connection: isolated Connection) throws -> [Blocker] {
         // With rights missing, nothing that follows could be believed.
-        guard blockers.isEmpty else { return blockers }
-        blockers += try refusingRows(on: connection)
-        blockers += try tooManyRows(maximumRows, on: connection)
-        guard tries, blockers.isEmpty, !plan.triggers.isEmpty else { return blockers }
-        if let refusal = try await trial(on: connection) { blockers.append(refusal) }
-        return blockers
+        guard plan.faults.isEmpty else { return plan.faults }
+        return try refusingRows(on: connection) + tooManyRows(maximumRows, on: connection)
+    }
+
+    /// What came of asking triggers.
+    package enum Answer: Sendable, Hashable {
+        /// None refuses, or there is none.
+        case pass
+        case refusal(Blocker)
+        /// They were not asked, or did not answer in time: the delete itself will tell.
+        case unknown([DeletionCatalog.Trigger])
+    }
+
+    /// Asks the triggers on the way whether they refuse, which only they know.
+    ///
+    /// The delete is done and rolled back: for when nothing else stands in the way. Where one may do what no rollback takes back,
+    /// none is asked.
+    package func askTriggers(on connection: isolated Connection) async throws -> Answer {
+        guard !plan.triggers.isEmpty else { return .pass }
+        guard plan.reachingOutside.isEmpty else { return .unknown(plan.reachingOutside) }
+        do {
+            return try await trial(on: connection).map(Answer.refusal) ?? .pass
+        } catch let error as PostgresError where error.code == .deadlineExceeded && error.connectionUsable {
+            // The account still works, and waits for its row as long as this takes.
+            return .unknown(plan.triggers)
+        }
     }
 
     /// Rows that refer to what goes by a key that does not let it go.

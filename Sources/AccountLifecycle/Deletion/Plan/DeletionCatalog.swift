@@ -2,10 +2,15 @@ package import Postgres
 
 /// What the catalog says about deleting an account: foreign keys, triggers and our role's rights.
 package struct DeletionCatalog: Sendable, Hashable {
-    /// A trigger that runs when rows of a table are deleted.
+    /// A trigger that runs when rows of a table are deleted or updated.
     package struct Trigger: Sendable, Hashable {
         package let table: TableName
         package let name: String
+        package let runsOnDelete: Bool
+        package let runsOnUpdate: Bool
+        /// Whether its function may do what no rollback takes back: by its language, or since the text of it, or of a function
+        /// named in it, names one of an extension that calls other systems, or a foreign table.
+        package let reachesOutside: Bool
     }
 
     /// What our role may do with a table.
@@ -73,8 +78,16 @@ package struct DeletionCatalog: Sendable, Hashable {
                 )
             }
         }
-        let triggers = try connection.query(Self.triggers, as: (String, String, String).self)
-            .map { Trigger(table: TableName($0, $1), name: $2) }
+        let triggers = try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool).self)
+            .map {
+                Trigger(
+                    table: TableName($0, $1),
+                    name: $2,
+                    runsOnDelete: $3,
+                    runsOnUpdate: $4,
+                    reachesOutside: $5
+                )
+            }
         let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool).self)
             .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4)) }
         return DeletionCatalog(
@@ -141,15 +154,53 @@ package struct DeletionCatalog: Sendable, Hashable {
         order by n.nspname, c.relname, k.conname
         """
 
-    /// Enabled triggers of people on DELETE (`tgtype` bit 3), per row or statement.
+    /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement.
+    ///
+    /// pg_net is not among what reaches outside: it sends after the commit.
     private static let triggers: Statement = """
-        select n.nspname::text, c.relname::text, g.tgname::text
+        with recursive written as materialized (
+            select p.oid, p.proname as name, coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) as body
+            from pg_catalog.pg_proc as p
+            join pg_catalog.pg_language as l on l.oid = p.prolang
+            where l.lanname not in ('internal', 'c')
+              and p.pronamespace <> 'pg_catalog'::regnamespace
+        ),
+        outside as (
+            select p.oid, p.proname as name
+            from pg_catalog.pg_proc as p
+            join pg_catalog.pg_language as l on l.oid = p.prolang
+            left join pg_catalog.pg_depend as d
+                on d.classid = 'pg_catalog.pg_proc'::regclass
+                and d.objid = p.oid
+                and d.refclassid = 'pg_catalog.pg_extension'::regclass
+                and d.deptype = 'e'
+            left join pg_catalog.pg_extension as e on e.oid = d.refobjid
+            where e.extname in ('http', 'dblink', 'plproxy', 'pg_background', 'aws_lambda', 'aws_s3')
+               or (l.lanname not in ('internal', 'c') and not l.lanpltrusted)
+               or (l.lanname = 'c' and p.prorettype = 'trigger'::regtype and e.oid is null)
+            union
+            select c.oid, c.relname
+            from pg_catalog.pg_class as c
+            where c.relkind = 'f'
+            union
+            select w.oid, w.name
+            from outside as o
+            join written as w
+                on w.body ~* ('\\m' || regexp_replace(o.name, '(\\W)', '\\\\\\1', 'g') || '\\M')
+        )
+        select
+            n.nspname::text,
+            c.relname::text,
+            g.tgname::text,
+            g.tgtype & 8 <> 0,
+            g.tgtype & 16 <> 0,
+            g.tgfoid in (select oid from outside)
         from pg_catalog.pg_trigger as g
         join pg_catalog.pg_class as c on c.oid = g.tgrelid
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         where not g.tgisinternal
           and g.tgenabled <> 'D'
-          and g.tgtype & 8 <> 0
+          and g.tgtype & 24 <> 0
         order by 1, 2, 3
         """
 

@@ -31,6 +31,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let unindexed: [ForeignKey]
     /// Triggers that run on the way.
     package let triggers: [DeletionCatalog.Trigger]
+    /// Triggers that run on the way, or where a key is set to NULL or a default, and may do what no rollback takes back.
+    package let reachingOutside: [DeletionCatalog.Trigger]
     /// Rights that are missing.
     package let faults: [Blocker]
     package let profiles: DeletionCatalog.Profiles?
@@ -78,7 +80,13 @@ package struct DeletionPlan: Sendable, Hashable {
             }
         }
         unindexed = onward.filter { !$0.isIndexed }
-        triggers = catalog.triggers.filter { lost.contains($0.table) }
+        triggers = catalog.triggers.filter { $0.runsOnDelete && lost.contains($0.table) }
+        let changed = Set(onward.filter { $0.rule == .setNull || $0.rule == .setDefault }.map(\.table))
+        reachingOutside = catalog.triggers.filter { trigger in
+            trigger.reachesOutside
+                && (trigger.runsOnDelete && lost.contains(trigger.table)
+                    || trigger.runsOnUpdate && changed.contains(trigger.table))
+        }
         faults = order.flatMap { table -> [Blocker] in
             guard let rights = catalog.rights[table] else { return [] }
             var faults: [Blocker] = []

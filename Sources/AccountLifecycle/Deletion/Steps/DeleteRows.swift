@@ -8,8 +8,8 @@ extension DeletionRun {
     func deleteRows() async throws -> StepResult {
         let (plan, blockers) = try await services.pool.withConnection { connection in
             let plan = try services.catalogs.plan(on: connection)
-            let blockers = try await BlockerSearch(plan, user: user)
-                .run(maximumRows: services.policy.maximumRows, tries: false, on: connection)
+            let blockers = try BlockerSearch(plan, user: user)
+                .run(maximumRows: services.policy.maximumRows, on: connection)
             return (plan, blockers)
         }
         if let first = blockers.first {

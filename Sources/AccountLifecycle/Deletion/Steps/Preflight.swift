@@ -18,7 +18,7 @@ extension DeletionRun {
             return stop
         }
         let database = try await services.pool.withConnection { connection in
-            try await lookAtDatabase(on: connection)
+            try lookAtDatabase(on: connection)
         }
         if let first = database.blockers.first {
             services.catalogs.forget()
@@ -36,7 +36,24 @@ extension DeletionRun {
         if let situation = try await lookAtApple(database.clientIDs) {
             return .stopped(.waitingForApple, situation, lookAgainAfter: later)
         }
-        return .done(database.identifiers == nil ? .alreadyGone : .ok, StepFacts(unindexed: database.unindexed))
+        // Last, since it locks the account's rows for a moment.
+        var untried: [String]?
+        switch try await askTriggers() {
+        case .pass: break
+        case .refusal(let blocker):
+            services.catalogs.forget()
+            return .stopped(.blocked, Situation(blocker.code, blockers: [blocker]), lookAgainAfter: later)
+        case .unknown(let triggers): untried = triggers.map { "\($0.table).\($0.name)" }
+        }
+        let facts = StepFacts(unindexed: database.unindexed, untried: untried)
+        return .done(database.identifiers == nil ? .alreadyGone : .ok, facts)
+    }
+
+    private func askTriggers() async throws -> BlockerSearch.Answer {
+        try await services.pool.withConnection { connection in
+            let plan = try services.catalogs.plan(on: connection)
+            return try await BlockerSearch(plan, user: user).askTriggers(on: connection)
+        }
     }
 
     private struct DatabaseView: Sendable {
@@ -48,11 +65,11 @@ extension DeletionRun {
         var clientIDs: [String] = []
     }
 
-    private func lookAtDatabase(on connection: isolated Connection) async throws -> DatabaseView {
+    private func lookAtDatabase(on connection: isolated Connection) throws -> DatabaseView {
         var view = DatabaseView()
         let plan = try services.catalogs.plan(on: connection)
-        view.blockers = try await BlockerSearch(plan, user: user)
-            .run(maximumRows: services.policy.maximumRows, tries: true, on: connection)
+        view.blockers = try BlockerSearch(plan, user: user)
+            .run(maximumRows: services.policy.maximumRows, on: connection)
         let unindexed = Set(plan.unindexed.map { "\($0.table).\($0.columns.joined(separator: ","))" })
         view.unindexed = unindexed.isEmpty ? nil : unindexed.sorted()
         view.identifiers = try IdentifierCollection.read(of: user, on: connection)
