@@ -29,7 +29,7 @@ package struct DeletionSettings: Sendable {
             "deletion.token_life",
             .duration(.zero ... .days(7)),
             default: .seconds(3600),
-            "The longest life of an access token: how long after locking out the last sweep is made."
+            "The longest life of an access token: the last sweep is made that and a minute after locking out; with 0 at once."
         )
         buckets = reader.read(
             "deletion.buckets",

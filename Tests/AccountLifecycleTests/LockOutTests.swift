@@ -29,6 +29,13 @@ import Testing
         #expect(act == .done)
     }
 
+    @Test func anOldTokenIsAcceptedALittleLongerThanItLives() {
+        #expect(DeletionPolicy().tokenLife == .seconds(3660))
+        #expect(DeletionPolicy.acceptance(ofTokensLiving: .seconds(900)) == .seconds(960))
+        // Said so, there is none to wait for.
+        #expect(DeletionPolicy.acceptance(ofTokensLiving: .zero) == .zero)
+    }
+
     @Test func endsWhateverSignsInOrCouldBeMadeToAndNobodyElses() async throws {
         try await Stage.with { stage in
             let bystander = try await stage.signUp("berta")

@@ -2,8 +2,8 @@
 package struct DeletionPolicy: Sendable, Hashable {
     /// How long a person can cancel; zero is allowed.
     package var grace: Duration = .seconds(24 * 3600)
-    /// The longest life of an access token: after the lock-out plus this no old token can write any more.
-    package var tokenLife: Duration = .seconds(3600)
+    /// How long an access token is accepted at most: after the lock-out plus this no old token can write any more.
+    package var tokenLife: Duration = acceptance(ofTokensLiving: .seconds(3600))
     /// How many accounts may be locked out within an hour; nil for the larger of 50 and 1 % of all accounts.
     package var hourlyCeiling: Int?
     /// Buckets of which an account's objects are deleted.
@@ -22,6 +22,13 @@ package struct DeletionPolicy: Sendable, Hashable {
     package var revocationGiveUp: Duration = .seconds(30 * 86_400)
 
     package init() {}
+
+    /// How long tokens of a life are accepted; zero stays zero.
+    ///
+    /// PostgREST takes one for half a minute after its end, as clocks differ, and ours may differ, too.
+    package static func acceptance(ofTokensLiving life: Duration) -> Duration {
+        life == .zero ? .zero : life + .seconds(60)
+    }
 
     /// Writes what functions in the database need to `accountctl.settings`.
     package var published: [(name: String, value: String)] {

@@ -80,7 +80,7 @@ struct WorkerServices {
     static func policy(_ settings: Settings) -> DeletionPolicy {
         var policy = DeletionPolicy()
         policy.grace = settings.deletion.grace
-        policy.tokenLife = settings.deletion.tokenLife
+        policy.tokenLife = DeletionPolicy.acceptance(ofTokensLiving: settings.deletion.tokenLife)
         policy.hourlyCeiling = settings.deletion.hourlyCeiling
         policy.maximumRows = settings.deletion.maximumRows
         policy.buckets = Set(settings.deletion.buckets).union(["avatars"])
