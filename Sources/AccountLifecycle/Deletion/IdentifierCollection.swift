@@ -7,6 +7,9 @@ import Postgres
 #endif
 
 /// Collects by what an account can be recognised, while it is still there.
+///
+/// Nothing that people may say of themselves unchecked: an address or number that waits to be confirmed, or stands in the meta data
+/// of the user, may be anybody's, and every row with it would be taken for the account's.
 enum IdentifierCollection {
     /// Every identifier of an account; nil when there is no such account.
     static func read(of user: UUID, on connection: isolated Connection) throws -> [Identifier]? {
@@ -22,10 +25,7 @@ enum IdentifierCollection {
             cross join lateral (values
                 ('user_id', u.id::text),
                 ('email', u.email::text),
-                ('email', u.email_change::text),
-                ('email', u.raw_user_meta_data ->> 'email'),
-                ('phone', u.phone),
-                ('phone', u.phone_change)
+                ('phone', u.phone)
             ) as v (kind, value)
             where u.id = any(\(users))
             union
