@@ -22,16 +22,16 @@ enum DurationArgument {
         return duration
     }
 
-    /// A date (`2026-11-20`), a moment in RFC 3339, or how long ago (`30d`).
+    /// A date (`2026-11-20`), a moment in RFC 3339 or as tables print it, or how long ago (`30d`).
     ///
-    /// - Throws: ``CommandError`` that names the option.
+    /// - Throws: ``CommandError`` that names the option, for a text that is not one of these to its end.
     static func moment(_ text: String, _ option: String, now: Date = Date()) throws -> Date {
         if let ago = DurationText.read(text) { return now - TimeInterval(ago.components.seconds) }
-        if let moment = try? Date.ISO8601FormatStyle().parse(text) { return moment }
-        if let day = try? Date.ISO8601FormatStyle().year().month().day().parse(text) { return day }
+        if let moment = MomentText.read(text) { return moment }
         throw CommandError(
             .usage,
-            "\(option): \"\(SafeText.line(text))\" is no date (2026-11-20), moment (2026-11-20T12:00:00Z) or time ago (30d)"
+            "\(option): \"\(SafeText.line(text))\" is no date (2026-11-20), moment with its zone (2026-11-20T12:00:00Z) "
+                + "or time ago (30d)"
         )
     }
 }

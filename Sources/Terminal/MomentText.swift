@@ -1,0 +1,79 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Reads moments as people and programs write them: all that we print ourselves, and RFC 3339.
+package enum MomentText {
+    /// Reads a date, which stands for its midnight in UTC, or a moment with its zone.
+    ///
+    /// The text is read whole: a form that is nearly one of these would otherwise be taken for another moment.
+    ///
+    /// - Returns: nil for everything else, a moment without seconds or zone as well.
+    package static func read(_ text: String) -> Date? {
+        var rest = Array(text.utf8)[...]
+        guard let year = number(4, 1...9999, from: &rest), take("-", from: &rest) != nil,
+            let month = number(2, 1...12, from: &rest), take("-", from: &rest) != nil,
+            let day = number(2, 1...31, from: &rest), let days = days(year, month, day)
+        else { return nil }
+        let midnight = Double(days * 86400)
+        if rest.isEmpty { return Date(timeIntervalSince1970: midnight) }
+        guard take("Tt ", from: &rest) != nil, let hour = number(2, 0...23, from: &rest),
+            take(":", from: &rest) != nil, let minute = number(2, 0...59, from: &rest),
+            take(":", from: &rest) != nil, let second = number(2, 0...59, from: &rest),
+            let fraction = fraction(from: &rest), let offset = offset(from: &rest), rest.isEmpty
+        else { return nil }
+        return Date(timeIntervalSince1970: midnight + Double(hour * 3600 + minute * 60 + second - offset) + fraction)
+    }
+
+    /// The part of a second, which may be missing.
+    private static func fraction(from rest: inout ArraySlice<UInt8>) -> Double? {
+        guard take(".", from: &rest) != nil else { return 0 }
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        rest = rest.dropFirst(digits.count)
+        return digits.isEmpty ? nil : Double("0." + String(decoding: digits, as: UTF8.self))
+    }
+
+    /// The seconds by which a zone is ahead of UTC: `Z`, `+01:00`, `+0100`, or `+01` as PostgreSQL prints it.
+    private static func offset(from rest: inout ArraySlice<UInt8>) -> Int? {
+        guard let sign = take("Zz+-", from: &rest) else { return nil }
+        if sign == "Z" || sign == "z" { return 0 }
+        guard let hours = number(2, 0...23, from: &rest) else { return nil }
+        var minutes = 0
+        if !rest.isEmpty {
+            _ = take(":", from: &rest)
+            guard let number = number(2, 0...59, from: &rest) else { return nil }
+            minutes = number
+        }
+        return (hours * 3600 + minutes * 60) * (sign == "-" ? -1 : 1)
+    }
+
+    /// Takes one of some characters off the start.
+    private static func take(_ characters: String, from rest: inout ArraySlice<UInt8>) -> Character? {
+        guard let first = rest.first, characters.utf8.contains(first) else { return nil }
+        rest.removeFirst()
+        return Character(Unicode.Scalar(first))
+    }
+
+    /// Takes so many digits off the start.
+    private static func number(_ count: Int, _ range: ClosedRange<Int>, from rest: inout ArraySlice<UInt8>) -> Int? {
+        let digits = rest.prefix(count)
+        guard digits.count == count, digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
+            return nil
+        }
+        rest = rest.dropFirst(count)
+        let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return range.contains(number) ? number : nil
+    }
+
+    /// The days from 1970-01-01 to a day; nil for one that its month does not have.
+    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
+        let isLeapYear = year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
+        let lengths = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        guard day <= lengths[month - 1] else { return nil }
+        let before = year - 1
+        let leapDays = before / 4 - before / 100 + before / 400
+        return before * 365 + leapDays + lengths[..<(month - 1)].reduce(0, +) + day - 1 - 719_162
+    }
+}
