@@ -208,6 +208,54 @@ struct UserFindTests {
         }
     }
 
+    @Test("An account that is gone before its erasure is finished is told with state, step and deadline")
+    func leaving() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let (account, request) = ("3f0e9d8c-0000-4000-8000-000000000001", "4f0e9d8c-0000-4000-8000-000000000002")
+            try await stage.database.psql(
+                """
+                insert into accountctl.deletion_requests (
+                    id, user_id, origin, state, run_after, legal_deadline, locked_out_at, settle_after
+                )
+                values ('\(request)', '\(account)', 'app', 'settling', now(), '2030-02-03T04:05:06Z', now(), now());
+                insert into accountctl.deletion_steps (request_id, step, runs, started_at)
+                values ('\(request)', 'delete_rows', 1, now() - interval '1 minute'), ('\(request)', 'verify', 1, now())
+                """
+            )
+            let facts = ["2030-02-03", "settling, step verify", request, account, "is gone"]
+            for words in [[account], [request], ["--prefix", "3f0e9d8c"], ["--prefix", "4f0e9d", "--by", "request"]] {
+                let (rows, result) = try await find(words, stage)
+                #expect(result.status == 3, "\(words): \(result.errors)")
+                #expect(rows.map(\.state) == ["deletion_settling"] && rows.first?.id == account, "\(result.output)")
+                #expect(rows.first?.step == "verify" && rows.first?.request == request, "\(result.output)")
+                #expect(rows.first?.matched == [], "\(result.output)")
+                for fact in facts { #expect(result.errors.contains(fact), "\(words): \(result.errors)") }
+                #expect(!result.errors.contains("Look for parts"), "\(result.errors)")
+            }
+            for words in [[account, "--by", "request"], [request, "--by", "id"]] {
+                let (rows, _) = try await find(words, stage)
+                #expect(rows.map(\.state) == ["not_found"], "\(words)")
+            }
+            for words in [
+                ["show", account], ["watch", request], ["export", account, "--dry-run"],
+                ["hold", account, "--reason", "court"],
+            ] {
+                let result = try await stage.run(["user"] + words)
+                #expect(result.status == 3 && result.output.isEmpty, "\(words): \(result.output)")
+                for fact in facts + ["accountctl deletion show \(request)"] {
+                    #expect(result.errors.contains(fact), "\(words): \(result.errors)")
+                }
+            }
+            // An account that is there is not one that is gone.
+            try await stage.database.psql(
+                "insert into auth.users (id, email) values ('\(account)', 'back@example.com')"
+            )
+            let (rows, result) = try await find([account], stage)
+            #expect(result.status == 0 && rows.map(\.matched) == [["id"]], "\(result.output)")
+        }
+    }
+
     @Test("By the start and by any part, with a limit that is told, and with wildcards taken at their word")
     func parts() async throws {
         try await OperatorStage.with { stage in

@@ -51,13 +51,14 @@ package struct AccountDirectory: Sendable {
         }
         // A receipt's number may be a phone number or a username as well: then both are told.
         let isGoneSought = schema.isInstalled && (hits.isEmpty || term.receipt != nil)
-        let erased = isGoneSought ? try erased(term, on: connection) : []
-        let isAbsent = hits.isEmpty && erased.isEmpty
+        let gone = isGoneSought ? try gone(term, on: connection) : Gone()
+        let isAbsent = hits.isEmpty && gone.erased.isEmpty && gone.leaving.isEmpty
         return LookupAnswer(
             term: term,
             matches: Array(hits.prefix(limit)),
-            isCut: max(hits.count, erased.count) > limit,
-            erased: Array(erased.prefix(limit)),
+            isCut: max(hits.count, gone.erased.count, gone.leaving.count) > limit,
+            erased: Array(gone.erased.prefix(limit)),
+            leaving: Array(gone.leaving.prefix(limit)),
             isErasureUnknown: isAbsent
                 && (term.userID != nil ? hashKey == nil : schema.isInstalled && term.isStartOfUserID),
             usernames: schema.usernames
@@ -145,30 +146,72 @@ package struct AccountDirectory: Sendable {
         }
     }
 
-    /// What is known of an account that is gone: by its user id through the keyed hash, by its request, by its receipt.
-    private func erased(_ term: LookupTerm, on connection: isolated Connection) throws -> [ErasedAccount] {
-        guard term.ids != nil || term.receipt != nil else { return [] }
+    /// Accounts without a row.
+    private struct Gone {
+        var erased: [ErasedAccount] = []
+        var leaving: [LeavingAccount] = []
+    }
+
+    /// What is known of an account that is gone: by its user id, which has become a keyed hash with the receipt, by its request, by its
+    /// receipt.
+    ///
+    /// As of one moment, so that none is missed while it goes from the one to the other.
+    private func gone(_ term: LookupTerm, on connection: isolated Connection) throws -> Gone {
+        guard term.ids != nil || term.receipt != nil else { return Gone() }
         let account = term.kind == .request ? nil : term.userID
+        let accounts = term.kind == .request ? nil : term.ids
         let requests = term.kind == .userID ? nil : term.ids
         let hash = try account.flatMap { id in
             try hashKey.map { try SubjectHash.checked(id, key: $0, on: connection).bytes }
         }
-        return try connection.query(
+        let rows = try connection.query(
             """
-            select r.id, r.requested_at, r.finished_at, e.number
-            from accountctl.deletion_requests as r
-            left join accountctl.deletion_receipts as e on e.request_id = r.id
-            where r.state = 'verified'
-              and (
-                  r.subject_hash = \(hash)
-                  or r.id between \(requests?.lowerBound) and \(requests?.upperBound)
-                  or r.id = (select request_id from accountctl.deletion_receipts where number = \(term.receipt))
-              )
-            order by r.finished_at desc
-            limit \(limit + 1)
+            (
+                select r.id, r.requested_at, r.finished_at, e.number, null::uuid, r.state, r.legal_deadline, null::text
+                from accountctl.deletion_requests as r
+                left join accountctl.deletion_receipts as e on e.request_id = r.id
+                where r.state = 'verified'
+                  and (
+                      r.subject_hash = \(hash)
+                      or r.id between \(requests?.lowerBound) and \(requests?.upperBound)
+                      or r.id = (select request_id from accountctl.deletion_receipts where number = \(term.receipt))
+                  )
+                order by r.finished_at desc
+                limit \(limit + 1)
+            )
+            union all
+            (
+                select r.id, r.requested_at, null, null, r.user_id, r.state, r.legal_deadline,
+                       (select s.step from accountctl.deletion_steps as s
+                        where s.request_id = r.id order by s.started_at desc nulls last limit 1)
+                from accountctl.deletion_requests as r
+                where r.finished_at is null
+                  and (
+                      r.user_id between \(accounts?.lowerBound) and \(accounts?.upperBound)
+                      or r.id between \(requests?.lowerBound) and \(requests?.upperBound)
+                  )
+                  and not exists (select from auth.users as u where u.id = r.user_id)
+                order by r.legal_deadline
+                limit \(limit + 1)
+            )
             """,
-            as: (UUID, Date, Date, Int64?).self
+            as: (UUID, Date, Date?, Int64?, UUID?, String, Date, String?).self
         )
-        .map { ErasedAccount(request: $0.0, requestedAt: $0.1, erasedAt: $0.2, receipt: $0.3) }
+        return rows.reduce(into: Gone()) { gone, row in
+            if let erasedAt = row.2 {
+                gone.erased.append(
+                    ErasedAccount(request: row.0, requestedAt: row.1, erasedAt: erasedAt, receipt: row.3)
+                )
+            } else if let account = row.4 {
+                let deletion = DeletionInBrief(
+                    request: row.0,
+                    state: row.5,
+                    step: row.7,
+                    requestedAt: row.1,
+                    legalDeadline: row.6
+                )
+                gone.leaving.append(LeavingAccount(id: account, deletion: deletion))
+            }
+        }
     }
 }

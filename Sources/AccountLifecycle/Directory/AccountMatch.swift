@@ -60,6 +60,12 @@ package struct ErasedAccount: Sendable, Equatable {
     package let receipt: Int64?
 }
 
+/// An account that is gone and whose erasure is not finished: what is left of it is searched for, or waits for somebody.
+package struct LeavingAccount: Sendable, Equatable {
+    package let id: UUID
+    package let deletion: DeletionInBrief
+}
+
 /// The answer to a lookup.
 package struct LookupAnswer: Sendable, Equatable {
     package let term: LookupTerm
@@ -68,11 +74,16 @@ package struct LookupAnswer: Sendable, Equatable {
     /// Whether there are more than are shown.
     package let isCut: Bool
     package let erased: [ErasedAccount]
+    /// Known by user id and by request only: all else of them is sealed.
+    package let leaving: [LeavingAccount]
     /// Whether an id was given and nothing could tell if it is that of an erased account: for want of the hash key, or because it is the
     /// start of one.
     package let isErasureUnknown: Bool
     /// Whether usernames could be compared.
     package let usernames: Usernames
+
+    /// Whether nothing is known of an account: there is none, none was erased and none is on its way.
+    package var isAbsent: Bool { matches.isEmpty && erased.isEmpty && leaving.isEmpty }
 
     /// The kinds that the start of a term was not compared with, and why; empty for other comparisons.
     package var notCompared: [(kind: LookupKind, why: String)] {

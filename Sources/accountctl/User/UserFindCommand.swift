@@ -26,10 +26,11 @@ struct UserFindCommand: AccountctlCommand {
             The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or unknown: without
             the setting keys.hash_file nothing tells whether a user id is that of an erased account, and with --prefix nothing tells it
             of the start of one. Such an account is found by its whole user id, its request's id or its receipt's number, never by
-            e-mail.
+            e-mail. One that is gone while its erasure is not finished is found by its user id and by its request's; its state is that of
+            the request, and it has no date of creation.
 
             EXIT CODES
-              0 found; 3 some term was not found, or is that of an erased account
+              0 found; 3 some term was not found, or is that of an account that is gone
 
             EXAMPLES
               accountctl user find anna@example.com
@@ -43,21 +44,24 @@ struct UserFindCommand: AccountctlCommand {
     private struct Row {
         let term: String
         let match: AccountMatch?
-        let gone: ErasedAccount?
+        var gone: ErasedAccount?
+        var leaving: LeavingAccount?
         /// Whether nothing can tell if there was one.
         var isUnknown = false
 
         var state: String {
-            match?.standing.word ?? (gone != nil ? "erased" : isUnknown ? "unknown" : "not_found")
+            if let deletion { return AccountStanding.deletion(deletion).word }
+            return match?.standing.word ?? (gone != nil ? "erased" : isUnknown ? "unknown" : "not_found")
         }
 
         var deletion: DeletionInBrief? {
-            if case .deletion(let deletion)? = match?.standing { deletion } else { nil }
+            if case .deletion(let deletion)? = match?.standing { deletion } else { leaving?.deletion }
         }
+
     }
 
     private static let fields: [Field<Row>] = [
-        Field("id", "Id") { .uuid($0.match?.id) },
+        Field("id", "Id") { .uuid($0.match?.id ?? $0.leaving?.id) },
         Field("email", "E-mail") { .personal($0.match?.email, .email) },
         Field("state", "State", emphasis: { $0.state == "active" ? .none : .caution }) { .text($0.state) },
         Field("matched", "Matched") { .list(($0.match?.matched ?? []).map { .text($0.rawValue) }) },
@@ -71,7 +75,7 @@ struct UserFindCommand: AccountctlCommand {
         Field("erased_at", nil) { .date($0.gone?.erasedAt) },
         Field("receipt", nil) { $0.gone?.receipt.map { .integer($0) } ?? .null },
         Field("term", nil) { .personal($0.term, .name) },
-        Field("held", nil) { row in row.match.map { .bool($0.isHeld) } ?? .null },
+        Field("held", nil) { .bool($0.match?.isHeld) },
     ]
 
     private static let limits = 1...1000
@@ -138,7 +142,7 @@ struct UserFindCommand: AccountctlCommand {
         var isAnyMissing = false
         var told: Set<String> = []
         for answer in answers {
-            for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match, gone: nil)) }
+            for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match)) }
             if answer.isCut { context.tellMore(than: limit, of: Self.limits, "accounts") }
             for note in answer.notes { context.messages.note(note) }
             let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why))" }.joined(separator: ", ")
@@ -150,14 +154,13 @@ struct UserFindCommand: AccountctlCommand {
             // People read the sentences; programs get a row for each term that leads to no account.
             guard context.output.format.isForPrograms else { continue }
             for gone in answer.erased { try rows.append(Row(term: answer.term.text, match: nil, gone: gone)) }
-            if answer.matches.isEmpty, answer.erased.isEmpty {
-                try rows.append(
-                    Row(term: answer.term.text, match: nil, gone: nil, isUnknown: answer.isErasureUnknown)
-                )
+            for leaving in answer.leaving { try rows.append(Row(term: answer.term.text, match: nil, leaving: leaving)) }
+            if answer.isAbsent {
+                try rows.append(Row(term: answer.term.text, match: nil, isUnknown: answer.isErasureUnknown))
             }
         }
         try rows.finish()
-        if comparison == .exact, answers.contains(where: { $0.matches.isEmpty && $0.erased.isEmpty }) {
+        if comparison == .exact, answers.contains(where: \.isAbsent) {
             context.messages.note(LookupAnswer.partsHint)
         }
         return isAnyMissing ? .notFound : .ok
@@ -214,11 +217,10 @@ extension LookupAnswer {
     fileprivate var notes: [String] {
         let open = matches.compactMap { match -> String? in
             guard case .deletion(let deletion) = match.standing else { return nil }
-            let step = deletion.step.map { ", step \($0)" } ?? ""
             return "\(match.id.uuidString.lowercased()) is to be erased by \(Wording.moment(deletion.legalDeadline)): "
-                + "\(deletion.state)\(step); request \(deletion.request.uuidString.lowercased())"
+                + "\(deletion.place); request \(deletion.request.uuidString.lowercased())"
         }
-        if matches.isEmpty { return [absence] }
+        if matches.isEmpty { return leaving.isEmpty ? [absence] : leaving.map(\.sentence) }
         let held = matches.filter(\.isHeld).map {
             "\($0.id.uuidString.lowercased()) is under a legal hold: it is not erased until that is released"
         }

@@ -68,7 +68,7 @@ extension CommandContext {
 
     /// Finds the one account that a term names.
     ///
-    /// - Throws: ``CommandError`` when there is none, when it was erased, or when there are several: a command never acts on the first of
+    /// - Throws: ``CommandError`` when there is none, when it is gone, or when there are several: a command never acts on the first of
     ///   several.
     func oneAccount(
         _ term: LookupTerm,
@@ -77,7 +77,7 @@ extension CommandContext {
     ) throws -> AccountMatch {
         let answer = try directory.find(term, on: connection)
         guard let match = answer.matches.first else {
-            throw CommandError(.notFound, answer.absence, hint: LookupAnswer.partsHint)
+            throw CommandError(.notFound, answer.absence, hint: answer.hintOfAbsence)
         }
         guard answer.matches.count == 1 else {
             throw CommandError(
@@ -99,9 +99,18 @@ extension LookupAnswer {
     /// What to do when there is no account.
     static let partsHint = "Look for parts of it: accountctl user find --prefix TERM"
 
+    /// What to do where there is no account of the whole term.
+    var hintOfAbsence: String? {
+        if let leaving = leaving.first {
+            return "See: accountctl deletion show \(leaving.deletion.request.uuidString.lowercased())"
+        }
+        return erased.isEmpty ? Self.partsHint : nil
+    }
+
     /// Why there is no account, in a sentence on one line.
     var absence: String {
         let name = SafeText.quoted(term.text)
+        if let leaving = leaving.first { return leaving.sentence }
         if let gone = erased.first {
             let receipt = gone.receipt.map { ", receipt \($0)" } ?? ""
             return "this account was erased on \(Wording.moment(gone.erasedAt))\(receipt)"
@@ -116,5 +125,18 @@ extension LookupAnswer {
             return "there is no account \(name) (an erased one is found by its user id or receipt only)"
         }
         return "there is no account \(name), and none was erased"
+    }
+}
+
+extension DeletionInBrief {
+    /// Where it stands: `running, step delete_rows`.
+    var place: String { state + (step.map { ", step \($0)" } ?? "") }
+}
+
+extension LeavingAccount {
+    /// What there is to say of it, in a sentence on one line.
+    var sentence: String {
+        "the account \(id.uuidString.lowercased()) is gone and its erasure, due by \(Wording.moment(deletion.legalDeadline)), "
+            + "is not finished: \(deletion.place); request \(deletion.request.uuidString.lowercased())"
     }
 }

@@ -24,7 +24,7 @@ struct UserShowCommand: AccountctlCommand {
             among its own: deletion plan always tells.
 
             EXIT CODES
-              0 shown; 2 the term names several accounts; 3 there is no such account, or it was erased
+              0 shown; 2 the term names several accounts; 3 there is no such account, or it is gone
 
             EXAMPLES
               accountctl user show anna@example.com

@@ -106,13 +106,9 @@ struct UserWatch: Watch, Sendable {
             as: (Date, Int).self
         )
         guard let match = answer.matches.first(where: { $0.id == user }) else {
-            let gone = answer.erased.first
             // Between the rows' end and the receipt the request is still on its way.
-            let isOnItsWay = try connection.one(
-                "select exists (select from accountctl.deletion_requests where user_id = \(user) and finished_at is null)",
-                as: Bool.self
-            )
-            if isOnItsWay { return nil }
+            if !answer.leaving.isEmpty { return nil }
+            let gone = answer.erased.first
             try lines.append(
                 Change(
                     at: gone?.erasedAt ?? moment,
