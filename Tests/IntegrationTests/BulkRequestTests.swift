@@ -120,6 +120,40 @@ struct BulkRequestTests {
         }
     }
 
+    @Test(
+        "What a file says was done counts only while the request is there: a copy has the same identity, and so has a backup"
+    )
+    func lostRequests() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(3)
+            let database = stage.database
+            let path = try write([1, 2, 3].map(OperatorStage.id), stage)
+            let command = ["deletion", "request", "--file", path]
+            #expect(try await stage.run(command + ["--confirm=3"]).status == 0)
+            let again = try await stage.run(command + ["--confirm=3", "--json"])
+            #expect(again.output.contains(#""done_before": 3"#) && !again.errors.contains("not in this database"))
+            // As in a backup from before two of them.
+            try await database.psql(
+                """
+                set session_replication_role = replica;
+                delete from accountctl.deletion_requests where user_id <> '\(OperatorStage.id(1))'
+                """
+            )
+            let dry = try await stage.run(command + ["--dry-run", "--json"])
+            for fact in [#""done_before": 1"#, #""accounts": 2"#] {
+                #expect(dry.output.contains(fact), "\(fact) in \(dry.output)")
+            }
+            let rest = try await stage.run(command + ["--confirm=3", "--json"])
+            #expect(rest.status == 0, "\(rest.errors)")
+            #expect(rest.errors.contains("2 requests of the result file are not in this database"), "\(rest.errors)")
+            #expect(rest.output.contains(#""requested": 2"#), "\(rest.output)")
+            #expect(try await requests(database) == "3|3")
+            // The newest line of an account counts.
+            let last = try await stage.run(command + ["--confirm=3", "--json"])
+            #expect(last.output.contains(#""done_before": 3"#), "\(last.output)")
+        }
+    }
+
     @Test("A run that is killed goes on with what is not done", .timeLimit(.minutes(1)))
     func killed() async throws {
         let count = 600

@@ -11,7 +11,7 @@ import Terminal
 /// Asks for the deletion of many accounts: looks first, asks once, works in batches, writes down what was done.
 ///
 /// Asking again finds the open request, so that nothing is lost or done twice whenever a run ends: what was done and not written down is
-/// found by the next run.
+/// found by the next run, and what was written down is done only where the database has it still.
 struct BulkRequest {
     let context: CommandContext
     let pool: Pool
@@ -28,14 +28,13 @@ struct BulkRequest {
     func run(_ pace: BulkPace) async throws -> ExitStatus {
         let database = try await pool.withConnection { try DatabaseIdentity.read(on: $0) }
         if confirmation.dryRun {
-            let settled = try BulkResults.settled(in: resultPath, of: database)
-            let left = list.ids.filter { !settled.contains($0) }
+            let left = try await left(by: BulkResults.requests(in: resultPath, of: database))
             let survey = try await survey(left)
             try context.output.show(plan(left.count, survey))
             return .ok
         }
         return try await BulkResults.with(resultPath, of: database) { results in
-            let left = list.ids.filter { !results.settled.contains($0) }
+            let left = try await left(by: results.requests)
             let survey = try await survey(left)
             // The count of the list, not of what is left: the same command line goes on with an unfinished run.
             try context.confirmIrreversible(question(left.count, survey), id: "\(list.ids.count)", confirmation)
@@ -46,6 +45,38 @@ struct BulkRequest {
         }
     }
 
+    /// How many ids one statement looks at.
+    private static let page = 5000
+
+    /// The accounts of the list that are not done.
+    ///
+    /// In a database that is a copy of another, or older than the file, the requests of the file are not there, or not all.
+    ///
+    /// - Parameter requests: the request of each account by the result file.
+    /// - Returns: Them in the order of the list.
+    /// - Throws: `PostgresError`.
+    private func left(by requests: [UUID: UUID]) async throws -> [UUID] {
+        let recorded = list.ids.compactMap { requests[$0] }
+        if recorded.isEmpty { return list.ids }
+        let known = try await pool.withConnection { connection in
+            var known: Set<UUID> = []
+            var rest = recorded[...]
+            while !rest.isEmpty {
+                known.formUnion(try DeletionDesk.known(rest.prefix(Self.page), on: connection))
+                rest = rest.dropFirst(Self.page)
+            }
+            return known
+        }
+        let lost = recorded.count(where: { !known.contains($0) })
+        if lost > 0 {
+            context.messages.warning(
+                "\(Wording.count(lost, "request")) of the result file \(lost == 1 ? "is" : "are") not in this database, which is a "
+                    + "copy or was restored: \(lost == 1 ? "its account counts" : "their accounts count") as not done"
+            )
+        }
+        return list.ids.filter { user in requests[user].map { !known.contains($0) } ?? true }
+    }
+
     /// Looks at all of them, and refuses words that name one before anything is asked.
     private func survey(_ users: [UUID]) async throws -> DeletionDesk.Survey {
         let (desk, reason) = (desk, reason)
@@ -53,9 +84,9 @@ struct BulkRequest {
             var sum = DeletionDesk.Survey()
             var rest = users[...]
             while !rest.isEmpty {
-                try desk.refuseWords(reason, naming: rest.prefix(5000), on: connection)
-                sum = sum + (try DeletionDesk.survey(rest.prefix(5000), on: connection))
-                rest = rest.dropFirst(5000)
+                try desk.refuseWords(reason, naming: rest.prefix(Self.page), on: connection)
+                sum = sum + (try DeletionDesk.survey(rest.prefix(Self.page), on: connection))
+                rest = rest.dropFirst(Self.page)
             }
             return sum
         }

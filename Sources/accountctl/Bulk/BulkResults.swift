@@ -23,7 +23,7 @@ struct BulkResult: Codable, Equatable {
         case unknownUser = "unknown_user"
         case failed
 
-        /// Whether a later run need not look at the account again: only where there is a request that a worker carries out.
+        /// Whether there was a request that a worker carries out: then a later run need not look at the account again while it is there.
         var isSettled: Bool { self == .requested || self == .found }
     }
 
@@ -49,12 +49,13 @@ struct BulkResult: Codable, Equatable {
 
 /// The file that a bulk run writes what was done to, and reads what is done from: NDJSON, a line for each account.
 ///
-/// The first line names the database: what was done in one is not done in another. Lines are only ever added; the last one of an
-/// account counts. A run that is killed leaves at most one line unfinished, which the next run takes away; what it had done
-/// and not yet written is found done by the database.
+/// The first line names the database: what was done in one is not done in another. A clone has the same name, and so has a backup that
+/// was restored: what a line says is done only where its request is. Lines are only ever added; the last one of an account counts. A
+/// run that is killed leaves at most one line unfinished, which the next run takes away; what it had done and not yet written is found
+/// done by the database.
 final class BulkResults {
-    /// The accounts that need not be looked at again.
-    private(set) var settled: Set<UUID> = []
+    /// The request of each account for which there was one when it was written down.
+    private(set) var requests: [UUID: UUID] = [:]
     private let descriptor: Int32
     private let sink: DescriptorSink
 
@@ -86,9 +87,9 @@ final class BulkResults {
     }
 
     /// Reads a file without making or locking it, for a look before a run.
-    static func settled(in path: String, of database: DatabaseIdentity) throws -> Set<UUID> {
-        guard access(path, F_OK) == 0 else { return [] }
-        return try contents(of: path, database).settled
+    static func requests(in path: String, of database: DatabaseIdentity) throws -> [UUID: UUID] {
+        guard access(path, F_OK) == 0 else { return [:] }
+        return try contents(of: path, database).requests
     }
 
     /// Adds lines.
@@ -100,7 +101,7 @@ final class BulkResults {
 
     private func read(_ path: String, of database: DatabaseIdentity) throws {
         let contents = try Self.contents(of: path, database)
-        settled = contents.settled
+        requests = contents.requests
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if contents.whole > size {
             // All of the last line but its end.
@@ -122,8 +123,8 @@ final class BulkResults {
 
     /// What a file holds.
     private struct Contents {
-        /// The accounts that are done.
-        var settled: Set<UUID> = []
+        /// The request of each account that has one.
+        var requests: [UUID: UUID] = [:]
         /// The length of all whole lines.
         var whole = 0
         /// Whether it says which database it is of.
@@ -142,11 +143,7 @@ final class BulkResults {
                 contents.hasHead = true
             } else if let result = try? decoder.decode(BulkResult.self, from: data) {
                 guard contents.hasHead else { throw foreign(path) }
-                if result.outcome.isSettled {
-                    contents.settled.insert(result.userID)
-                } else {
-                    contents.settled.remove(result.userID)
-                }
+                contents.requests[result.userID] = result.outcome.isSettled ? result.request : nil
             } else {
                 unfinished = (number, line)
                 return

@@ -20,8 +20,9 @@ struct DeletionRequestCommand: AccountctlCommand {
 
             With --file the list is read whole and every bad line told before anything is done; the number of its ids has to be
             typed, or given with --confirm. What was done to each is added to the result file, which belongs to this database
-            alone. When a run ends early, for whatever reason, the same command line goes on with what is not done; ids that
-            no account had are looked for again.
+            alone. When a run ends early, for whatever reason, the same command line goes on with what is not done: ids that
+            no account had are looked for again, and so are those whose request of the file is not here, as in a database that
+            was restored.
 
             EXIT CODES
               0 requested, or there was an open request; 1 some failed; 2 declined; 3 no such account; 75 the database went away

@@ -51,6 +51,20 @@ extension DeletionDesk {
         return survey
     }
 
+    /// Which of some ids are those of requests in this database; some thousands at a time.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func known(_ requests: some Sequence<UUID>, on connection: isolated Connection) throws -> [UUID] {
+        try connection.query(
+            """
+            select id
+            from accountctl.deletion_requests
+            where id = any(\(Array(requests)))
+            """,
+            as: UUID.self
+        )
+    }
+
     /// Refuses the operator's words where they name one of some accounts; some thousands at a time.
     ///
     /// For all of them before the first is asked for: its line would hold what is another's.
