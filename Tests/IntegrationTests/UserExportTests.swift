@@ -18,6 +18,10 @@ struct UserExportTests {
         );
         create table public.pictures (id bigint primary key, post_id bigint references public.posts on delete set null, url text);
         create table public.pages (id bigint primary key, body text);
+        create table public.帖子 (id bigint primary key, author uuid references auth.users, body text);
+        create table public.评论 (id bigint primary key, author uuid references auth.users, t jsonb);
+        insert into public.帖子 values (1, '\(anna)', 'a post of Anna');
+        insert into public.评论 values (1, '\(anna)', '{"x": "a remark of Anna"}');
         insert into public.posts values (1, '\(anna)', 'of Anna', 'app-key'), (2, '\(bob)', 'of Bob', null);
         insert into public.comments values
             (1, 1, '\(anna)', 'Anna below Anna'), (2, 1, '\(bob)', 'Bob below Anna'), (3, 2, '\(anna)', 'Anna below Bob'),
@@ -45,7 +49,8 @@ struct UserExportTests {
     }
 
     private func rows(_ table: String, _ folder: URL) throws -> [[String: Any]] {
-        let data = try Data(contentsOf: folder.appendingPathComponent("tables/\(table).json"))
+        let file = try #require(try manifest(folder).tables.first { $0.table == table }?.file)
+        let data = try Data(contentsOf: folder.appendingPathComponent(file))
         return try #require(JSONSerialization.jsonObject(with: data) as? [[String: Any]])
     }
 
@@ -71,6 +76,10 @@ struct UserExportTests {
             #expect(Set(comments) == ["Anna below Anna", "Anna below Bob", "nobody below Anna"])
             #expect(try rows("public.pictures", folder).map { $0["url"] as? String } == ["picture of Anna"])
             #expect(try rows("auth.sessions", folder).count == 1)
+            // Tables whose names have no harmless characters, and one whose column is called as any alias may be.
+            #expect(try rows("public.帖子", folder).map { $0["body"] as? String } == ["a post of Anna"])
+            let remarks = try rows("public.评论", folder)
+            #expect(remarks.map { ($0["t"] as? [String: String])?["x"] } == ["a remark of Anna"], "\(remarks)")
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/files")
             #expect(files.count == 1)
             let whole = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -181,7 +181,7 @@ extension AccountReport {
         let pairs = try connection.query(
             """
             select e.key, e.value
-            from public.profiles as p, jsonb_each_text(to_jsonb(p)) as e
+            from public.profiles as p, jsonb_each_text(to_jsonb(p.*)) as e
             where p.id = \(id) and e.key <> 'id'
             """,
             as: (String, String?).self

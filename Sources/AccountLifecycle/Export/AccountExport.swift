@@ -96,7 +96,8 @@ package struct AccountExport: Sendable {
     ) throws -> ExportManifest.Table {
         var rows = 0
         try connection.stream(
-            "select (to_jsonb(t) - \(table.leftOut))::text from " + table.rows,
+            // The row, whatever its columns: the bare name would be a column of this name first.
+            "select (to_jsonb(t.*) - \(table.leftOut))::text from " + table.rows,
             as: (String).self,
             deadline: patience
         ) { row in
@@ -152,12 +153,13 @@ package struct AccountExport: Sendable {
 private struct Source {
     struct Table {
         let name: TableName
+        let number: Int
         /// What follows `from`.
         let rows: Statement
         let leftOut: [String]
 
-        /// The entry's name.
-        var file: String { "tables/" + Source.harmless(name.description) + ".json" }
+        /// The entry's name: of several tables what is harmless of their names may be the same.
+        var file: String { "tables/\(number)-" + Source.harmless(name.description) + ".json" }
     }
 
     let tables: [Table]
@@ -174,9 +176,10 @@ private struct Source {
         }
         if !unreadable.isEmpty { throw AccountExport.Failure.unreadable(unreadable.map(\.description)) }
         let columns = try Self.columns(of: plan.tables, on: connection)
-        tables = plan.tables.map { table in
+        tables = plan.tables.enumerated().map { index, table in
             Table(
                 name: table,
+                number: index + 1,
                 rows: "\(identifier: table.schema).\(identifier: table.name) as t where "
                     + plan.condition(for: table, user: user),
                 leftOut: (columns[table] ?? []).filter { ExportSecrets.holds($0, of: table) }
