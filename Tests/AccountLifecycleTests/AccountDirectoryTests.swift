@@ -334,6 +334,77 @@ struct AccountDirectoryTests {
         }
     }
 
+    @Test("A table that our role may not read, or that takes long, is told without its rows, and everything else is")
+    func uncountedTables() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                """
+                create table public.closed (account uuid references auth.users);
+                create table public.filled (account uuid references auth.users);
+                create table public.hollow (account uuid references auth.users);
+                insert into public.filled values ('\(Self.anna)');
+                insert into public.closed values ('\(Self.anna)')
+                """
+            )
+            let match = try #require(try await find(Self.sub, in: database).matches.first)
+            // The role postgres reads all there is.
+            let role = "reader_" + UUID().uuidString.filter(\.isHexDigit).lowercased()
+            let schemas = "public, auth, storage, accountctl"
+            try await database.psql(
+                """
+                create role \(role) bypassrls;
+                grant usage on schema \(schemas) to \(role);
+                grant select on all tables in schema \(schemas) to \(role);
+                grant execute on all functions in schema accountctl to \(role);
+                revoke all on public.closed from \(role)
+                """
+            )
+            func rows(searching path: String = "public") async throws -> [String: Int?]? {
+                let report = try await database.withConnection(asAdministrator: true) { connection in
+                    try connection.execute(
+                        "select set_config('search_path', \(path), false), set_config('role', \(role), false)"
+                    )
+                    return try await AccountReport.read(
+                        match,
+                        hashKey: nil,
+                        relayDomains: RelayDomains(),
+                        on: connection
+                    )
+                }
+                let tables = report?.dependents.filter { $0.table != "public.profiles" }
+                return tables.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.table, $0.rows) }) }
+            }
+            let read = try await rows()
+            #expect(read == ["public.closed": nil, "public.filled": 1, "public.hollow": 0])
+            // Found before the server's own, and called for each row.
+            try await database.psql(
+                """
+                create function public.slow(bigint) returns bigint language sql as 'select $1 + 1 from pg_sleep(20)';
+                create aggregate public.count(*) (sfunc = public.slow, stype = bigint, initcond = '0')
+                """
+            )
+            let slow = try await rows(searching: "public, pg_catalog")
+            #expect(slow == ["public.closed": nil, "public.filled": nil, "public.hollow": 0])
+            try await database.psql("drop owned by \(role); drop role \(role)")
+        }
+    }
+
+    @Test("A profile with a column of any name is shown whole")
+    func profileColumns() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                "alter table public.profiles add p jsonb; update public.profiles set p = '[1]', full_name = 'Anna K.'"
+            )
+            let match = try #require(try await find(Self.sub, in: database).matches.first)
+            let report = try await database.withConnection { connection in
+                try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+            }
+            #expect(report?.profile?["full_name"] == "Anna K." && report?.profile?["p"] == "[1]")
+        }
+    }
+
     @Test("Where few profiles take long to read, which files are shared is not told, and everything else is")
     func slowProfiles() async throws {
         try await TestDatabase.with(.migrated) { database in

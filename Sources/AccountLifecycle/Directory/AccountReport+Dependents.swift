@@ -7,10 +7,14 @@ import Postgres
 #endif
 
 extension AccountReport {
+    /// How long it may take to count the rows of all tables, and of one where that of all took longer.
+    private static let counting = (all: Duration.seconds(2), one: Duration.milliseconds(500))
+
     /// Tables of the app that refer to the account directly.
     ///
-    /// Rows are counted where an index leads to them or the table is small.
-    static func dependents(_ id: UUID, on connection: isolated Connection) throws -> [Dependent] {
+    /// Rows are counted where an index leads to them or the table is small, our role sees them, and it takes no time: no table of an app
+    /// is a reason to tell nothing of the account.
+    static func dependents(_ id: UUID, on connection: isolated Connection) async throws -> [Dependent] {
         let keys = try connection.query(
             """
             select n.nspname::text, c.relname::text, a.attname::text,
@@ -22,7 +26,10 @@ extension AccountReport {
                    or exists (
                        select from pg_index as i
                        where i.indrelid = c.oid and i.indisvalid and i.indpred is null and i.indkey[0] = a.attnum
-                   )
+                   ),
+                   has_schema_privilege(n.oid, 'USAGE')
+                   and has_column_privilege(c.oid, a.attnum, 'SELECT')
+                   and not row_security_active(c.oid)
             from pg_constraint as k
             join pg_class as c on c.oid = k.conrelid
             join pg_namespace as n on n.oid = c.relnamespace
@@ -35,19 +42,42 @@ extension AccountReport {
               and a.atttypid = 'uuid'::regtype
             order by 1, 2, 3
             """,
-            as: (String, String, String, String, Bool).self
+            as: (String, String, String, String, Bool, Bool).self
         )
-        return try keys.map { schema, table, column, onDelete, isCheap in
-            let rows =
-                isCheap
-                ? try connection.one(
-                    """
-                    select count(*) from \(identifier: schema).\(identifier: table)
-                    where \(identifier: column) = \(id)
-                    """,
-                    as: Int.self
-                ) : nil
-            return Dependent(table: schema + "." + table, column: column, onDelete: onDelete, rows: rows)
+        let counted = keys.filter { $0.4 && $0.5 }.map { schema, table, column, _, _, _ -> Statement in
+            "select count(*) from \(identifier: schema).\(identifier: table) where \(identifier: column) = \(id)"
         }
+        var counts = try await counts(counted, on: connection)[...]
+        return keys.map { schema, table, column, onDelete, isCheap, isReadable in
+            let count = isCheap && isReadable ? counts.removeFirst() : nil
+            return Dependent(
+                table: schema + "." + table,
+                column: column,
+                onDelete: onDelete,
+                rows: count,
+                uncounted: !isReadable ? .noRight : !isCheap ? .noIndex : count == nil ? .noTime : nil
+            )
+        }
+    }
+
+    /// What each statement counts, nil for one that takes long: all at once, and where that fails each by itself as long as there is time.
+    private static func counts(_ statements: [Statement], on connection: isolated Connection) async throws -> [Int?] {
+        if statements.isEmpty { return [] }
+        let start = ContinuousClock.now
+        let all = statements.dropFirst().reduce("select array[(" + statements[0] + ")") { $0 + ", (" + $1 + ")" } + "]"
+        let together = try await inTime(on: connection) { connection in
+            try connection.one(all, as: [Int].self, deadline: counting.one)
+        }
+        if let together { return together }
+        var counts: [Int?] = []
+        for statement in statements {
+            let left = min(counting.one, counting.all - (ContinuousClock.now - start))
+            var count: Int?
+            if left > .zero {
+                count = try await inTime(on: connection) { try $0.one(statement, as: Int.self, deadline: left) }
+            }
+            counts.append(count)
+        }
+        return counts
     }
 }

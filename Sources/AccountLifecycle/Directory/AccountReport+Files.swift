@@ -135,12 +135,23 @@ extension AccountReport {
         on connection: isolated Connection
     ) async throws -> Set<NamedObject>? {
         guard try isSmall(profiles.table, on: connection) else { return nil }
+        return try await inTime(on: connection) { connection in
+            try SharedObjects(named).find(in: profiles, within: patience, on: connection)
+        }
+    }
+
+    /// What is read with a deadline; nil where it passes, and the report goes on without.
+    ///
+    /// Very many rows take little room, and a server may be busy; a limit of the server's own may come first.
+    static func inTime<Result>(
+        on connection: isolated Connection,
+        _ read: (isolated Connection) async throws -> Result
+    ) async throws -> Result? {
         do {
-            return try await connection.savepoint { connection in
-                try SharedObjects(named).find(in: profiles, within: patience, on: connection)
-            }
-        } catch let error as PostgresError where error.code == .deadlineExceeded || error.sqlState == .queryCanceled {
-            // Very many rows take little room, and a server may be busy; a limit of the server's own may come first.
+            return try await connection.savepoint(read)
+        } catch let error as PostgresError
+            where error.code == .deadlineExceeded || [.queryCanceled, .lockNotAvailable].contains(error.sqlState)
+        {
             return nil
         }
     }

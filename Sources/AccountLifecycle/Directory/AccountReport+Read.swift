@@ -59,7 +59,7 @@ extension AccountReport {
                 deletions: deletions,
                 jobs: isInstalled ? try jobs(deletions, on: connection) : [],
                 holds: isInstalled ? try holds(match.id, on: connection) : [],
-                dependents: try dependents(match.id, on: connection),
+                dependents: try await dependents(match.id, on: connection),
                 operations: isInstalled ? try operations(hash, on: connection) : []
             )
         }

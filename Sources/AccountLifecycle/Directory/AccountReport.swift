@@ -84,8 +84,20 @@ package struct AccountReport: Sendable {
         package let column: String
         /// What deleting the account does to the rows: `cascade`, `set null`, `no action` and so on.
         package let onDelete: String
-        /// nil where counting would read the whole table, for want of an index.
+        /// nil where they were not counted.
         package let rows: Int?
+        /// Why they were not counted.
+        package var uncounted: Uncounted?
+
+        /// What keeps rows from being counted.
+        package enum Uncounted: String, Sendable {
+            /// Counting would read the whole table.
+            case noIndex = "no index"
+            /// Our role may not read the table, or does not see all of its rows.
+            case noRight = "no right"
+            /// It was not done in the time there is.
+            case noTime = "takes long"
+        }
     }
 
     /// The account's files in a bucket, by the rule of a deletion: those it owns, and of those nobody owns what lies in its folder or is

@@ -215,7 +215,8 @@ struct AccountSheet {
                 rows: report.dependents.map { dependent in
                     [
                         .text(dependent.table), .text(dependent.column),
-                        dependent.rows.map { .integer(Int64($0)) } ?? .text("not counted: no index"),
+                        dependent.rows.map { .integer(Int64($0)) }
+                            ?? .text("not counted: \(dependent.uncounted?.rawValue ?? "")"),
                         .text(dependent.onDelete),
                     ]
                 },
