@@ -28,7 +28,13 @@ import Testing
     }
 
     private func plan(_ keys: [ForeignKey], profiles: Bool = false) -> DeletionPlan {
-        let table = DeletionCatalog.Profiles(table: TableName("public", "profiles"), key: "id", hasAvatarURL: true)
+        let table = DeletionCatalog.Profiles(
+            table: TableName("public", "profiles"),
+            key: "id",
+            hasAvatarURL: true,
+            texts: ["avatar_url"],
+            documents: []
+        )
         return DeletionPlan(DeletionCatalog(foreignKeys: keys, profiles: profiles ? table : nil))
     }
 

@@ -75,6 +75,35 @@ import Testing
         }
     }
 
+    @Test func whatAnotherAccountNamesElsewhereStays() async throws {
+        try await Stage.with { stage in
+            try await stage.database.psql("alter table public.profiles add cover_url text, add look jsonb")
+            let url = "https://abc.supabase.co/storage/v1/object/public/avatars/"
+            let places: [@Sendable (String, Person) -> Statement] = [
+                { "update public.profiles set cover_url = \(url + $0) where id = \($1.id)" },
+                { "update public.profiles set look = jsonb_build_object('a', array[\($0)::text]) where id = \($1.id)" },
+                {
+                    "update auth.users set raw_user_meta_data = jsonb_build_object('picture', \($0)::text) where id = \($1.id)"
+                },
+            ]
+            for (number, place) in places.enumerated() {
+                let key = "pics/\(number).png"
+                #expect(try await stage.upload(key, by: nil))
+                let person = try await stage.signUp("anna\(number)", apple: false)
+                let other = try await stage.signUp("berta\(number)", apple: false)
+                try await setAvatar(of: person, key, on: stage)
+                // What a person names twice is not shared for that.
+                try await stage.sql("update public.profiles set cover_url = avatar_url where id = \(person.id)")
+                #expect(try await stage.plan(person)?.buckets.map(\.shared) == [0])
+                try await stage.sql(place(key, other))
+                #expect(try await stage.plan(person)?.buckets.map(\.shared) == [1], "\(number)")
+                let request = try await stage.request(person)
+                #expect(try await stage.drive(request) == .ended(.verified))
+                #expect(try await stage.count("select from storage.objects where name = \(key)") == 1, "\(number)")
+            }
+        }
+    }
+
     @Test func whatNoOtherProfileNamesGoes() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -197,7 +226,9 @@ import Testing
     private static let profiles = DeletionCatalog.Profiles(
         table: TableName("public", "profiles"),
         key: "id",
-        hasAvatarURL: true
+        hasAvatarURL: true,
+        texts: ["avatar_url"],
+        documents: []
     )
 
     /// Two keys of different bytes that Swift calls equal.

@@ -71,6 +71,46 @@ struct AvatarSweepTests {
         }
     }
 
+    @Test("What an account names in any column, in JSON or in its metadata is in use")
+    func otherTexts() async throws {
+        try await StorageStage.with { storage in
+            let stage = storage.stage
+            try await stage.addAccounts(2)
+            let named = ["cover", "banner", "tile", "listed", "odd", "meta", "picture", "deep"].map { "\($0).jpeg" }
+            for key in named + ["left.jpeg"] { try await storage.upload("\(Self.anna)/\(key)", by: Self.anna) }
+            try await stage.database.psql(
+                #"""
+                alter table storage.objects disable trigger user;
+                update storage.objects set created_at = now() - interval '60 days', updated_at = now() - interval '60 days';
+                alter table storage.objects enable trigger user;
+                create domain public.address as varchar(500);
+                alter table public.profiles
+                    add cover_url text, add "Banner ""url""" public.address, add look jsonb, add list text[], add odd json;
+                update public.profiles
+                set cover_url = 'https://x.test/storage/v1/object/public/avatars/' || id || '/cover.jpeg',
+                    "Banner ""url""" = id || '/banner.jpeg',
+                    look = jsonb_build_object('tiles', jsonb_build_array(1, null, jsonb_build_object('at', id || '/tile.jpeg'))),
+                    list = array['first', null, id || '/listed.jpeg'],
+                    odd = ('{"text": "a\u0000b \"quoted\"", "at": "https:\/\/x.test\/avatars\/' || id || '\/odd.jpeg?t=1"}')::json
+                where id = '\#(Self.anna)';
+                update auth.users
+                set raw_user_meta_data = jsonb_build_object(
+                        'avatar_url', 'https://x.test/avatars/\#(Self.anna)/meta.jpeg', 'picture', '\#(Self.anna)/picture.jpeg',
+                        'app', jsonb_build_object('pictures', jsonb_build_array('\#(Self.anna)/deep.jpeg'))
+                    )
+                where id = '\#(Self.bob)';
+                insert into auth.users (id, raw_user_meta_data) values
+                    ('\#(OperatorStage.id(3))', '[]'), ('\#(OperatorStage.id(4))', 'null'), ('\#(OperatorStage.id(5))', '"x"')
+                """#
+            )
+            let look = try await stage.run(["avatars", "sweep", "--json"])
+            #expect(look.output.contains(#""objects": 1,"#), "\(look)")
+            let done = try await stage.run(["avatars", "sweep", "--confirm=1", "--json"])
+            #expect(done.status == 0 && done.output.contains(#""deleted": 1"#), "\(done)")
+            #expect(try await storage.keys() == named.map { "\(Self.anna)/\($0)" }.sorted())
+        }
+    }
+
     @Test("Without profiles, Storage or all rows nothing is deleted")
     func refusals() async throws {
         try await StorageStage.with { storage in

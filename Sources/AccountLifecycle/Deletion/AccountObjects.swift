@@ -26,14 +26,15 @@ package struct StoredObject: Sendable, Hashable, Comparable {
 ///
 /// The rule: an object is an account's when `owner` or `owner_id` is this account; or when both are empty and either the first
 /// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns, or
-/// what lies in a folder named by another user id, is never an account's, whatever its profile says. What another profile names is
-/// told by ``AvatarNames``, as it is for sweeps: in doubt an object is shared, and stays.
+/// what lies in a folder named by another user id, is never an account's, whatever its profile says. An account's own are what its
+/// `avatar_url` names; what another one names, in whatever text, is told by ``AvatarTexts`` and ``AvatarNames``, as it is for sweeps: in
+/// doubt an object is shared, and stays.
 enum AccountObjects {
     /// What was found of one account.
     struct Found: Sendable {
         /// Its objects, in order.
         var objects: [StoredObject] = []
-        /// How many objects of nobody its profile names that stay, since another profile names them, too.
+        /// How many objects of nobody its profile names that stay, since another account names them, too.
         var shared = 0
     }
 
@@ -100,7 +101,7 @@ enum AccountObjects {
         ) { first, _ in first }
     }
 
-    /// The objects of nobody that the profiles of these accounts name, and whether another profile names them, too.
+    /// The objects of nobody that the profiles of these accounts name, and whether another account names them, too.
     static func findNamed(
         by users: [UUID],
         profiles: DeletionCatalog.Profiles,

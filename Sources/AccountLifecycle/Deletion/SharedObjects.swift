@@ -12,10 +12,10 @@ struct NamedObject: Sendable, Hashable {
     let key: String
 }
 
-/// Tells which of some objects another profile names, too, by the rule of ``AvatarNames``.
+/// Tells which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of ``AvatarNames``.
 ///
-/// However many profiles and objects there are, profiles are read once: the server sends those with a text that ends as one of the keys
-/// does, by the last characters alone, and those that may mean something else than they spell. What they name is told here.
+/// However many accounts and objects there are, texts are read once: the server sends those that end as one of the keys does, by the
+/// last characters alone, and those that may mean something else than they spell. What they name is told here.
 struct SharedObjects {
     private let objects: [NamedObject]
     private let accounts: Set<UUID>
@@ -32,7 +32,7 @@ struct SharedObjects {
         accounts = Set(objects.map(\.account))
     }
 
-    /// Those that a profile of another account names.
+    /// Those that another account names.
     ///
     /// - Throws: `PostgresError`; `deadlineExceeded` where it takes longer than `limit`.
     func find(
@@ -69,7 +69,7 @@ struct SharedObjects {
         return shared
     }
 
-    /// Profiles that may name one of the objects, some of them several times.
+    /// Texts that may name one of the objects, some of them several times.
     func statement(for profiles: DeletionCatalog.Profiles) -> Statement {
         // Told apart by the server: to Swift some are equal that are not the same bytes.
         let endings = objects.map { Self.ending(of: $0.key) }
@@ -82,20 +82,20 @@ struct SharedObjects {
                 select distinct ending
                 from unnest(\(endings)) as e (ending)
             )
-            select p.id, \(AvatarNames.ends)
+            select p.id, \(AvatarTexts.ends)
             from (
                 select
-                    \(identifier: profiles.key) as id,
-                    avatar_url::text as avatar_url,
+                    w.id,
+                    w.text,
                     unnest(
                         case
-                            when octet_length(avatar_url) > 4096 or avatar_url::text collate "C" ~ \(Self.isOdd)
+                            when octet_length(w.text) > 4096 or w.text collate "C" ~ \(Self.isOdd)
                                 then array[null]
-                            else string_to_array(translate(avatar_url::text, '#&+', '?? '), '?')
+                            else string_to_array(translate(w.text, '#&+', '?? '), '?')
                         end
                     ) as piece
-                from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
-                where avatar_url <> ''
+                from (\(AvatarTexts(profiles: profiles).ofProfiles) union all \(AvatarTexts.ofMetadata)) as w
+                where w.text <> ''
             ) as p
             where \(mayName)
             """

@@ -112,7 +112,7 @@ extension AccountReport {
     }
 
     /// The keys of nobody's objects that the profile names and that are not shared, and how many are: those that a deletion would leave,
-    /// since another profile names them, too.
+    /// since another account names them, too.
     ///
     /// Where telling would take long no object counts as shared, and how many are is nil: a deletion's plan tells it.
     private static func named(
@@ -128,7 +128,7 @@ extension AccountReport {
         return (named.filter { shared?.contains($0) != true }.map(\.key), shared?.count)
     }
 
-    /// Which of these objects another profile names, too; nil where telling would take long.
+    /// Which of these objects another account names, too; nil where telling would take long.
     private static func shared(
         _ named: [NamedObject],
         in profiles: DeletionCatalog.Profiles,

@@ -1,12 +1,12 @@
-import Postgres
-
 #if canImport(Glibc)
     import Glibc
 #else
     import Darwin
 #endif
 
-/// What profiles name, as texts that end with the keys of objects.
+/// What accounts name, as texts that end with the keys of objects.
+///
+/// Which texts these are says ``AvatarTexts``.
 ///
 /// A text names every object whose key it ends with, wherever in the text that key begins, except behind a letter or a digit: bare
 /// keys, URLs of any host and query parameters are one to it, and `17.jpg` is not `7.jpg`. A text ends at its end and before each `?`,
@@ -24,7 +24,7 @@ package struct AvatarNames: Sendable {
 
         package init() {}
 
-        /// Takes in what a profile holds.
+        /// Takes in what an account holds.
         package mutating func insert(_ text: String) {
             let bytes = Array(text.utf8)
             var spellings: Set<[UInt8]> = []
@@ -132,13 +132,6 @@ package struct AvatarNames: Sendable {
         }
     }
 
-    /// What a profile names, however much its person wrote there.
-    ///
-    /// A key, escaped too, is within either piece: the first has the path even of a URL with a very long query.
-    static let ends: Statement = """
-        left(avatar_url, 4096), case when length(avatar_url) > 4096 then right(avatar_url, 4096) end
-        """
-
     /// The most bytes of a key, by Storage's rule.
     static let longestKey = 1024
 
@@ -161,7 +154,7 @@ package struct AvatarNames: Sendable {
         self.init(gathered)
     }
 
-    /// Whether some profile names the object of this key.
+    /// Whether some text names the object of this key.
     package func contains(_ key: String) -> Bool {
         let key = Array(key.utf8.reversed())
         // No such key can be; should there be one, it is not for us to say that nobody uses it.

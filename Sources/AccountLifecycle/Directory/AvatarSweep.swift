@@ -9,10 +9,10 @@ package import Postgres
 /// Finds the avatars that accounts left behind when they took new ones, and has Storage delete them.
 ///
 /// An object is left behind when it is an account's by the ownership rule (its owner; without one, the folder named by a user id), is
-/// older than an age, and no profile names it, whoever's. Objects of nobody stay, and so do those of accounts under a legal hold and of
-/// accounts with an open deletion, which has steps of its own for them.
+/// older than an age, and no account names it in a text of ``AvatarTexts``, whoever's. Objects of nobody stay, and so do those of
+/// accounts under a legal hold and of accounts with an open deletion, which has steps of its own for them.
 ///
-/// Profiles are read once for all objects, and objects a page at a time by key: twice the objects cost twice the reading.
+/// What accounts name is read once for all objects, and objects a page at a time by key: twice the objects cost twice the reading.
 package struct AvatarSweep: Sendable {
     /// An object that was left behind.
     package struct Leftover: Sendable, Equatable {
@@ -52,8 +52,8 @@ package struct AvatarSweep: Sendable {
 
     /// The most objects of one call to Storage.
     package static let batch = 500
-    /// Objects and profiles read with one statement.
-    private static let page = (objects: 500, profiles: 5000)
+    /// Objects and accounts read with one statement.
+    private static let page = (objects: 500, accounts: 5000)
     private static let anyUserID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
     private let before: Date
@@ -63,26 +63,25 @@ package struct AvatarSweep: Sendable {
         self.before = before
     }
 
-    /// Reads what all profiles name, a page at a time.
+    /// Reads what all accounts name, a page at a time.
     ///
     /// - Throws: ``Failure``, `PostgresError`.
     package func names(on connection: isolated Connection) throws -> AvatarNames {
-        let profiles = try profiles(on: connection)
-        var texts = AvatarNames.Texts()
-        var last: UUID?
-        while true {
-            let behind: Statement = last.map { "where \(profiles.key) > \($0)" } ?? ""
-            let rows = try connection.query(
-                "select \(profiles.key), " + AvatarNames.ends + " from \(profiles.table) " + behind
-                    + " order by \(profiles.key) limit \(Self.page.profiles)",
-                as: (UUID, String?, String?).self
-            )
-            for (_, start, end) in rows {
-                for text in [start, end] { texts.insert(text ?? "") }
+        let texts = try sources(on: connection)
+        var gathered = AvatarNames.Texts()
+        let pages: [(UUID?, Int) -> Statement] = [
+            texts.profilePage(after:limit:), AvatarTexts.metadataPage(after:limit:),
+        ]
+        for page in pages {
+            var last: UUID?
+            while true {
+                let rows = try connection.query(page(last, Self.page.accounts), as: (UUID, [String]).self)
+                for text in rows.lazy.flatMap(\.1) { gathered.insert(text) }
+                guard rows.count == Self.page.accounts else { break }
+                last = rows.last?.0
             }
-            guard rows.count == Self.page.profiles else { return AvatarNames(texts) }
-            last = rows.last?.0
         }
+        return AvatarNames(gathered)
     }
 
     /// Counts what was left behind.
@@ -112,7 +111,7 @@ package struct AvatarSweep: Sendable {
         return Survey(objects: objects, bytes: bytes, accounts: accounts.count, examples: oldest)
     }
 
-    /// The next objects by key, looked up when they are to go: what their owners' own profiles name by then stays, too.
+    /// The next objects by key, looked up when they are to go: what their owners themselves name by then stays, too.
     ///
     /// - Throws: ``Failure``, `PostgresError`.
     package func next(
@@ -121,7 +120,7 @@ package struct AvatarSweep: Sendable {
         except names: AvatarNames,
         on connection: isolated Connection
     ) throws -> Batch {
-        let profiles = try profiles(on: connection)
+        let texts = try sources(on: connection)
         var found: [Leftover] = []
         var cursor = key
         while true {
@@ -130,11 +129,7 @@ package struct AvatarSweep: Sendable {
             if !leftovers.isEmpty {
                 let owners = Array(Set(leftovers.compactMap { UUID(uuidString: $0.account) }))
                 let newest = AvatarNames(
-                    try connection.query(
-                        "select " + AvatarNames.ends + " from \(profiles.table) where \(profiles.key) = any(\(owners))",
-                        as: (String?, String?).self
-                    )
-                    .flatMap { [$0, $1] }.compactMap(\.self)
+                    try connection.query(texts.texts(of: owners), as: [String].self).joined()
                 )
                 leftovers.removeAll { newest.contains($0.key) }
             }
@@ -230,17 +225,16 @@ package struct AvatarSweep: Sendable {
         """
     }
 
-    /// The table of profiles and its key.
+    /// Where it stands what accounts name.
     ///
-    /// - Throws: ``Failure`` where it tells nothing, or not all.
-    private func profiles(on connection: isolated Connection) throws -> (table: Statement, key: Statement) {
+    /// - Throws: ``Failure`` where that tells nothing, or not all.
+    private func sources(on connection: isolated Connection) throws -> AvatarTexts {
         let catalog = try DeletionCatalog.read(on: connection)
         guard let profiles = catalog.profiles, profiles.hasAvatarURL else { throw Failure.noProfiles }
-        for table in [profiles.table, TableName("storage", "objects")] where catalog.rights[table]?.hidesRows != false {
+        for table in [profiles.table, .users, TableName("storage", "objects")]
+        where catalog.rights[table]?.hidesRows != false {
             throw Failure.hiddenRows(table.description)
         }
-        return (
-            "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)", "\(identifier: profiles.key)"
-        )
+        return AvatarTexts(profiles: profiles)
     }
 }

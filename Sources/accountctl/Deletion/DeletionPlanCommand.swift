@@ -12,7 +12,7 @@ struct DeletionPlanCommand: AccountctlCommand {
         discussion: """
             Reads the catalog's foreign keys and counts; changes nothing. A bucket named by neither deletion.buckets nor
             deletion.kept_buckets stands in the way while the account has objects there. Shared are the files of nobody that the profile
-            names and another profile names, too: they stay when the account goes, and are not counted among its own; the receipt counts
+            names and another account names, too: they stay when the account goes, and are not counted among its own; the receipt counts
             them. With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses; not
             where one may reach outside the database (by http, dblink, a foreign table or an untrusted language), which no rollback
             takes back: those are named as not asked.

@@ -14,11 +14,13 @@ import Terminal
 struct AvatarsSweepCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep",
-        abstract: "Delete avatars that no profile names any more.",
+        abstract: "Delete avatars that no account names any more.",
         discussion: """
             The app uploads each new avatar under a new name and leaves the old one. Deleted are objects of the bucket avatars that are
-            an account's (by owner, or by a folder of that id where there is no owner), older than --older-than, and named by no profile.
-            Objects of nobody stay, and those of accounts under a legal hold or with an open deletion.
+            an account's (by owner, or by a folder of that id where there is no owner), older than --older-than, and named by no account:
+            in no column of text or JSON of public.profiles, avatar_url or the app's own, and not in auth.users.raw_user_meta_data. What
+            other tables name is not known: an app that names pictures there must not sweep. Objects of nobody stay, and those of
+            accounts under a legal hold or with an open deletion.
 
             Without --confirm it only shows what would go. The number to confirm is that of the objects; no more than these are deleted.
 

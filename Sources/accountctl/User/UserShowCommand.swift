@@ -19,7 +19,7 @@ struct UserShowCommand: AccountctlCommand {
         discussion: """
             Takes any term that find takes; when it names several accounts they are listed and none is shown. Personal data is masked.
             An address is one of Apple's relay by Apple's own claim first and by its domain second, as in user list and relay can-send.
-            Shared are the files of nobody that the profile names and another profile names, too: they stay when the account goes, and are
+            Shared are the files of nobody that the profile names and another account names, too: they stay when the account goes, and are
             not counted among its own. Where telling would take long, among very many profiles, that is left empty, and they are counted
             among its own: deletion plan always tells.
 

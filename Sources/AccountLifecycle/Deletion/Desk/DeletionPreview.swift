@@ -31,7 +31,7 @@ package struct DeletionPreview: Sendable {
         /// How many objects are the account's.
         package let objects: Int
         package let fate: BucketFate
-        /// How many objects of nobody its profile names that stay, since another profile names them, too; nil in a bucket of which
+        /// How many objects of nobody its profile names that stay, since another account names them, too; nil in a bucket of which
         /// profiles name none.
         package let shared: Int?
     }

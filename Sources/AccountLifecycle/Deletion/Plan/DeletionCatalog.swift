@@ -33,6 +33,10 @@ package struct DeletionCatalog: Sendable, Hashable {
         /// The primary key, which is the user id.
         package let key: String
         package let hasAvatarURL: Bool
+        /// Its columns of text, of any type that is written as one.
+        package let texts: [String]
+        /// Its columns with texts in them: JSON, and arrays of texts or of JSON.
+        package let documents: [String]
     }
 
     package init(
@@ -100,8 +104,16 @@ package struct DeletionCatalog: Sendable, Hashable {
 
     /// Reads what there is of profiles alone.
     static func readProfiles(on connection: isolated Connection) throws -> Profiles? {
-        try connection.first(Self.profiles, as: (String, Bool).self)
-            .map { Profiles(table: TableName("public", "profiles"), key: $0, hasAvatarURL: $1) }
+        try connection.first(Self.profiles, as: (String, Bool, [String], [String]).self)
+            .map { key, hasAvatarURL, texts, documents in
+                Profiles(
+                    table: TableName("public", "profiles"),
+                    key: key,
+                    hasAvatarURL: hasAvatarURL,
+                    texts: texts,
+                    documents: documents
+                )
+            }
     }
 
     /// Constraints of partitions are left out: their parent's stands for them.
@@ -228,6 +240,28 @@ package struct DeletionCatalog: Sendable, Hashable {
               and url.attname = 'avatar_url'
               and url.atttypid in ('text'::regtype, 'varchar'::regtype)
               and not url.attisdropped
+        ),
+        array(
+            select c.attname::text
+            from pg_catalog.pg_attribute as c
+            join pg_catalog.pg_type as t on t.oid = c.atttypid
+            where c.attrelid = k.conrelid
+              and c.attnum > 0
+              and not c.attisdropped
+              and t.typcategory = 'S'
+            order by c.attnum
+        ),
+        array(
+            select c.attname::text
+            from pg_catalog.pg_attribute as c
+            join pg_catalog.pg_type as t on t.oid = c.atttypid
+            join pg_catalog.pg_type as b on b.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
+            left join pg_catalog.pg_type as e on e.oid = b.typelem and b.typcategory = 'A'
+            where c.attrelid = k.conrelid
+              and c.attnum > 0
+              and not c.attisdropped
+              and (b.typname in ('json', 'jsonb') or e.typname in ('json', 'jsonb') or e.typcategory = 'S')
+            order by c.attnum
         )
         from pg_catalog.pg_constraint as k
         join pg_catalog.pg_attribute as a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]

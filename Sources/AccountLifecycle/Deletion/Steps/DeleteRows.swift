@@ -61,7 +61,7 @@ extension DeletionRun {
         return .recorded
     }
 
-    /// Whether an object stayed since another profile named it, and none does any more: it would stay for ever.
+    /// Whether an object stayed since another account named it, and none does any more: it would stay for ever.
     ///
     /// Those whom this is about go one after another: of two who leave at once, the second sees that the first is gone.
     private func isLastToNameAnObject(
