@@ -17,6 +17,9 @@ package enum AccountLifecycle {
         MailCheckJob.schedule.name: MailCheckJob.schedule.queue,
     ]
 
+    /// The queue in which authorization codes are exchanged, which live for five minutes.
+    package static let queueOfCodes = DeletionJobs.exchange.queue
+
     /// Registers the handlers and periodic jobs of deletions and of Apple credentials.
     package static func registerJobs(in registry: inout JobRegistry, services: DeletionServices) throws {
         try DeletionJobs.register(in: &registry, services: services)

@@ -302,6 +302,39 @@ struct DoctorTests {
         }
     }
 
+    @Test("deletions that somebody paused or that wait for the ceiling, and queues that are paused")
+    func brakes() async throws {
+        try await deploy { deployment in
+            func run(_ words: String...) async throws {
+                let result = try await AccountctlProcess(words, environment: deployment.variables).result()
+                #expect(result.status == 0, "\(words): \(result.errors)")
+            }
+            try await run("deletion", "pause", "--all", "--reason", "a complaint", "--as", "olga")
+            let all = try await deployment.find("deletion.paused", "warning")
+            #expect(all.contains("every deletion is paused") && all.contains("by olga"), "\(all)")
+            try await run("deletion", "resume", "--all")
+            try await deployment.database.psql(
+                """
+                insert into accountctl.deletion_requests (user_id, origin, state, situation, run_after, legal_deadline, paused_at)
+                select gen_random_uuid(), 'app', state, situation::jsonb, now(), now() + interval '1 month', paused_at
+                from (
+                    values
+                        ('held', '{"code": "ceiling"}', null::timestamptz), ('held', '{"code": "ceiling"}', null),
+                        ('held', '{"code": "legal_hold"}', null), ('held', '{"code": "paused"}', now() - interval '3 days')
+                ) as r (state, situation, paused_at)
+                """
+            )
+            let one = try await deployment.find("deletion.paused", "warning")
+            #expect(one.contains("1 request is paused") && one.contains("3 d"), "\(one)")
+            #expect(try await deployment.find("deletion.ceiling", "warning").contains("2 requests"))
+            try await run("jobs", "pause", "mail", "--yes", "--reason", "a storm")
+            #expect(try await deployment.find("jobs.paused", "warning").contains("the queue mail"))
+            // Codes live for five minutes.
+            try await run("jobs", "pause", "apple", "--yes")
+            #expect(try await deployment.find("jobs.paused", "error").contains("the queue apple"))
+        }
+    }
+
     @Test("legal deadlines at risk, and passed")
     func deadlines() async throws {
         try await deploy { deployment in

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import JobQueue
 import Postgres
 import Terminal
@@ -29,6 +30,23 @@ extension DatabaseDoctor {
                     "no worker is alive; \(last)",
                     why: "Requests wait, and Apple's codes expire after five minutes.",
                     todo: "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
+                )
+            )
+        }
+        for setting in try JobQueue().queueSettings(on: connection) {
+            guard let since = setting.pausedAt else { continue }
+            let hasCodes = setting.name == AccountLifecycle.queueOfCodes
+            let reason = setting.pauseReason.map { ": \(SafeText.line($0))" } ?? ""
+            findings.append(
+                Finding(
+                    // What waits there is worth nothing after five minutes.
+                    hasCodes ? .error : .warning,
+                    "jobs.paused",
+                    "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
+                    why: hasCodes
+                        ? "Apple's codes expire after five minutes: accounts that sign up now can never be revoked at Apple."
+                        : "Nothing of it is done until somebody lets it go on.",
+                    todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
                 )
             )
         }

@@ -1,9 +1,10 @@
+import AccountLifecycle
 import Postgres
 import Terminal
 
 extension DatabaseDoctor {
     func requests(on connection: isolated Connection) throws -> [Finding] {
-        var findings: [Finding] = []
+        var findings = try brakes(on: connection)
         let rows = try connection.query(
             """
             select state, count(*), min(legal_deadline - now()) < interval '5 days',
@@ -41,6 +42,59 @@ extension DatabaseDoctor {
                     )
                 )
             }
+        }
+        return findings
+    }
+
+    /// Deletions that an operator stopped, and those that wait for the hour to pass.
+    private func brakes(on connection: isolated Connection) throws -> [Finding] {
+        let (since, by, paused, longest, waiting) = try connection.one(
+            """
+            select extract(epoch from now() - max(b.paused_at))::bigint, max(b.paused_by), count(r.paused_at),
+                   extract(epoch from now() - min(r.paused_at))::bigint,
+                   count(*) filter (where r.state = 'held' and r.situation ->> 'code' = \(Situation.Code.ceiling.rawValue))
+            from accountctl.deletion_brakes as b
+            left join accountctl.deletion_requests as r on r.finished_at is null
+            """,
+            as: (Int?, String?, Int, Int?, Int).self
+        )
+        var findings: [Finding] = []
+        if let since, let by {
+            findings.append(
+                Finding(
+                    .warning,
+                    "deletion.paused",
+                    "every deletion is paused, for \(Wording.length(.seconds(since))), by \(SafeText.line(by))",
+                    why: "Nobody is erased, while the legal deadlines of all go on.",
+                    todo:
+                        "accountctl audit list --action deletion.pause says why; go on with: accountctl deletion resume --all"
+                )
+            )
+        }
+        if paused > 0, let longest {
+            findings.append(
+                Finding(
+                    .warning,
+                    "deletion.paused",
+                    "\(Wording.count(paused, "request")) \(paused == 1 ? "is" : "are") paused, the first for "
+                        + Wording.length(.seconds(longest)),
+                    why: "They do not go on by themselves, and their legal deadlines do not wait.",
+                    todo: "accountctl deletion list --state held shows them; go on with: accountctl deletion resume"
+                )
+            )
+        }
+        if waiting > 0 {
+            findings.append(
+                Finding(
+                    .warning,
+                    "deletion.ceiling",
+                    "\(Wording.count(waiting, "request")) \(waiting == 1 ? "waits" : "wait") for the hourly ceiling",
+                    why: "No more accounts are locked out in an hour: many more requests than usual may be a mistake.",
+                    todo:
+                        "Those of a list that was meant go on by themselves; deletion.hourly_ceiling lets more through. Else: "
+                        + "accountctl deletion pause --all"
+                )
+            )
         }
         return findings
     }
