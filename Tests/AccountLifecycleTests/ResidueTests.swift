@@ -96,6 +96,24 @@ import Testing
         }
     }
 
+    /// The log only grows: a name that an earlier version took is found, and somebody decides whether it is kept.
+    @Test func anOperatorsNameThatIsAnAddressStandsInTheWayUntilItIsAccepted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("select accountctl.log_operation(\(person.email), 'jobs.pause')")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(
+                try await stage.situation(request)?.findings?.map(\.column) == ["accountctl.operator_log.operator"]
+            )
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.accept("accountctl.operator_log.operator", reason: "who acted is kept", on: connection)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     @Test func manyAccountsAreSearchedForTogether() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.kept (note text, longer text)")

@@ -61,6 +61,41 @@ struct PersonalTextTests {
         }
     }
 
+    @Test("An operator's name is kept for good, too, wherever it comes from")
+    func operatorNames() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            try await stage.database.psql("update auth.users set phone = '4512345678' where id = '\(id)'")
+            for words in [
+                ["user", "sign-out", id], ["user", "hold", id, "--reason", "court"], ["deletion", "pause", "--all"],
+                ["jobs", "pause", "deletions", "--yes"],
+                ["deletion", "accept", "a.b.c", "--reason", "x", "--confirm=a.b.c"],
+            ] {
+                let given = try await stage.run(words + ["--as", "Olga <olga@example.com>"])
+                #expect(given.status == 2 && given.output.isEmpty, "\(words): \(given)")
+                #expect(given.errors.contains("--as holds what looks like an e-mail address"), "\(given.errors)")
+                let variables = stage.variables.merging(["ACCOUNTCTL_OPERATOR": "olga@example.com"]) { $1 }
+                let set = try await AccountctlProcess(words, environment: variables).result()
+                #expect(set.status == 2 && set.output.isEmpty, "\(words): \(set)")
+                #expect(
+                    set.errors.contains("ACCOUNTCTL_OPERATOR holds what looks like an e-mail address"),
+                    "\(set.errors)"
+                )
+                #expect(!(given.errors + set.errors).contains("olga@"), "it is not repeated")
+            }
+            let own = try await stage.run(["user", "sign-out", id, "--as", "phone 4512345678"])
+            #expect(own.status == 2 && own.errors.contains("holds a phone number of the account"), "\(own)")
+            #expect(try await stage.database.psql("select count(*) from accountctl.operator_log") == "0")
+            // Machines whose logins are addresses: what is before the sign stands for the person.
+            var variables = stage.variables.merging(["USER": "olga@corp.example.com"]) { $1 }
+            variables["ACCOUNTCTL_OPERATOR"] = nil
+            let named = try await AccountctlProcess(["user", "sign-out", id], environment: variables).result()
+            #expect(named.status == 0, "\(named)")
+            #expect(try await stage.database.psql("select operator from accountctl.operator_log") == "olga")
+        }
+    }
+
     @Test("Numbers, dates, ids and names that operators do write are taken")
     func taken() async throws {
         try await OperatorStage.with { stage in

@@ -12,6 +12,8 @@ package struct NamedSubject: Error, Sendable, Hashable, CustomStringConvertible 
     package enum Words: String, Sendable {
         case reason
         case ticket
+        /// The operator's name.
+        case name
     }
 
     package let words: Words
@@ -26,11 +28,12 @@ package struct NamedSubject: Error, Sendable, Hashable, CustomStringConvertible 
     static func refuse(
         _ users: [UUID],
         reason: String?,
-        ticket: String?,
+        by actor: Operator,
         on connection: isolated Connection
     ) throws {
-        let texts = [(Words.reason, reason), (.ticket, ticket)].compactMap { words, text in text.map { (words, $0) } }
-        // No identifier but an address is shorter; most tickets are, and cost no query.
+        let texts = [(Words.reason, reason), (.ticket, actor.ticket), (.name, actor.name)]
+            .compactMap { words, text in text.map { (words, $0) } }
+        // No identifier but an address is shorter; most tickets and names are, and cost no query.
         guard texts.contains(where: { $1.utf8.count >= 8 || $1.contains("@") }) else { return }
         let others = try IdentifierCollection.read(of: users, on: connection)
         let matcher = IdentifierMatcher(users.map(Identifier.init(userID:)) + others.values.joined())

@@ -9,8 +9,8 @@ package import Sealing
 
 /// Who acts, and the line that each act leaves in the operators' log.
 ///
-/// The line names the account by its keyed hash, from the start; the operator's own words stand beside it, so they must not name the
-/// person either: a text with one of the account's own identifiers in it is refused.
+/// The line names the account by its keyed hash, from the start; the operator's name and own words stand beside it, so they must not
+/// name the person either: a text with one of the account's own identifiers in it is refused.
 package struct Operator: Sendable {
     /// Who acts, as the log will say.
     package let name: String
@@ -47,7 +47,7 @@ package struct Operator: Sendable {
         _ connection: isolated Connection
     ) throws -> Int64 {
         try HashKeyCanary.require(hashKey, on: connection)
-        if let user { try NamedSubject.refuse([user], reason: reason, ticket: ticket, on: connection) }
+        if let user { try NamedSubject.refuse([user], reason: reason, by: self, on: connection) }
         let subject = user.map { SubjectHash($0, key: hashKey) }
         return try connection.one(
             """

@@ -14,4 +14,11 @@ enum MachineUser {
         guard let entry = getpwuid(number), let name = entry.pointee.pw_name else { return "uid \(number)" }
         return String(cString: name)
     }()
+
+    /// What of a login the operators' log holds: directories have people sign in by their e-mail address, which an erasure would find
+    /// there for good.
+    static func withoutDomain(_ login: String) -> String {
+        guard let at = login.firstIndex(of: "@"), at != login.startIndex else { return login }
+        return String(login[..<at])
+    }
 }

@@ -18,7 +18,8 @@ struct ActingOptions: ParsableArguments {
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp(
-            "Who acts, for the operators' log. Default: ACCOUNTCTL_OPERATOR, then the name of the account on this machine.",
+            "Who acts, for the operators' log; personal data is refused. Default: ACCOUNTCTL_OPERATOR, then the name of the "
+                + "account on this machine.",
             valueName: "name"
         )
     )
@@ -35,6 +36,7 @@ struct ActingOptions: ParsableArguments {
         try OptionText.check("--as", operatorName, limit: 200)
         try OptionText.check("--ticket", ticket, limit: 200)
         try OptionText.refusePersonalData("--reason", reason, as: .words)
+        try OptionText.refusePersonalData("--as", operatorName, as: .words)
         try OptionText.refusePersonalData("--ticket", ticket, as: .ticket)
     }
 }
@@ -66,7 +68,7 @@ extension CommandContext {
     ///
     /// - Throws: ``CommandError`` for a name that the log does not take.
     func signature(_ options: ActingOptions) throws -> OperatorSignature {
-        let name = operatorName(options.operatorName)
+        let name = try operatorName(options.operatorName)
         if name.unicodeScalars.count > 200 {
             throw CommandError(
                 .usage,
@@ -76,16 +78,27 @@ extension CommandContext {
         }
         return OperatorSignature(
             name: name,
-            machineUser: MachineUser.name,
+            machineUser: MachineUser.withoutDomain(MachineUser.name),
             ticket: options.ticket,
             reason: options.reason
         )
     }
 
     /// Who acts: as the command line says, else the environment, else the machine.
-    func operatorName(_ given: String?) -> String {
-        let known = [given, environment["ACCOUNTCTL_OPERATOR"], environment["SUDO_USER"], environment["USER"]]
-        return known.compactMap(\.self).first { !$0.allSatisfy(\.isWhitespace) } ?? MachineUser.name
+    ///
+    /// - Throws: ``CommandError`` for a name that somebody chose and that the log is not to hold.
+    func operatorName(_ given: String?) throws -> String {
+        func name(_ text: String?) -> String? { text.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 } }
+        if let given = name(given) { return given }
+        let variable = "ACCOUNTCTL_OPERATOR"
+        if let chosen = name(environment[variable]) {
+            if let what = PersonalText.suspicion(in: chosen, as: .words) {
+                throw CommandError(.usage, "\(variable) holds what looks like \(what): \(OptionText.logRule)")
+            }
+            return chosen
+        }
+        let login = name(environment["SUDO_USER"]) ?? name(environment["USER"]) ?? MachineUser.name
+        return MachineUser.withoutDomain(login)
     }
 
     /// The key of keyed hashes, which acts on accounts cannot do without.

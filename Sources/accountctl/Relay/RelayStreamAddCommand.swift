@@ -51,8 +51,8 @@ struct RelayStreamAddCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard MailStreamStore.isName(name) else { throw MailStreamError(code: .badName, name: SafeText.line(name)) }
         let declared = try stream.stream(named: name, from: try DomainInput.domain(domain))
-        let registrations = registrations(declared, context)
         let signature = try context.signature(acting)
+        let registrations = try registrations(declared, context)
         var id: Int64?
         if !write.dryRun {
             id = try await context.withConnection { connection in
@@ -81,9 +81,10 @@ struct RelayStreamAddCommand: AccountctlCommand {
     private func registrations(
         _ declared: MailStream,
         _ context: CommandContext
-    ) -> [MailStreamRecord.Registration]? {
+    ) throws -> [MailStreamRecord.Registration]? {
         guard case .names(let names) = declared.registration else { return nil }
-        let who = context.operatorName(by)
+        try OptionText.refusePersonalData("--by", by, as: .words)
+        let who = try context.operatorName(by)
         return names.map { MailStreamRecord.Registration(name: $0.description, at: .now, by: who) }
     }
 }

@@ -9,9 +9,14 @@ extension NamedSubject: ReportableError {
             case .phone: "a phone number of the account"
             case .providerID: "an id that the account has at a provider"
             }
+        let text =
+            switch words {
+            case .reason, .ticket: "--\(words.rawValue)"
+            case .name: "the operator's name (--as, ACCOUNTCTL_OPERATOR)"
+            }
         return ErrorReport(
             .usage,
-            "--\(words.rawValue) holds \(what): \(OptionText.logRule)"
+            "\(text) holds \(what): \(OptionText.logRule)"
         )
     }
 }

@@ -75,7 +75,7 @@ extension DeletionDesk {
         naming users: some Sequence<UUID>,
         on connection: isolated Connection
     ) throws {
-        try NamedSubject.refuse(Array(users), reason: reason, ticket: actor.ticket, on: connection)
+        try NamedSubject.refuse(Array(users), reason: reason, by: actor, on: connection)
     }
 
     /// Opens a request for each account, or finds the open one; all in one transaction, with a line of the log for each.
