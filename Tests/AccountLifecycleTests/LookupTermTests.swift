@@ -28,10 +28,20 @@ struct LookupTermTests {
 
     @Test(
         "A phone number in any spelling",
-        arguments: ["+49 151 1234567", "0049 (151) 123-45-67", "491511234567", "+49.151.1234567"]
+        arguments: [
+            "+49 151 1234567", "0049 (151) 123-45-67", "491511234567", "+49.151.1234567", "+49 (0)151 1234567",
+            "0049(0) 151 1234567", "\u{202A}+49 151 1234567\u{202C}", "+49\u{2011}151\u{2011}1234567",
+            "\u{2068}+49\u{202F}151\u{2013}1234567\u{2069}",
+        ]
     )
     func phone(_ text: String) {
         #expect(LookupTerm(text)?.phone == "491511234567")
+    }
+
+    @Test("The zero in brackets is dialled in Italy from abroad, too, and by everybody at home")
+    func trunkZero() {
+        #expect(LookupTerm("+39 (0)6 1234567")?.phone == "39061234567")
+        #expect(LookupTerm("(0)151 1234567")?.phone == "01511234567")
     }
 
     @Test("What may be several things is all of them; what was said to be one is only that")

@@ -131,17 +131,29 @@ package struct LookupTerm: Sendable, Hashable {
         return address
     }
 
-    /// `+49 (151) 123-456`, `0049151123456` and `49151123456` are one number.
+    /// `+49 (151) 123-456`, `+49 (0)151 123456`, `0049151123456` and `49151123456` are one number.
     private static func digits(_ text: String, atLeast fewest: Int) -> String? {
-        var digits = ""
-        for character in text {
-            if character.isASCII, character.isNumber {
-                digits.append(character)
-            } else if !" +-().\u{A0}/".contains(character) {
-                return nil
+        var spelled = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .dashPunctuation, .spaceSeparator,
+                .mathSymbol where scalar == "\u{2212}":
+                continue
+            // Telephones and mail programs put marks around numbers that have them read from left to right.
+            case .format: continue
+            default:
+                guard "0123456789+()./".unicodeScalars.contains(scalar) else { return nil }
+                spelled.unicodeScalars.append(scalar)
             }
         }
-        if digits.hasPrefix("00"), !text.hasPrefix("+") { digits.removeFirst(2) }
+        let isInternational = spelled.hasPrefix("+") || spelled.hasPrefix("00")
+        // Dialled within the country only, but for those where it is a part of the number.
+        if isInternational, let zero = spelled.firstRange(of: "(0)") {
+            let country = spelled[..<zero.lowerBound].filter(\.isNumber).drop { $0 == "0" }
+            if !["39", "378", "379"].contains(country) { spelled.removeSubrange(zero) }
+        }
+        var digits = spelled.filter(\.isNumber)
+        if digits.hasPrefix("00"), !spelled.hasPrefix("+") { digits.removeFirst(2) }
         return (fewest...15).contains(digits.count) ? digits : nil
     }
 
