@@ -48,6 +48,7 @@ struct UserFindTests {
         let step: String?
         let request: String?
         let receipt: Int?
+        let number: Int?
     }
 
     private func rows(_ result: AccountctlProcess.Result) throws -> [Row] {
@@ -132,6 +133,8 @@ struct UserFindTests {
             #expect(result.status == 3)
             #expect(rows.map(\.id) == [Self.digits, Self.anna, nil, nil], "\(result.output)")
             #expect(rows.map(\.state) == ["active", "deletion_running", "not_found", "not_found"])
+            // The first word, then the lines.
+            #expect(rows.map(\.number) == [1, 2, 5, 6])
             #expect(result.errors.contains("\"nobody@example.com\"") && result.errors.contains("and none was erased"))
             let json = try await stage.run(["user", "find", never, "nobody", "--json", "id,state"])
             #expect(json.output == #"[\#n{"id":null,"state":"not_found"},\#n{"id":null,"state":"not_found"}\#n]\#n"#)

@@ -18,7 +18,8 @@ struct UserFindCommand: AccountctlCommand {
             Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone number in any
             spelling, an Apple sub or another provider's id, a username, a deletion request's id and a receipt's number. What can be
             several things is looked up as all of them; the column MATCHED says which. Terms may also come on standard input,
-            one a line, with - for the term; programs get at least one row for each.
+            one a line, with - for the term; programs get at least one row for each, and number says for which: they count from 1, lines
+            each, blank ones as well. The term itself is masked there like what it may name; --reveal shows it.
 
             --prefix takes the start of any of these, and of them only what an index leads to: usernames as they are written, ids and
             phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it did not compare.
@@ -42,6 +43,7 @@ struct UserFindCommand: AccountctlCommand {
 
     /// An account, or what is known where there is none.
     private struct Row {
+        let number: Int
         let term: String
         let match: AccountMatch?
         var gone: ErasedAccount?
@@ -57,7 +59,6 @@ struct UserFindCommand: AccountctlCommand {
         var deletion: DeletionInBrief? {
             if case .deletion(let deletion)? = match?.standing { deletion } else { leaving?.deletion }
         }
-
     }
 
     private static let fields: [Field<Row>] = [
@@ -76,6 +77,7 @@ struct UserFindCommand: AccountctlCommand {
         Field("receipt", nil) { $0.gone?.receipt.map { .integer($0) } ?? .null },
         Field("term", nil) { .personal($0.term, .name) },
         Field("held", nil) { .bool($0.match?.isHeld) },
+        Field("number", nil) { .integer($0.number) },
     ]
 
     private static let limits = 1...1000
@@ -118,9 +120,7 @@ struct UserFindCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let terms = try self.terms.flatMap {
-            try $0 == "-" ? listed() : [LookupTerm.typed($0, as: by, compared: comparison)]
-        }
+        let (terms, numbers) = try numbered()
         if contains {
             context.messages.warning("--contains reads the whole table of users: expect seconds on a large one")
         }
@@ -141,8 +141,9 @@ struct UserFindCommand: AccountctlCommand {
         var rows = (reveal ? context.output.revealing() : context.output).startList(Self.fields)
         var isAnyMissing = false
         var told: Set<String> = []
-        for answer in answers {
-            for match in answer.matches { try rows.append(Row(term: answer.term.text, match: match)) }
+        for (number, answer) in zip(numbers, answers) {
+            let term = answer.term.text
+            for match in answer.matches { try rows.append(Row(number: number, term: term, match: match)) }
             if answer.isCut { context.tellMore(than: limit, of: Self.limits, "accounts") }
             for note in answer.notes { context.messages.note(note) }
             let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why))" }.joined(separator: ", ")
@@ -153,10 +154,12 @@ struct UserFindCommand: AccountctlCommand {
             isAnyMissing = isAnyMissing || answer.matches.isEmpty
             // People read the sentences; programs get a row for each term that leads to no account.
             guard context.output.format.isForPrograms else { continue }
-            for gone in answer.erased { try rows.append(Row(term: answer.term.text, match: nil, gone: gone)) }
-            for leaving in answer.leaving { try rows.append(Row(term: answer.term.text, match: nil, leaving: leaving)) }
+            for gone in answer.erased { try rows.append(Row(number: number, term: term, match: nil, gone: gone)) }
+            for leaving in answer.leaving {
+                try rows.append(Row(number: number, term: term, match: nil, leaving: leaving))
+            }
             if answer.isAbsent {
-                try rows.append(Row(term: answer.term.text, match: nil, isUnknown: answer.isErasureUnknown))
+                try rows.append(Row(number: number, term: term, match: nil, isUnknown: answer.isErasureUnknown))
             }
         }
         try rows.finish()
@@ -168,20 +171,32 @@ struct UserFindCommand: AccountctlCommand {
 
     private var comparison: LookupComparison { contains ? .contains : prefix ? .prefix : .exact }
 
-    /// The terms on standard input, one a line.
+    /// The terms, those on standard input one a line, and the place of each among all words and lines.
     ///
     /// - Throws: ``CommandError`` that names the first line which is no term.
-    private func listed() throws -> [LookupTerm] {
-        var terms: [LookupTerm] = []
-        try InputLines.forEach(in: "-") { number, line in
-            if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
-            do {
-                terms.append(try LookupTerm.typed(line, as: by, compared: comparison))
-            } catch let error as CommandError {
-                throw CommandError(error.status, "line \(number): \(error.message)", hint: "Nothing was looked up.")
+    private func numbered() throws -> (terms: [LookupTerm], numbers: [Int]) {
+        var (found, numbers): ([LookupTerm], [Int]) = ([], [])
+        var last = 0
+        for word in terms {
+            guard word == "-" else {
+                last += 1
+                found.append(try LookupTerm.typed(word, as: by, compared: comparison))
+                numbers.append(last)
+                continue
+            }
+            let before = last
+            try InputLines.forEach(in: "-") { number, line in
+                last = before + number
+                if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
+                do {
+                    found.append(try LookupTerm.typed(line, as: by, compared: comparison))
+                    numbers.append(last)
+                } catch let error as CommandError {
+                    throw CommandError(error.status, "line \(number): \(error.message)", hint: "Nothing was looked up.")
+                }
             }
         }
-        return terms
+        return (found, numbers)
     }
 }
 
