@@ -151,13 +151,93 @@ struct OperatorActTests {
             let shown = try await stage.run(["deletion", "show", id])
             #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
             for said in ["Done: released.", "Nothing to do."] {
-                #expect(try await stage.run(["user", "release", id]).errors.contains(said))
+                let released = try await stage.run(["user", "release", id, "--confirm=\(id)"])
+                #expect(released.errors.contains(said), "\(released)")
             }
             let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
             #expect(
                 try await stage.database.psql(log)
                     == "deletion.hold deletion.hold deletion.request deletion.release"
             )
+        }
+    }
+
+    @Test("What was done is followed by the command that undoes it or goes on, and what was not done is not")
+    func next() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            let acts = [
+                (["user", "suspend", id, "--reason", "spam", "--yes"], "accountctl user restore \(id)"),
+                (["user", "restore", id], "accountctl user suspend \(id) --reason"),
+                (["user", "hold", id, "--reason", "court"], "accountctl user release \(id)"),
+                (["user", "release", id], "accountctl user hold \(id) --reason"),
+            ]
+            for (words, next) in acts {
+                let rehearsed = try await stage.run(words + ["--dry-run"])
+                #expect(rehearsed.status == 0 && !rehearsed.errors.contains(next), "\(words): \(rehearsed)")
+                let done = try await stage.run(words)
+                #expect(done.status == 0 && done.errors.contains(next), "\(words): \(done)")
+                #expect(!done.output.contains("accountctl"))
+            }
+            let nothing = try await stage.run(["user", "restore", id])
+            #expect(nothing.errors.contains("Nothing to do") && !nothing.errors.contains("suspend"), "\(nothing)")
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            for (word, next) in [("pause", "deletion resume \(request)"), ("cancel", "deletion request \(request)")] {
+                let done = try await stage.run(["deletion", word, request])
+                #expect(done.status == 0 && done.errors.contains("accountctl " + next), "\(done)")
+            }
+            let again = try await stage.run(["deletion", "request", request, "--confirm=\(id)"])
+            #expect(again.status == 0, "\(again)")
+        }
+    }
+
+    @Test("A suspension ends while dates can be written")
+    func longest() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let words = ["user", "suspend", OperatorStage.id(1), "--reason", "spam", "--yes", "--for"]
+            for length in ["9999999d", "36501d"] {
+                let result = try await stage.run(words + [length])
+                #expect(
+                    result.status == 2 && result.errors.contains("--for") && result.errors.contains("36500d"),
+                    "\(result)"
+                )
+            }
+            #expect(
+                try await stage.database.psql("select count(*) from auth.users where banned_until is not null") == "0"
+            )
+            #expect(try await stage.run(words + ["36500d"]).status == 0)
+        }
+    }
+
+    @Test("A release that lets a deletion go on asks for the id; another does not ask")
+    func release() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (free, id) = (OperatorStage.id(1), OperatorStage.id(2))
+            try await stage.database.psql(
+                """
+                insert into accountctl.holds (user_id, reason, placed_by)
+                select user_id::uuid, 'court', 'olga' from unnest(array['\(free)', '\(id)']) as user_id;
+                insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                values ('\(id)', 'app', 'held', now(), now() + interval '1 month', now())
+                """
+            )
+            #expect(try await stage.run(["user", "release", free]).status == 0)
+            let held = "select count(*) from accountctl.holds where user_id = '\(id)'"
+            let asked = try await stage.run(["user", "release", id])
+            #expect(asked.status == 2 && asked.errors.contains("--confirm=\(id)"), "\(asked)")
+            #expect(try await stage.database.psql(held) == "1")
+            let rehearsed = try await stage.run(["user", "release", id, "--dry-run"])
+            #expect(rehearsed.status == 0 && rehearsed.errors.contains("Would be done"), "\(rehearsed)")
+            let done = try await stage.run(["user", "release", id, "--confirm=\(id)"])
+            #expect(done.status == 0 && done.errors.contains("Done: released"), "\(done)")
+            #expect(try await stage.database.psql(held) == "0")
+            // Nothing is left to ask about.
+            let again = try await stage.run(["user", "release", id])
+            #expect(again.status == 0 && again.errors.contains("Nothing to do"), "\(again)")
         }
     }
 

@@ -44,8 +44,12 @@ struct Act<Outcome: Sendable>: Sendable {
     let plan: String
     /// What is said when it was done: "paused".
     let done: String
+    /// What is said next: the command that undoes it or goes on, given the id; nil where there is none.
+    var next: (@Sendable (_ id: String) -> String)?
     /// What is asked before, given the id; nil where nothing is asked.
     var question: (@Sendable (_ id: String) -> String)?
+    /// Whether it is asked of this one; nil where it is of every one.
+    var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
     /// Does it, and records it in the same transaction.
     let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
 }
@@ -56,6 +60,8 @@ struct ActWords {
     let plan: String
     /// What was done.
     let done: String
+    /// The command that undoes it or goes on.
+    let next: String?
     /// Whether it was undone again, for a dry run.
     let isRehearsed: Bool
 }
@@ -88,15 +94,18 @@ extension CommandContext {
         _ consent: some ConsentOptions
     ) async throws -> ExitStatus {
         let actor = try self.actor(acting)
-        let id = try await withConnection { try target.find(as: actor, in: self, on: $0) }
+        let (id, asks) = try await withConnection { connection in
+            let id = try target.find(as: actor, in: self, on: connection)
+            return (id, try act.asks?(id, connection) ?? true)
+        }
         let text = id.uuidString.lowercased()
         let isRehearsed = consent.dryRun
-        if !isRehearsed, let question = act.question { try consent.ask(question(text), id: text, in: self) }
+        if !isRehearsed, asks, let question = act.question { try consent.ask(question(text), id: text, in: self) }
         // A dry run does it, and undoes it: what it says is what would come of it.
         let outcome = try await withConnection { connection in
             try await connection.transaction(rehearsed: isRehearsed) { try await act.perform(actor, id, $0) }
         }
-        let words = ActWords(plan: act.plan, done: act.done, isRehearsed: isRehearsed)
+        let words = ActWords(plan: act.plan, done: act.done, next: act.next?(text), isRehearsed: isRehearsed)
         try target.tell(outcome, of: id, words, in: self)
         try output.show(Sheet([.init(.facts([.init(Target.idField.name, Target.idField.label, .text(text))]))]))
         return .ok

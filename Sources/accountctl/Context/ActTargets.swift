@@ -34,8 +34,10 @@ struct AccountTarget: ActTarget {
         case .done(let sessions):
             let ended = sessions > 0 ? " \(Wording.count(sessions, "session")) ended." : ""
             context.messages.note("Done: \(words.done).\(ended)")
+            if let next = words.next { context.messages.note(next) }
         case .heldLate(let state, let steps):
             context.messages.note(words.isRehearsed ? words.plan : "Done: \(words.done).")
+            if !words.isRehearsed, let next = words.next { context.messages.note(next) }
             context.messages.warning(
                 "its deletion is under way (\(state)) and \(words.isRehearsed ? "would be" : "is") stopped before its next step; "
                     + "begun already, and not undone: \(Wording.list(steps))"
@@ -66,7 +68,10 @@ struct RequestTarget: ActTarget {
     func tell(_ outcome: DeletionDesk.Act, of id: UUID, _ words: ActWords, in context: CommandContext) throws {
         let name = id.uuidString.lowercased()
         switch outcome {
-        case .done: context.messages.note(words.isRehearsed ? words.plan : words.done)
+        case .done where words.isRehearsed: context.messages.note(words.plan)
+        case .done:
+            context.messages.note(words.done)
+            if let next = words.next { context.messages.note(next) }
         case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
         case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
         case .refused(let why): throw CommandError(.blocked, why)

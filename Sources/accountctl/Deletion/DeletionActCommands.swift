@@ -39,9 +39,14 @@ struct DeletionCancelCommand: ActCommand {
 
     func act() throws -> Act<DeletionDesk.Act> {
         let reason = acting.reason
-        return Act(plan: "would be cancelled", done: "cancelled") { actor, request, connection in
-            try await DeletionDesk(actor).cancel(request, reason: reason, on: connection)
-        }
+        return Act(
+            plan: "would be cancelled",
+            done: "cancelled",
+            next: { "ask again with: accountctl deletion request \($0)" },
+            perform: { actor, request, connection in
+                try await DeletionDesk(actor).cancel(request, reason: reason, on: connection)
+            }
+        )
     }
 }
 

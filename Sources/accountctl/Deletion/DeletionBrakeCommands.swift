@@ -32,9 +32,14 @@ struct DeletionPauseCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let reason = acting.reason
         if let request = target.one {
-            let act = Act(plan: "would be paused", done: "paused") { actor, request, connection in
-                try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
-            }
+            let act = Act(
+                plan: "would be paused",
+                done: "paused",
+                next: { "go on with: accountctl deletion resume \($0)" },
+                perform: { actor, request, connection in
+                    try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
+                }
+            )
             return try await context.carryOut(act, on: request, acting, consent)
         }
         let actor = try context.actor(acting)

@@ -62,8 +62,14 @@ struct UserSuspendCommand: ActCommand {
     @OptionGroup
     var target: AccountTarget
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("How long, such as 12h or 30d.", valueName: "time"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("How long, such as 12h or 30d; at most 36500d.", valueName: "time")
+    )
     var length: String = "3650d"
+
+    /// Supabase cannot write dates beyond the year 9999, and then no account at all.
+    private static let longest = Duration.seconds(36500 * 86400)
 
     @OptionGroup
     var acting: ActingOptions
@@ -76,7 +82,13 @@ struct UserSuspendCommand: ActCommand {
 
     func act() throws -> Act<AccountDesk.Outcome> {
         guard let duration = DurationArgument.read(length), duration > .zero else {
-            throw CommandError(.usage, "\"\(length)\" is no length of time such as 12h or 30d")
+            throw CommandError(.usage, "\"\(SafeText.line(length))\" is no length of time such as 12h or 30d")
+        }
+        guard duration <= Self.longest else {
+            throw CommandError(
+                .usage,
+                "--for must be at most 36500d, a hundred years: Supabase cannot write every later date"
+            )
         }
         guard let reason = acting.reason else {
             throw CommandError(.usage, "a suspension needs a --reason: somebody will ask")
@@ -86,6 +98,7 @@ struct UserSuspendCommand: ActCommand {
         return Act(
             plan: "Would be done: \(done).",
             done: done,
+            next: { "undo with: accountctl user restore \($0)" },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
             perform: { actor, user, connection in
                 try await AccountDesk(actor).suspend(user, until: until, reason: reason, on: connection)
@@ -119,9 +132,14 @@ struct UserRestoreCommand: ActCommand {
 
     func act() throws -> Act<AccountDesk.Outcome> {
         let reason = acting.reason
-        return Act(plan: "Would be done: may sign in again.", done: "may sign in again") { actor, user, connection in
-            try await AccountDesk(actor).restore(user, reason: reason, on: connection)
-        }
+        return Act(
+            plan: "Would be done: may sign in again.",
+            done: "may sign in again",
+            next: { "undo with: accountctl user suspend \($0) --reason WHY" },
+            perform: { actor, user, connection in
+                try await AccountDesk(actor).restore(user, reason: reason, on: connection)
+            }
+        )
     }
 }
 
@@ -152,14 +170,19 @@ struct UserHoldCommand: ActCommand {
 
     func act() throws -> Act<AccountDesk.Outcome> {
         guard let reason = acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
-        return Act(plan: "Would be done: held.", done: "held") { actor, user, connection in
-            switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
-            case .held: .done(sessions: 0)
-            case .heldLate(let state, let done): .heldLate(state: state, done: done)
-            case .unchanged: .unchanged
-            case .unknownUser: .unknownUser
+        return Act(
+            plan: "Would be done: held.",
+            done: "held",
+            next: { "undo with: accountctl user release \($0)" },
+            perform: { actor, user, connection in
+                switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
+                case .held: .done(sessions: 0)
+                case .heldLate(let state, let done): .heldLate(state: state, done: done)
+                case .unchanged: .unchanged
+                case .unknownUser: .unknownUser
+                }
             }
-        }
+        )
     }
 }
 
@@ -169,6 +192,9 @@ struct UserReleaseCommand: ActCommand {
         commandName: "release",
         abstract: "Release the legal holds of an account; an open deletion goes on.",
         discussion: """
+            Where a deletion waits for the release, the account is erased next, for good: then its id has to be typed, or given with
+            --confirm.
+
             EXAMPLES
               accountctl user release anna@example.com --reason "order lifted"
             """
@@ -181,16 +207,23 @@ struct UserReleaseCommand: ActCommand {
     var acting: ActingOptions
 
     @OptionGroup
-    var consent: WriteOptions
+    var consent: ConfirmOptions
 
     @OptionGroup
     var global: GlobalOptions
 
     func act() throws -> Act<AccountDesk.Outcome> {
         let reason = acting.reason
-        return Act(plan: "Would be done: released.", done: "released") { actor, user, connection in
-            try await DeletionDesk(actor).release(user, reason: reason, on: connection) > 0
-                ? .done(sessions: 0) : .unchanged
-        }
+        return Act(
+            plan: "Would be done: released.",
+            done: "released",
+            next: { "undo with: accountctl user hold \($0) --reason WHY" },
+            question: { "Release \($0), so that its open deletion erases it for good?" },
+            asks: { try DeletionDesk.waitsForRelease(of: $0, on: $1) },
+            perform: { actor, user, connection in
+                try await DeletionDesk(actor).release(user, reason: reason, on: connection) > 0
+                    ? .done(sessions: 0) : .unchanged
+            }
+        )
     }
 }

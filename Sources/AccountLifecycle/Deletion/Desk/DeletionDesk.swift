@@ -264,6 +264,19 @@ package struct DeletionDesk: Sendable {
         }
     }
 
+    /// Whether a release of the account's holds lets a deletion go on.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func waitsForRelease(of user: UUID, on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (select from accountctl.holds where user_id = \(user))
+               and exists (select from accountctl.deletion_requests where user_id = \(user) and finished_at is null)
+            """,
+            as: Bool.self
+        )
+    }
+
     /// Releases every hold of an account; returns how many there were.
     package func release(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Int {
         try await connection.atomically { connection in
