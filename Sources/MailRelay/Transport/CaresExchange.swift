@@ -74,8 +74,9 @@ actor CaresExchange {
 
     /// Sends a query as soon as there is room for it, and waits for its end or the deadline.
     func send(_ query: DNSQuery, by deadline: ContinuousClock.Instant) async -> Ending {
-        guard channel != nil else { return .unreachable }
-        return await withCheckedContinuation { continuation in
+        await withCheckedContinuation { continuation in
+            // Not before: on the way in here the thread may do something else, such as close.
+            guard channel != nil else { return continuation.resume(returning: .unreachable) }
             waiting.append(CaresQuery(query, deadline: deadline, continuation))
             step()
         }

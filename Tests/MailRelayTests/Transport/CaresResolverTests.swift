@@ -251,14 +251,17 @@ struct CaresResolverTests {
     func close() async throws {
         try await DNSTestServer.withServer({ _ in [] }) { server in
             let configuration = ResolverConfiguration(servers: [server.address], tryTimeout: .seconds(30))
-            var resolver: CaresResolver?
-            let waiting = try await CaresResolver.withResolver(configuration) { open in
-                resolver = open
-                return Task { await open.lookup(Self.question, by: Self.soon()) }
+            // Often, so that it is closed at every point on a question's way.
+            for _ in 0..<300 {
+                var resolver: CaresResolver?
+                let waiting = try await CaresResolver.withResolver(configuration) { open in
+                    resolver = open
+                    return Task { await open.lookup(Self.question, by: Self.soon()) }
+                }
+                let outcome = await waiting.value
+                #expect(outcome == .timeout || outcome == .unreachable)
+                #expect(await resolver?.lookup(Self.question, by: Self.soon()) == .unreachable)
             }
-            let outcome = await waiting.value
-            #expect(outcome == .timeout || outcome == .unreachable)
-            #expect(await resolver?.lookup(Self.question, by: Self.soon()) == .unreachable)
         }
     }
 }
