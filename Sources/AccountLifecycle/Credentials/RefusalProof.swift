@@ -24,8 +24,8 @@ struct RefusalProof {
 
     /// Whether a client id works, since a moment, for somebody else than those it was refused for.
     func works(_ clientID: String, since moment: Date, besides refused: Set<UUID>) async throws -> Bool {
-        let refused = Array(refused)
-        let (others, living) = try await services.pool.withConnection { connection in
+        var refused = Array(refused)
+        let (others, living) = try await services.pool.withConnection { [refused] connection in
             try connection.one(
                 """
                 select
@@ -57,7 +57,8 @@ struct RefusalProof {
             switch try await CredentialQuestion(services: services).ask(witness) {
             case .lives: return true
             case .unavailable: return false
-            case .refused, .doubtful, .unreadable: continue
+            // Its next turn may be before another's first: nobody is asked twice.
+            case .refused, .doubtful, .unreadable: refused.append(witness.user)
             }
         }
         return false
