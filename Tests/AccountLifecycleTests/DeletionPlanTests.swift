@@ -69,6 +69,43 @@ import Testing
         #expect(Set(plan.parts.map(\.table.name)) == ["users", "profiles"])
     }
 
+    /// Only the key by which a profile is the account's own goes with it.
+    @Test func otherKeysOfProfilesAreLikeAnyOther() {
+        let profiles = TableName("public", "profiles")
+        let teams = TableName("public", "teams")
+        let plan = plan(
+            [
+                key("profiles_id_fkey", "profiles", "id", rule: .noAction),
+                key("profiles_invited_by", "profiles", "invited_by", rule: .noAction),
+                key("profiles_friend", "profiles", "friend", to: profiles, rule: .restrict),
+                key("teams_owner", "teams", "owner_id"),
+                key("profiles_team", "profiles", "team_id", to: teams, indexed: false),
+            ],
+            profiles: true
+        )
+        #expect(plan.refusing.map(\.name) == ["profiles_invited_by", "profiles_friend"])
+        #expect(plan.unindexed.map(\.name) == ["profiles_team"])
+        let part = plan.parts.first { $0.table == profiles }
+        #expect(part?.reachedBy.map(\.name) == ["profiles_team"])
+        let condition = plan.condition(for: profiles, user: user).text
+        #expect(condition.contains("\"id\" = $1"))
+        #expect(condition.contains("\"team_id\""))
+    }
+
+    @Test func aProfileThatCascadesFromAnotherIsReached() {
+        let profiles = TableName("public", "profiles")
+        let plan = plan(
+            [
+                key("profiles_id_fkey", "profiles", "id"),
+                key("profiles_invited_by", "profiles", "invited_by", to: profiles),
+                key("notes_profile", "notes", "profile", to: profiles),
+            ],
+            profiles: true
+        )
+        #expect(plan.condition(for: profiles, user: user).text.contains("\"invited_by\" = $"))
+        #expect(plan.condition(for: TableName("public", "notes"), user: user).text.contains("\"invited_by\""))
+    }
+
     @Test func anUnrelatedProfilesTableIsLikeAnyOther() {
         let plan = plan([key("profiles_owner", "profiles", "owner", rule: .noAction)])
         #expect(plan.refusing.map(\.name) == ["profiles_owner"])

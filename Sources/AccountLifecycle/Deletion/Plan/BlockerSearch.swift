@@ -55,10 +55,16 @@ package struct BlockerSearch: Sendable {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // NO ACTION is checked at the end of the statement: rows that go along by another way do not matter.
+            // NO ACTION is checked at the end of the statement: rows that go along by another way do not matter. The account's own
+            // profile has gone by then in any case.
             let others: Statement =
-                key.rule == .noAction && plan.parts.contains { $0.table == key.table }
-                ? " and not coalesce(\(plan.condition(for: key.table, user: user)), false)" : ""
+                if key.rule == .noAction, plan.parts.contains(where: { $0.table == key.table }) {
+                    " and not coalesce(\(plan.condition(for: key.table, user: user)), false)"
+                } else if let own = plan.ownRow(in: key.table, of: user) {
+                    " and not (\(own))"
+                } else {
+                    ""
+                }
             return """
                 select \(unsafeSQL: String(index)) as key, (
                     select count(*)

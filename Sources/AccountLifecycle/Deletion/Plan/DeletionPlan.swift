@@ -10,7 +10,7 @@ package import Postgres
 ///
 /// Nothing here knows the app's tables: whatever hangs off `auth.users` by a cascading key, directly or onward, is deleted with
 /// it; whatever refers to such rows in another way stands in the way when it has rows. The account's own profile goes first, so
-/// that it does not matter how its key is declared.
+/// that it does not matter how its keys are declared; by any other key a profile hangs off accounts as a row of any table does.
 package struct DeletionPlan: Sendable, Hashable {
     /// A table that loses rows, and which.
     package struct Part: Sendable, Hashable {
@@ -41,7 +41,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package init(_ catalog: DeletionCatalog) {
         profiles = catalog.profiles
         let ours = Set([TableName.users] + (catalog.profiles.map { [$0.table] } ?? []))
-        let byTarget = Dictionary(grouping: catalog.foreignKeys, by: \.target)
+        let keys = catalog.foreignKeys.filter { !(catalog.profiles?.isOwn($0) ?? false) }
+        let byTarget = Dictionary(grouping: keys, by: \.target)
         var depths: [TableName: Int] = [:]
         var reached: [TableName: [ForeignKey]] = [:]
         var order: [TableName] = []
@@ -53,7 +54,7 @@ package struct DeletionPlan: Sendable, Hashable {
         while next < order.count {
             let table = order[next]
             next += 1
-            for key in byTarget[table] ?? [] where key.rule == .cascade && !ours.contains(key.table) {
+            for key in byTarget[table] ?? [] where key.rule == .cascade {
                 reached[key.table, default: []].append(key)
                 guard depths[key.table] == nil else { continue }
                 depths[key.table] = (depths[table] ?? 0) + 1
@@ -69,7 +70,7 @@ package struct DeletionPlan: Sendable, Hashable {
             )
         }
         let lost = Set(order)
-        let onward = catalog.foreignKeys.filter { lost.contains($0.target) && !ours.contains($0.table) }
+        let onward = keys.filter { lost.contains($0.target) }
         refusing = onward.filter { key in
             // A hold is looked at by itself, before each step.
             guard key.table != TableName("accountctl", "holds") else { return false }
@@ -108,22 +109,57 @@ package struct DeletionPlan: Sendable, Hashable {
         condition(for: table, user: user, without: [])
     }
 
+    /// The same of those that go before the account and its own profile do.
+    func conditionBeforehand(for table: TableName, user: UUID) -> Statement {
+        let condition = condition(for: table, user: user)
+        return ownRow(in: table, of: user).map { "\(condition) and not (\($0))" } ?? condition
+    }
+
     private func condition(for table: TableName, user: UUID, without visited: Set<TableName>) -> Statement {
-        if table == .users { return "\(identifier: "id") = \(user)" }
-        if let profiles, profiles.table == table { return "\(identifier: profiles.key) = \(user)" }
-        let keys = parts.first { $0.table == table }?.reachedBy ?? []
-        let ways = keys.filter { !visited.contains($0.target) && $0.target != table }.map { key in
-            rows(referringBy: key, user: user, without: visited.union([table]))
-        }
+        let own = ownRow(in: table, of: user).map { [$0] } ?? []
+        let passed = visited.union([table])
+        let ways = own + reaching(table, without: visited).map { rows(referringBy: $0, user: user, without: passed) }
         guard let first = ways.first else { return "false" }
+        guard ways.count > 1 else { return first }
         return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
+    }
+
+    /// The condition of the account's own row, which is the account or its profile.
+    func ownRow(in table: TableName, of user: UUID) -> Statement? {
+        if table == .users { return "\(identifier: "id") = \(user)" }
+        guard let profiles, profiles.table == table else { return nil }
+        return "\(identifier: profiles.key) = \(user)"
+    }
+
+    /// The keys by which rows are reached from tables that were not passed yet.
+    ///
+    /// A profile that goes may take others along; elsewhere rows that refer to their own table are mostly one account's.
+    private func reaching(_ table: TableName, without visited: Set<TableName>) -> [ForeignKey] {
+        let keys = parts.first { $0.table == table }?.reachedBy ?? []
+        return keys.filter { !visited.contains($0.target) && ($0.target != table || table == profiles?.table) }
     }
 
     /// The condition of rows that refer by a key to rows which go.
     func rows(referringBy key: ForeignKey, user: UUID, without visited: Set<TableName> = []) -> Statement {
-        if key.target == .users, key.targetColumns == ["id"], let column = key.columns.first {
+        // To the account's own row alone.
+        let isByID =
+            key.target == .users
+            ? key.targetColumns == ["id"] : profiles?.isKey(key.targetColumns, of: key.target) ?? false
+        if isByID, reaching(key.target, without: visited).isEmpty, let column = key.columns.first {
             return "\(identifier: column) = \(user)"
         }
         return key.refers(toRowsWhere: condition(for: key.target, user: user, without: visited))
+    }
+}
+
+extension DeletionCatalog.Profiles {
+    /// Whether a foreign key is the one by which a profile is its account's own.
+    fileprivate func isOwn(_ key: ForeignKey) -> Bool {
+        isKey(key.columns, of: key.table) && key.target == .users
+    }
+
+    /// Whether these are the columns of the primary key.
+    fileprivate func isKey(_ columns: [String], of table: TableName) -> Bool {
+        self.table == table && columns == [key]
     }
 }

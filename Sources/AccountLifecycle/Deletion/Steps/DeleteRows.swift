@@ -138,7 +138,7 @@ extension DeletionRun {
                         where (tableoid, ctid) in (
                             select tableoid, ctid
                             from \(table)
-                            where \(plan.condition(for: part.table, user: user))
+                            where \(plan.conditionBeforehand(for: part.table, user: user))
                             limit \(batch)
                         )
                         """,
