@@ -47,5 +47,6 @@ package enum EmbeddedSQL {
         File(name: "0040_device_reports.sql") { PackageResources._040_device_reports_sql },
         File(name: "0041_apple_grants_by_client.sql") { PackageResources._041_apple_grants_by_client_sql },
         File(name: "0042_can_send_address.sql") { PackageResources._042_can_send_address_sql },
+        File(name: "0043_request_refusals.sql") { PackageResources._043_request_refusals_sql },
     ]
 }

@@ -82,6 +82,7 @@ select is(
         when who.name = 'nobody' then 'PT401'
         when who.name = 'Gone' then 'PT410'
         when call.function = 'cancel_account_deletion' then 'PT404'
+        when call.function = 'request_account_deletion' and who.name = 'Cleo, banned,' then 'PT403'
         else '1 rows'
     end,
     format('%s calls %s', who.name, call.function)

@@ -4,19 +4,20 @@ begin;
 set local search_path = public, tap, tests;
 select * from no_plan();
 
--- As probe, with the message and the hint.
+-- As probe, with the message, the details and the hint.
 create function pg_temp.refusal(role_name text, claims jsonb, statement text)
 returns text
 language plpgsql
 as $$
 declare
+    detail text;
     hint text;
 begin
     perform tests.act(role_name, claims, statement);
     return 'accepted';
 exception when others then
-    get stacked diagnostics hint = pg_exception_hint;
-    return concat_ws('; ', sqlstate || ' ' || sqlerrm, nullif(hint, ''));
+    get stacked diagnostics detail = pg_exception_detail, hint = pg_exception_hint;
+    return concat_ws('; ', sqlstate || ' ' || sqlerrm, nullif(detail, ''), nullif(hint, ''));
 end;
 $$;
 
@@ -79,6 +80,100 @@ from unnest(
         'report_apple_credential_state(''revoked'')'
     ]
 ) as call;
+
+-- PT403: a sign-in that is not enough to open a deletion -------------------------------------------------------------
+
+select sign_up('Ed');
+create temp table refused (why text, claims jsonb, prepare text, refusal text);
+insert into refused
+values
+    (
+        'an ended session', token('Ed', '{"session_id": "11111111-1111-4111-8111-111111111111"}'), 'select',
+        'PT403 the session of the access token has ended; session_not_found; Sign in again.'
+    ),
+    (
+        'the session of somebody else', token('Ed', jsonb_build_object('session_id', md5('Bert session')::uuid)), 'select',
+        'PT403 the session of the access token has ended; session_not_found; Sign in again.'
+    ),
+    (
+        'no session at all', token('Ed', '{"session_id": "none"}'), 'select',
+        'PT403 the session of the access token has ended; session_not_found; Sign in again.'
+    ),
+    (
+        'a suspension', token('Ed'),
+        format('update auth.users set banned_until = now() + interval ''1 day'' where id = %L', id('Ed')),
+        'PT403 the account is suspended; user_banned; Ask the operator of the app.'
+    ),
+    (
+        'a second factor that was not used', token('Ed', '{"aal": "aal1"}'),
+        format(
+            'insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) '
+            'values (%1$L, %1$L, ''totp'', ''verified'', now(), now())', id('Ed')
+        ),
+        'PT403 the account has a second factor, which this sign-in did not use; insufficient_aal; '
+        'Verify the second factor, then ask again.'
+    );
+
+-- What it prepares is taken back.
+create function pg_temp.after(prepare text, role_name text, claims jsonb, statement text)
+returns text
+language plpgsql
+as $$
+declare
+    answer text;
+begin
+    begin
+        execute prepare;
+        answer := pg_temp.refusal(role_name, claims, statement);
+        raise exception using errcode = 'TP000';
+    exception
+        when sqlstate 'TP000' then return answer;
+    end;
+end
+$$;
+
+select is(
+    pg_temp.after(prepare, 'authenticated', claims, 'select public.request_account_deletion()'), refusal,
+    why || ' opens no deletion'
+)
+from refused;
+select is(
+    pg_temp.after(
+        prepare || '; select accountctl.open_deletion_request(' || quote_literal(id('Ed')) || ', ''operator'')', 'authenticated',
+        claims, format('select public.%s', call)
+    ),
+    'accepted', why || ' does not matter to ' || call || ' of one that is open'
+)
+from refused
+cross join unnest(
+    array['request_account_deletion()', 'account_deletion_status()', 'cancel_account_deletion()']
+) as call;
+select is(
+    pg_temp.after(prepare, 'authenticated', claims, 'select public.request_account_deletion()'), 'accepted', why
+)
+from (
+    values
+        ('a token without a session', token('Ed') - 'session_id', 'select'),
+        ('a session written in upper case', token('Ed', jsonb_build_object('session_id', upper(md5('Ed session')::uuid::text))), 'select'),
+        (
+            'a suspension that is over', token('Ed'),
+            format('update auth.users set banned_until = now() - interval ''1 second'' where id = %L', id('Ed'))
+        ),
+        (
+            'a factor that was never verified', token('Ed', '{"aal": "aal1"}'),
+            format(
+                'insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) '
+                'values (%1$L, %1$L, ''totp'', ''unverified'', now(), now())', id('Ed')
+            )
+        ),
+        (
+            'a second factor that was used', token('Ed', '{"aal": "aal2"}'),
+            format(
+                'insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) '
+                'values (%1$L, %1$L, ''totp'', ''verified'', now(), now())', id('Ed')
+            )
+        )
+) as enough (why, claims, prepare);
 
 -- PT404, PT409: the request ---------------------------------------------------------------------------------------
 

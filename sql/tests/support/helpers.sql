@@ -22,6 +22,8 @@ begin
         case when anonymous then null else lower(name) || '@example.com' end,
         '{"provider": "apple", "providers": ["apple"]}', meta, now(), now(), anonymous
     );
+    insert into auth.sessions (id, user_id, aal, created_at, updated_at)
+    values (md5(name || ' session')::uuid, account, 'aal1', now(), now());
     perform set_config('role', 'none', true);
     return account;
 end
