@@ -336,8 +336,23 @@ import Testing
             try await stage.sql("delete from auth.users where id = \(person.id)")
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.deleteRows, request) == "already_gone")
+            // Its credential went with it, unrevoked: nobody knows any more that there was one.
+            #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
             #expect(try await stage.traces(of: person) == "")
             #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+
+    @Test func aUserDeletedAfterTheLockOutTookWhatItHeldAlong() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let end = try await stage.drive(request) { point in
+                guard point == .after(.lockOut) else { return }
+                try await stage.sql("delete from auth.users where id = \(person.id)")
+            }
+            #expect(end == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
         }
     }
 

@@ -35,7 +35,7 @@ struct AppleReckoning: Sendable {
         onlyClientID: String?,
         on connection: isolated Connection
     ) throws -> AppleReckoning {
-        let (counts, recorded, isOpen, isLost, isUnknown) = try connection.one(
+        let (counts, recorded, isOpen, isLost, isUnknown, isThere) = try connection.one(
             """
             select
                 r.apple_counts,
@@ -57,14 +57,17 @@ struct AppleReckoning: Sendable {
                     where c.user_id = \(user)
                       and c.state = 'grant_unknown'
                       and c.settled_at >= \(revoked("coalesce(c.client_id, \(onlyClientID))"))
-                )
+                ),
+                exists (select from auth.users as u where u.id = \(user))
             from accountctl.deletion_requests as r
             where r.id = \(request)
             """,
-            as: (JSON<[String: Int]>, String?, Bool, Bool, Bool).self
+            as: (JSON<[String: Int]>, String?, Bool, Bool, Bool, Bool).self
         )
+        // With an account that was deleted in another way went whatever was known of its grants.
+        let isForgotten = counts.value.isEmpty && !isThere
         return AppleReckoning(
-            outcome: outcome(counts.value, isLost: isLost, isUnknown: isUnknown),
+            outcome: outcome(counts.value, isLost: isLost, isUnknown: isUnknown || isForgotten),
             counts: counts.value,
             isOpen: isOpen,
             recorded: recorded.flatMap(StepOutcome.init(rawValue:))
