@@ -1,0 +1,39 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// What the requests of one account cost to find, among those of many.
+@Suite(.timeLimit(.minutes(2))) struct AccountRequestsPlanTests {
+    @Test(arguments: ["cancel_account_deletion", "account_deletion_status"])
+    func nobodyReadsTheRequestsOfOthers(_ function: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.request(person)
+            try await stage.sql(
+                """
+                insert into accountctl.deletion_requests (user_id, origin, state, finished_at, run_after, legal_deadline)
+                select
+                    gen_random_uuid(), 'app', case when g % 2 = 0 then 'cancelled' else 'grace' end,
+                    case when g % 2 = 0 then now() end, now(), now() + interval '1 month'
+                from generate_series(1, 20000) as g
+                """
+            )
+            try await stage.sql("analyze accountctl.deletion_requests")
+            let scans = try await stage.signedIn(person) { connection in
+                _ = try connection.one("select public.\(unsafeSQL: function)()", as: RawJSON.self)
+                try connection.execute("reset role")
+                return try connection.one(
+                    """
+                    select seq_scan
+                    from pg_stat_xact_all_tables
+                    where relid = 'accountctl.deletion_requests'::regclass
+                    """,
+                    as: Int64.self
+                )
+            }
+            #expect(scans == 0)
+        }
+    }
+}
