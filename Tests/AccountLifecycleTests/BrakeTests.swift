@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 @testable import AccountLifecycle
@@ -23,6 +24,66 @@ import Testing
                 #expect(try await stage.outcome(step, request) == nil, "\(step) was taken")
                 try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
                 #expect(try await stage.drive(request) == .ended(.verified))
+            }
+        }
+    }
+
+    /// A hundred thousand may wait: whoever lets them go on holds the brakes for none of them.
+    @Test(.timeLimit(.minutes(1))) func aResumeDoesNotHoldTheBrakesWhileItWakes() async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let request = try await stage.request(try await stage.signUp())
+            try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
+            try await stage.drive(request)
+            try await stage.sql("update accountctl.jobs set state = 'scheduled', run_at = now() + interval '1 hour'")
+            let resuming = try await stage.admin.withTransaction { connection in
+                _ = try connection.query("select id from accountctl.jobs for update", as: Int64.self)
+                let resuming = Task { try await stage.pool.withConnection { try await desk.resumeAll(on: $0) } }
+                try await connection.waitUntilSomebodyIsBlocked()
+                let isPaused = try connection.one(
+                    "select paused_at is not null from accountctl.deletion_brakes for update nowait",
+                    as: Bool.self
+                )
+                #expect(!isPaused)
+                return resuming
+            }
+            try await resuming.value
+            #expect(try await stage.count("select from accountctl.jobs where state = 'available'") == 1)
+        }
+    }
+
+    /// Those that wait for something else are left to it; a second resume finishes what an interrupted one began.
+    @Test func aResumeWakesAllThatThePauseHeldAndNoOthers() async throws {
+        try await Stage.with { stage in
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            try await stage.sql(
+                """
+                with request as (
+                    insert into accountctl.deletion_requests (user_id, origin, state, situation, run_after, legal_deadline)
+                    select
+                        gen_random_uuid(), 'app', 'held',
+                        jsonb_build_object('code', case when g <= 2500 then 'paused' else 'ceiling' end),
+                        now(), now() + interval '1 month'
+                    from generate_series(1, 2600) as g
+                    returning id
+                )
+                insert into accountctl.jobs (kind, queue, args, unique_key, state, run_at)
+                select
+                    'account.delete', 'deletions', jsonb_build_object('request', id), 'account.delete:' || id, 'scheduled',
+                    now() + interval '1 hour'
+                from request
+                """
+            )
+            try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
+            for _ in 0..<2 {
+                try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
+                #expect(try await stage.count("select from accountctl.jobs where state = 'available'") == 2500)
+                try await stage.sql(
+                    """
+                    update accountctl.jobs set state = 'scheduled', run_at = now() + interval '1 hour'
+                    where id in (select id from accountctl.jobs where state = 'available' limit 700)
+                    """
+                )
             }
         }
     }

@@ -111,22 +111,42 @@ package enum DeletionJobs {
 
     /// Has the job of a request run now, and makes one where there is none.
     static func wake(_ request: UUID, on connection: isolated Connection) throws {
+        try wake([request], on: connection)
+    }
+
+    /// How many are woken at a time where there may be very many.
+    static let wokenTogether = 1000
+
+    /// Has the jobs of requests run now, and makes those that are missing.
+    static func wake(_ requests: [UUID], on connection: isolated Connection) throws {
+        guard !requests.isEmpty else { return }
+        let keys = requests.map(key(of:))
         // The schema's own function: it notifies the workers when this transaction commits.
         try connection.execute(
             """
             select accountctl.enqueue_job(
                 kind => \(delete.name),
-                args => jsonb_build_object('request', \(request)),
+                args => jsonb_build_object('request', w.request),
                 queue => \(delete.queue),
-                unique_key => \(key(of: request))
+                unique_key => w.key
             )
+            from unnest(\(requests), \(keys)) as w (request, key)
+            where not exists (select from accountctl.jobs as j where j.unique_key = w.key)
             """
         )
+        // In order: of two who wake the same ones, the second waits for the first.
         try connection.execute(
             """
+            with sleeping as materialized (
+                select id
+                from accountctl.jobs
+                where unique_key = any(\(keys)) and state = 'scheduled'
+                order by id
+                for update
+            )
             update accountctl.jobs
             set run_at = clock_timestamp(), state = 'available'
-            where unique_key = \(key(of: request)) and state = 'scheduled'
+            where id = any(array(select id from sleeping))
             """
         )
         try connection.execute("select pg_notify('accountctl_jobs', \(delete.queue))")

@@ -158,17 +158,29 @@ package struct DeletionDesk: Sendable {
     }
 
     /// Lets everything go on, but for what is paused by itself.
+    ///
+    /// Those whom the pause held are woken afterwards, some at a time: none of it holds the brakes, where every lock-out passes. They
+    /// look again by themselves, too; done again, it wakes those that one which was interrupted left asleep.
     package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
         try await connection.atomically { connection in
             try connection.execute(
                 "update accountctl.deletion_brakes set paused_at = null, paused_by = null, paused_reason = null"
             )
-            let waiting = try connection.query(
-                "select id from accountctl.deletion_requests where finished_at is null and state = 'held'",
-                as: UUID.self
-            )
-            for request in waiting { try DeletionJobs.wake(request, on: connection) }
             try log("deletion.resume_all", nil, reason, nil, on: connection)
+        }
+        let waiting = try connection.query(
+            """
+            select id
+            from accountctl.deletion_requests
+            where finished_at is null
+              and state = 'held'
+              and situation ->> 'code' = \(Situation.Code.paused.rawValue)
+            """,
+            as: UUID.self
+        )
+        for start in stride(from: 0, to: waiting.count, by: DeletionJobs.wokenTogether) {
+            let part = waiting[start...].prefix(DeletionJobs.wokenTogether)
+            try await connection.atomically { try DeletionJobs.wake(Array(part), on: $0) }
         }
     }
 
@@ -213,7 +225,7 @@ package struct DeletionDesk: Sendable {
                 "select id from accountctl.deletion_requests where finished_at is null and state = 'residue'",
                 as: UUID.self
             )
-            for request in waiting { try DeletionJobs.wake(request, on: connection) }
+            try DeletionJobs.wake(waiting, on: connection)
             return waiting.count
         }
     }
@@ -291,7 +303,7 @@ package struct DeletionDesk: Sendable {
                 "select id from accountctl.deletion_requests where finished_at is null and user_id = \(user)",
                 as: UUID.self
             )
-            for request in waiting { try DeletionJobs.wake(request, on: connection) }
+            try DeletionJobs.wake(waiting, on: connection)
             if released > 0 { try log("deletion.release", user, reason, nil, on: connection) }
             return released
         }
