@@ -19,6 +19,34 @@ import Testing
         }
     }
 
+    /// States that a stale prepared statement has too: a second COMMIT would find no transaction, and go well.
+    @Test(arguments: ["0A000", "26000"])
+    func aRefusedCommitIsNotRepeated(state: String) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                try connection.script(
+                    unsafeSQL: """
+                        create temp table t (id int);
+                        create function refuse() returns trigger language plpgsql
+                        as $$ begin raise exception 'no' using errcode = '\(state)'; end $$;
+                        create constraint trigger refuse after insert on t deferrable initially deferred
+                        for each row when (new.id < 0) execute function refuse()
+                        """
+                )
+                // Often enough for COMMIT to be a prepared statement.
+                for id in 1...5 {
+                    try await connection.transaction { try $0.execute("insert into t values (\(id))") }
+                }
+                let error = try await PostgresError.expected {
+                    try await connection.transaction { try $0.execute("insert into t values (-1)") }
+                }
+                #expect(error.code == .server && error.sqlState?.rawValue == state && error.outcomeKnown)
+                #expect(try connection.one("select count(*) from t", as: Int.self) == 5)
+                try await connection.transaction { try $0.execute("insert into t values (6)") }
+            }
+        }
+    }
+
     /// A COMMIT that fails takes back the SET of the server's limits too.
     @Test func aFailedCommitLeavesNoHigherLimitBehind() async throws {
         try await TestDatabase.with(.empty) { database in

@@ -18,6 +18,8 @@ extension Connection {
         }
         let key = PreparedStatements.Key(text: statement.text, types: statement.parameters.types)
         let plan = prepared.plan(for: key)
+        // A COMMIT that failed has ended its transaction: asked afterwards, it would be repeated and go well.
+        let wasInTransaction = isInTransaction
         do {
             return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in
                 switch plan {
@@ -31,7 +33,7 @@ extension Connection {
         } catch let error as PostgresError where plan != .runUnprepared && Self.isStale(error) {
             // Somebody dropped the statement, or its table has other columns now. Nothing has happened yet.
             prepared.forget(key)
-            guard !isInTransaction else { throw error }
+            guard !wasInTransaction else { throw error }
             return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in
                 try runUnprepared(statement, binaryResult, handle)
             }
