@@ -36,6 +36,29 @@ import Testing
         }
     }
 
+    /// Supavisor tells that it is full by the state of an internal error.
+    @Test(arguments: [
+        ("(EMAXCONNSESSION) max clients reached in session mode - max clients are limited to pool_size: 15", true),
+        ("(EMAXCLIENTCONN) max client connections reached, limit: 200", true),
+        ("(ECHECKOUTTIMEOUT) unable to check out connection from the pool after 15000ms in Session mode", true),
+        ("MaxClientsInSessionMode: max clients reached - in Session mode max clients are limited to pool_size", true),
+        ("Max client connections reached", true), ("(ENOTFOUND) tenant/user postgres.abc not found", false),
+        ("Tenant or user not found", false),
+    ])
+    func aFullPoolerIsWaitedFor(message: String, mayPass: Bool) async throws {
+        try await RefusingServer.with("XX000", message) { server in
+            var configuration = PoolConfiguration(
+                connection: ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(server.port) user=a dbname=b")
+            )
+            configuration.acquireDeadline = .milliseconds(600)
+            let error = try await PostgresError.expected {
+                try await Pool.withPool(configuration, logger: .silent) { try await $0.withConnection { _ in } }
+            }
+            #expect(error.code == .connectionFailed && error.isTransient == mayPass, "\(error)")
+            #expect((server.refusals > 1) == mayPass)
+        }
+    }
+
     /// The attempt to connect ends with the request, whatever the connection's own limit is.
     @Test func anAttemptToConnectEndsWithTheRequestsDeadline() async throws {
         try await DeafServer.with { port in

@@ -113,12 +113,24 @@ package struct PostgresError: Error, Sendable {
     /// Whether trying again later may succeed; never true of a commit in doubt.
     package var isTransient: Bool {
         if let sqlState, code == .server || code == .connectionFailed || code == .connectionLost {
-            return sqlState.isTransient
+            return sqlState.isTransient || tellsOfFullPooler
         }
         switch code {
         case .connectionFailed, .connectionLost, .deadlineExceeded, .abandoned, .poolExhausted: return true
         default: return false
         }
+    }
+
+    /// Whether Supavisor has no place left, which it tells by the state of an internal error: XX000.
+    ///
+    /// Its other errors of that state, such as an unknown tenant, stay. The words are those of its versions 1 and 2.
+    private var tellsOfFullPooler: Bool {
+        guard sqlState?.rawValue == "XX000", code == .connectionFailed || code == .connectionLost,
+            let message = diagnostics?.message
+        else { return false }
+        // That of a connection that was refused has libpq's own words before it.
+        return ["(EMAX", "(ECHECKOUTTIMEOUT)", "MaxClientsInSessionMode", "Max client connections reached"]
+            .contains { message.contains($0) }
     }
 
     /// The same error with more words to it, which must be safe to log.

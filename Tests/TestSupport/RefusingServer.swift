@@ -1,0 +1,81 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server on a loopback port that speaks PostgreSQL's protocol as far as a refusal: as poolers do that are full.
+package final class RefusingServer: Sendable {
+    /// The port it listens on, on 127.0.0.1.
+    package let port: Int
+    private let count: Counter
+
+    private init(port: Int, count: Counter) {
+        self.port = port
+        self.count = count
+    }
+
+    /// How many connections it has refused.
+    package var refusals: Int { count.value.withLock { $0 } }
+
+    /// Refuses every connection for the time of `body`, as FATAL with this state and message.
+    package static func with<Result: Sendable>(
+        _ sqlState: String,
+        _ message: String,
+        _ body: (RefusingServer) async throws -> Result
+    ) async throws -> Result {
+        let count = Counter()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(sqlState, message, count))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let result: Result
+        do {
+            result = try await body(RefusingServer(port: channel.localAddress?.port ?? 0, count: count))
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+        try await channel.close()
+        return result
+    }
+
+    private final class Counter: Sendable {
+        let value = Mutex(0)
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private var received = ByteBuffer()
+        private let refusal: ByteBuffer
+        private let count: Counter
+
+        init(_ sqlState: String, _ message: String, _ count: Counter) {
+            self.count = count
+            let fields = ["SFATAL", "VFATAL", "C\(sqlState)", "M\(message)"].map { "\($0)\0" }.joined() + "\0"
+            var refusal = ByteBuffer(string: "E")
+            refusal.writeInteger(Int32(fields.utf8.count + 4))
+            refusal.writeString(fields)
+            self.refusal = refusal
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received.writeImmutableBuffer(unwrapInboundIn(data))
+            while let length = received.getInteger(at: received.readerIndex, as: Int32.self),
+                var message = received.readSlice(length: Int(length))
+            {
+                // Requests for encryption, which are no; anything else is the beginning of a session.
+                message.moveReaderIndex(forwardBy: 4)
+                guard ![80_877_103, 80_877_104].contains(message.readInteger(as: Int32.self)) else {
+                    context.writeAndFlush(NIOAny(ByteBuffer(string: "N")), promise: nil)
+                    continue
+                }
+                count.value.withLock { $0 += 1 }
+                context.writeAndFlush(NIOAny(refusal), promise: nil)
+                context.close(promise: nil)
+                return
+            }
+        }
+    }
+}
