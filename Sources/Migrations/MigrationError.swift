@@ -2,7 +2,7 @@
 package struct MigrationError: Error, Sendable {
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Name: String {
-            case lockHeld, lockTimeout, conflict, transactionPooler, readOnly, refused, failed
+            case lockHeld, lockTimeout, conflict, transactionPooler, unknownPooler, readOnly, refused, failed
         }
 
         private let name: Name
@@ -17,6 +17,8 @@ package struct MigrationError: Error, Sendable {
         package static let conflict = Code(name: .conflict)
         /// The connection goes through a pooler that gives each transaction another session.
         package static let transactionPooler = Code(name: .transactionPooler)
+        /// The connection goes through a pooler that may do so: it could not be found out.
+        package static let unknownPooler = Code(name: .unknownPooler)
         /// The server is a standby or takes no writes.
         package static let readOnly = Code(name: .readOnly)
         /// What the database holds forbids it; nothing was changed.

@@ -5,14 +5,22 @@ enum MigrationSession {
     static let poolerHint =
         "Use the direct connection or the pooler's session mode: on Supabase that is port 5432, not 6543."
 
-    /// - Throws: ``MigrationError`` `readOnly` on a standby or a server in read-only mode, `transactionPooler` behind a pooler that gives
-    ///   each transaction another session, as the connection found out when it was opened.
+    /// - Throws: ``MigrationError`` `readOnly` on a standby or a server in read-only mode; `transactionPooler` behind a pooler that gives
+    ///   each transaction another session, as the connection found out when it was opened; `unknownPooler` when it could not.
     static func check(_ connection: isolated Connection) throws {
-        guard connection.route != .transactionPooler else {
+        switch connection.route {
+        case .direct, .sessionPooler: break
+        case .transactionPooler:
             throw MigrationError(
                 .transactionPooler,
                 "the connection goes through a pooler in transaction mode, where locks and settings of a session are lost",
                 hint: poolerHint
+            )
+        case .unknownPooler:
+            throw MigrationError(
+                .unknownPooler,
+                "the connection goes through a pooler that could not be asked whether it keeps sessions",
+                hint: "Asking takes a second connection: try again when it has one, or use the direct connection."
             )
         }
         let (isStandby, isReadOnly) = try connection.one(

@@ -97,6 +97,85 @@ import Testing
         }
     }
 
+    /// Takes a connection of a pooler, and with it one of its places, until `body` calls the closure that it gets.
+    private func occupying<Result: Sendable>(
+        _ bouncer: PgBouncer,
+        _ database: TestDatabase,
+        _ body: (_ leave: @Sendable () -> Void) async throws -> Result
+    ) async throws -> Result {
+        var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+        configuration.pooler = .none
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [configuration] in
+                try await Connection.with(configuration, logger: .silent) { connection in
+                    try connection.execute("select 1")
+                    arrival.finish()
+                    for await _ in ends {}
+                }
+            }
+            for await _ in arrivals {}
+            let result = try await body { end.finish() }
+            group.cancelAll()
+            return result
+        }
+    }
+
+    /// Finding out takes a second connection, which may not be had: then nothing is known, and it is asked again.
+    @Test func aFullSessionPoolerIsNotTakenForOneOfTransactionsByAListener() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.session, poolSize: 2, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                try await occupying(bouncer, database) { leave in
+                    try await Listener.with(configuration, channels: ["jobs"], logger: .silent) { events in
+                        var isFirst = true
+                        for await event in events {
+                            switch event {
+                            case .lost(let error):
+                                #expect(error.isTransient, "\(error)")
+                                if isFirst { leave() }
+                                isFirst = false
+                            case .listening:
+                                #expect(!isFirst)
+                                return
+                            case .notification, .unavailable:
+                                Issue.record("\(event)")
+                                return
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aFullSessionPoolerIsAskedAgainByTheNextConnectionOfAPool() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.session, poolSize: 2, to: database.cluster) { bouncer in
+                let connection = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                try await occupying(bouncer, database) { leave in
+                    try await Pool.withPool(PoolConfiguration(connection: connection), logger: .silent) { pool in
+                        var route = try await self.route(pool)
+                        #expect(route == .unknownPooler)
+                        leave()
+                        // Its place is free when the pooler has heard of its end.
+                        while route == .unknownPooler { route = try await self.route(pool) }
+                        #expect(route == .sessionPooler)
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a new connection finds; it is not used again, since a transaction is left open.
+    private func route(_ pool: Pool) async throws -> Route {
+        try await pool.withConnection { connection in
+            try connection.script(unsafeSQL: "begin")
+            return connection.route
+        }
+    }
+
     @Test func aDirectConnectionIsKnownAsOne() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { #expect($0.route == .direct) }

@@ -30,7 +30,7 @@ extension Connection {
         if let route = try knownRoute ?? routeAtFirstSight() {
             self.route = route
         } else {
-            route = await probeRoute()
+            route = try await probeRoute()
             // Behind a pooler whose server processes are all taken nobody answers the question, which ends the connection.
             if !isUsable {
                 state = ProtocolState()

@@ -1,4 +1,5 @@
 import LibPQ
+import Logging
 
 /// What is set up once a connection is made.
 extension Connection {
@@ -27,9 +28,11 @@ extension Connection {
     /// Tells a transaction pooler from a session pooler by a second connection.
     ///
     /// In a session, nobody else ever gets this connection's server process. Behind a transaction pooler an open transaction of the
-    /// other connection takes it away, or another one is used meanwhile; tried again where a third client may have come between. No
-    /// answer counts as transaction mode, which is safe.
-    func probeRoute() async -> Route {
+    /// other connection takes it away, or another one is used meanwhile; tried again where a third client may have come between.
+    ///
+    /// - Returns: `unknownPooler` when the second connection cannot be had, which says nothing about the first.
+    /// - Throws: `CancellationError`.
+    func probeRoute() async throws -> Route {
         var configuration = configuration
         configuration.pooler = .transaction
         let ends = openingEnds
@@ -37,27 +40,43 @@ extension Connection {
             return try await Connection.with(configuration, logger: logger, openUntil: ends) { [self] other in
                 other.openingEnds = ends
                 for _ in 0..<Self.probes {
-                    let mine = try await self.serverProcess()
+                    let mine = try await self.answeringProcess()
                     // Held open, so that this connection cannot use the same server process meanwhile.
-                    try other.script(unsafeSQL: "begin")
+                    try other.script(unsafeSQL: "begin", deadline: Self.patience)
                     let theirs = try other.serverProcess()
-                    if try await self.serverProcess() != mine || theirs == mine { return .transactionPooler }
+                    // A session that had an answer before has one again.
+                    guard let mine, try await self.answeringProcess() == mine, theirs != mine else {
+                        return .transactionPooler
+                    }
                     try other.script(unsafeSQL: "rollback")
                 }
                 return .sessionPooler
             }
-        } catch {
-            return .transactionPooler
+        } catch let error as PostgresError {
+            logger.info("could not find out what kind of pooler lies in between", metadata: ["reason": "\(error)"])
+            return .unknownPooler
         }
     }
 
+    /// How long the pooler has to answer a question.
+    private static let patience = Duration.seconds(3)
+
     private func serverProcess() throws -> Int {
-        try one("select pg_backend_pid()", as: Int.self, deadline: .seconds(3))
+        try one("select pg_backend_pid()", as: Int.self, deadline: Self.patience)
+    }
+
+    /// The server process that answers; nil when none does in time.
+    private func answeringProcess() throws -> Int? {
+        do {
+            return try serverProcess()
+        } catch is PostgresError where operation.interruption == .deadline {
+            return nil
+        }
     }
 
     /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server process.
     func applySettings() throws {
-        guard route != .transactionPooler else { return }
+        guard route.keepsSession else { return }
         var settings = [
             ServerLimits.statementSQL(deadline: configuration.statementDeadline),
             ServerLimits.idleSQL(limit: configuration.idleInTransactionLimit),

@@ -11,7 +11,7 @@ extension Connection {
     ) throws -> QueryResult {
         try checkSendable(statement)
         try raiseServerLimit(for: deadline)
-        guard route != .transactionPooler else {
+        guard route.keepsSession else {
             return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in
                 try runUnprepared(statement, binaryResult, handle)
             }

@@ -91,13 +91,7 @@ package enum Listener {
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             do {
                 try await Connection.with(configuration, logger: logger) { connection in
-                    guard connection.route != .transactionPooler else {
-                        throw PostgresError(
-                            .notBehindPooler,
-                            reason:
-                                "LISTEN does not work behind a transaction pooler: use the direct or the session port, 5432"
-                        )
-                    }
+                    if let refusal = refusal(connection.route) { throw refusal }
                     connection.notificationHandler = { hear(.notification($0)) }
                     connection.lossHandler = { signal.finish() }
                     for channel in channels { try connection.execute("listen \(identifier: channel)") }
@@ -124,6 +118,23 @@ package enum Listener {
             } catch {
                 return
             }
+        }
+    }
+
+    /// Why a connection is not listened on.
+    private static func refusal(_ route: Route) -> PostgresError? {
+        switch route {
+        case .direct, .sessionPooler: nil
+        case .transactionPooler:
+            PostgresError(
+                .notBehindPooler,
+                reason: "LISTEN does not work behind a transaction pooler: use the direct or the session port, 5432"
+            )
+        case .unknownPooler:
+            PostgresError(
+                .connectionFailed,
+                reason: "a pooler lies in between that could not be asked whether it keeps sessions"
+            )
         }
     }
 }

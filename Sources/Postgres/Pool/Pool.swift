@@ -32,7 +32,7 @@ package final class Pool: Sendable {
         /// Answers that came before the request began to wait for them.
         var early: [PoolStateMachine.RequestID: Reply] = [:]
         var serial = 0
-        /// Found out by the first connection.
+        /// Found out by a connection.
         var route: Route?
     }
 
@@ -200,7 +200,8 @@ package final class Pool: Sendable {
             )
             let actions = state.withLock { state in
                 state.connections[id] = connection
-                state.route = route
+                // One that could not be found out is asked for again.
+                if route != .unknownPooler { state.route = route }
                 state.failure = nil
                 return state.machine.connected(id, now: .now, jitter: jitter)
             }

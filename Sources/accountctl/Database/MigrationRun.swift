@@ -59,7 +59,7 @@ extension MigrationError: ReportableError {
     var report: ErrorReport {
         let status: ExitStatus
         switch code {
-        case .lockHeld, .lockTimeout, .readOnly: status = .temporary
+        case .lockHeld, .lockTimeout, .readOnly, .unknownPooler: status = .temporary
         case .conflict: status = .residue
         case .refused: status = .blocked
         case .transactionPooler: status = .usage

@@ -50,6 +50,16 @@ extension DatabaseDoctor {
                     todo: "On Supabase use port 5432 (session mode) for workers and migrations."
                 )
             )
+        case .unknownPooler:
+            findings.append(
+                Finding(
+                    .warning,
+                    "database.pooler",
+                    "whether the pooler in between keeps sessions could not be found out",
+                    why: "Asking takes a second connection, and none was to be had. Until then nothing is listened to.",
+                    todo: "Look whether its connections are all taken, and run the doctor again."
+                )
+            )
         }
         let difference = abs(skew - Clock.secondsSince1970)
         if difference > 5 {
