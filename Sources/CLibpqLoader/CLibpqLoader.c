@@ -31,9 +31,7 @@
     F(void, PQconninfoFree, (PQconninfoOption *a), (a)) \
     F(PQconninfoOption *, PQconninfoParse, (const char *a, char **b), (a, b)) \
     F(int, PQconsumeInput, (PGconn *a), (a)) \
-    F(int, PQenterPipelineMode, (PGconn *a), (a)) \
     F(char *, PQerrorMessage, (const PGconn *a), (a)) \
-    F(int, PQexitPipelineMode, (PGconn *a), (a)) \
     F(int, PQfformat, (const PGresult *a, int b), (a, b)) \
     F(void, PQfinish, (PGconn *a), (a)) \
     F(int, PQflush, (PGconn *a), (a)) \
@@ -53,9 +51,7 @@
     F(PGnotify *, PQnotifies, (PGconn *a), (a)) \
     F(int, PQntuples, (const PGresult *a), (a)) \
     F(const char *, PQparameterStatus, (const PGconn *a, const char *b), (a, b)) \
-    F(int, PQpipelineSync, (PGconn *a), (a)) \
     F(char *, PQport, (const PGconn *a), (a)) \
-    F(int, PQputCopyData, (PGconn *a, const char *b, int c), (a, b, c)) \
     F(int, PQputCopyEnd, (PGconn *a, const char *b), (a, b)) \
     F(char *, PQresultErrorField, (const PGresult *a, int b), (a, b)) \
     F(char *, PQresultErrorMessage, (const PGresult *a), (a)) \

@@ -188,31 +188,10 @@ package final class ConnectionHandle {
         )
     }
 
-    // MARK: Pipelines
+    // MARK: COPY, which a statement may turn out to be
 
-    /// Begins to queue statements without waiting for each result.
-    package func enterPipeline() -> Bool { unsafe PQenterPipelineMode(handle) == 1 }
-
-    /// Ends pipelining; refused while results are outstanding.
-    package func exitPipeline() -> Bool { unsafe PQexitPipelineMode(handle) == 1 }
-
-    /// Marks the end of a batch.
-    package func syncPipeline() -> Bool { unsafe PQpipelineSync(handle) == 1 }
-
-    // MARK: COPY
-
-    /// Queues COPY data: true when queued, false when the socket is full, nil when the connection failed.
-    package func putCopyData(_ bytes: UnsafeRawBufferPointer) -> Bool? {
-        let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-        switch unsafe PQputCopyData(handle, start, Int32(bytes.count)) {
-        case 1: return true
-        case 0: return false
-        default: return nil
-        }
-    }
-
-    /// Ends COPY IN, with a reason to make the server drop it: true when queued, false when the socket is full, nil on failure.
-    package func endCopy(failing reason: String?) -> Bool? {
+    /// Has the server drop COPY IN for a reason: true when queued, false when the socket is full, nil on failure.
+    package func endCopy(failing reason: String) -> Bool? {
         switch unsafe PQputCopyEnd(handle, reason) {
         case 1: true
         case 0: false
@@ -220,13 +199,12 @@ package final class ConnectionHandle {
         }
     }
 
-    /// Hands the next COPY OUT message to `body` if one has arrived.
-    package func takeCopyData(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows -> CopyOutStep {
+    /// Throws the next COPY OUT message away if one has arrived.
+    package func discardCopyData() -> CopyOutStep {
         var buffer: UnsafeMutablePointer<CChar>?
         let count = unsafe PQgetCopyData(handle, &buffer, 1)
         guard let buffer = unsafe buffer else { return count == 0 ? .wait : count == -1 ? .end : .failed }
-        defer { unsafe PQfreemem(buffer) }
-        unsafe try body(UnsafeRawBufferPointer(start: buffer, count: Int(count)))
+        unsafe PQfreemem(buffer)
         return .data
     }
 }

@@ -14,10 +14,6 @@ package enum ResultStatus: Sendable, Equatable {
     case copyIn
     /// COPY in both directions (replication).
     case copyBoth
-    /// The end of a pipeline's batch.
-    case pipelineSync
-    /// Not executed, since an earlier statement of the batch failed.
-    case pipelineAborted
     /// The statement was an empty string.
     case emptyQuery
     /// An error.
@@ -50,8 +46,6 @@ package final class QueryResult: @unchecked Sendable {
         case PGRES_COPY_OUT: .copyOut
         case PGRES_COPY_IN: .copyIn
         case PGRES_COPY_BOTH: .copyBoth
-        case PGRES_PIPELINE_SYNC: .pipelineSync
-        case PGRES_PIPELINE_ABORTED: .pipelineAborted
         case PGRES_EMPTY_QUERY: .emptyQuery
         case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE: .fatalError
         default: .other

@@ -24,9 +24,9 @@ package enum TransactionStatus: Sendable, Equatable {
     case unknown
 }
 
-/// What reading COPY data came to.
+/// What reading COPY data away came to.
 package enum CopyOutStep: Sendable {
-    /// A message was handed over.
+    /// A message was thrown away.
     case data
     /// Nothing has arrived: wait for reading.
     case wait

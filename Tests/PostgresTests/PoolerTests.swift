@@ -20,8 +20,6 @@ import Testing
                                     try await pool.withTransaction { connection in
                                         let value = try connection.one("select \(task) * \(number)", as: Int.self)
                                         #expect(value == task * number)
-                                        let rows = try connection.pipeline((0..<3).map { "select \($0)" }, as: Int.self)
-                                        #expect(rows == [[0], [1], [2]])
                                     }
                                 }
                             }

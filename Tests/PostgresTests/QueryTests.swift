@@ -20,6 +20,25 @@ import Testing
         }
     }
 
+    @Test func aStatementThatCopiesIsRefused() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                try connection.execute("create temp table t (id int)")
+                try connection.execute("insert into t select generate_series(1, 10000)")
+                for copy: Statement in ["copy t from stdin", "copy t to stdout"] {
+                    let calls: [@Sendable (isolated Connection) throws -> Void] = [
+                        { try $0.execute(copy) }, { try $0.stream(copy, as: String.self) { _ in } },
+                    ]
+                    for call in calls {
+                        let error = try #require(throws: PostgresError.self) { try call(connection) }
+                        #expect(error.code == .unexpectedResult && error.connectionUsable)
+                        #expect(try connection.one("select count(*) from t", as: Int.self) == 10_000)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func errorsCarryTheSQLState() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in

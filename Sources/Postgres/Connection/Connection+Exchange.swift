@@ -124,8 +124,8 @@ extension Connection {
         return failed
     }
 
-    /// Ends COPY IN, waiting for room to say so.
-    func endCopyIn(_ handle: ConnectionHandle, failing reason: String?) throws {
+    /// Ends COPY IN without data, waiting for room to say so.
+    func endCopyIn(_ handle: ConnectionHandle, failing reason: String) throws {
         while true {
             switch handle.endCopy(failing: reason) {
             case true?: return try flush(handle)
@@ -140,7 +140,7 @@ extension Connection {
     /// Reads COPY OUT data away.
     func discardCopyOut(_ handle: ConnectionHandle) throws {
         while true {
-            switch handle.takeCopyData({ _ in }) {
+            switch handle.discardCopyData() {
             case .data: continue
             case .end, .failed: return
             case .wait:

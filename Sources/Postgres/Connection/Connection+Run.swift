@@ -98,13 +98,17 @@ extension Connection {
             throw error(result, handle, statement: statement)
         case .copyIn: try endCopyIn(handle, failing: "this call does not copy")
         case .copyOut, .copyBoth: try discardCopyOut(handle)
-        case .singleTuple, .pipelineSync, .pipelineAborted, .other: break
+        case .singleTuple, .other: break
         }
         _ = try drain(handle)
-        throw PostgresError(
+        throw unexpectedCopy(statement)
+    }
+
+    func unexpectedCopy(_ statement: String) -> PostgresError {
+        PostgresError(
             .unexpectedResult,
             statement: statement,
-            reason: "the statement copies: use copyIn or copyOut"
+            reason: "the statement copies, which no call here does"
         )
     }
 

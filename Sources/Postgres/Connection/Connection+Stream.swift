@@ -34,6 +34,7 @@ extension Connection {
                 handle.setSingleRowMode()
             else { throw lost(handle) }
             try flush(handle)
+            var copies = false
             while let result = try nextResult(handle) {
                 switch result.status {
                 case .singleTuple:
@@ -49,11 +50,17 @@ extension Connection {
                 case .fatalError:
                     _ = try drain(handle)
                     throw error(result, handle, statement: statement.text)
-                case .copyIn: try endCopyIn(handle, failing: "this call does not copy")
-                case .copyOut, .copyBoth: try discardCopyOut(handle)
-                case .pipelineSync, .pipelineAborted, .other: break
+                case .copyIn:
+                    try endCopyIn(handle, failing: "this call does not copy")
+                    _ = try drain(handle)
+                    throw unexpectedCopy(statement.text)
+                case .copyOut, .copyBoth:
+                    copies = true
+                    try discardCopyOut(handle)
+                case .other: break
                 }
             }
+            if copies { throw unexpectedCopy(statement.text) }
         }
     }
 

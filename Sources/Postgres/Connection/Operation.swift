@@ -6,7 +6,7 @@ struct Operation: Sendable {
         case cancelled
         /// The deadline came.
         case deadline
-        /// A closure that takes rows or gives data threw.
+        /// A closure that takes rows threw.
         case abandonedByCaller
     }
 

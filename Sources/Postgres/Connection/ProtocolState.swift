@@ -1,21 +1,17 @@
 /// What a connection is in the middle of.
 ///
 /// A plain statement is sent and read to its end without an await, so that nothing can come in between; but the closure of a
-/// stream, a COPY or a pipeline may call back into its connection. Such a call finds the state here and is refused.
+/// stream may call back into its connection. Such a call finds the state here and is refused.
 struct ProtocolState: Sendable {
     enum Phase: Sendable, Equatable {
         /// Not connected yet. Next: idle, lost.
         case connecting
-        /// Nothing is running. Next: busy, streaming, copying, pipeline, lost.
+        /// Nothing is running. Next: busy, streaming, lost.
         case idle
         /// A statement runs. Next: idle, lost.
         case busy
         /// Rows are being handed out. Next: idle, lost.
         case streaming
-        /// COPY data is moving. Next: idle, lost.
-        case copying
-        /// A batch is being sent and read. Next: idle, lost.
-        case pipeline
         /// The end.
         case lost
     }
@@ -30,7 +26,7 @@ struct ProtocolState: Sendable {
         case .idle: phase = next
         case .lost, .connecting:
             throw PostgresError(.connectionLost, reason: "the connection is closed", connectionUsable: false)
-        case .busy, .streaming, .copying, .pipeline:
+        case .busy, .streaming:
             throw PostgresError(.connectionBusy, reason: "the connection is \(phase)")
         }
     }

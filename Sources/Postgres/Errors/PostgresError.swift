@@ -25,7 +25,7 @@ package struct PostgresError: Error, Sendable {
         package static let connectionFailed = Code(.connectionFailed)
         /// The connection broke; what ran may or may not have had effect unless it was in a transaction not committed.
         package static let connectionLost = Code(.connectionLost)
-        /// The connection is in the middle of a stream, a COPY or a pipeline.
+        /// The connection is in the middle of a stream.
         package static let connectionBusy = Code(.connectionBusy)
         /// The connection broke during COMMIT: look at the data before doing it again.
         package static let commitInDoubt = Code(.commitInDoubt)
@@ -131,18 +131,6 @@ package struct PostgresError: Error, Sendable {
         // That of a connection that was refused has libpq's own words before it.
         return ["(EMAX", "(ECHECKOUTTIMEOUT)", "MaxClientsInSessionMode", "Max client connections reached"]
             .contains { message.contains($0) }
-    }
-
-    /// The same error with more words to it, which must be safe to log.
-    func explained(_ words: String) -> PostgresError {
-        PostgresError(
-            code,
-            diagnostics: diagnostics,
-            statement: statement,
-            reason: [reason, words].compactMap { $0 }.joined(separator: ", "),
-            connectionUsable: connectionUsable,
-            outcomeKnown: outcomeKnown
-        )
     }
 
     /// The same error, told as one of a commit that may or may not have happened.

@@ -25,30 +25,6 @@ enum ArrayFormat {
         }
     }
 
-    /// Text: every element in double quotes, backslashes and quotes escaped.
-    static func writeText<Element: PostgresEncodable>(
-        _ elements: [Element],
-        to bytes: inout [UInt8]
-    ) throws(EncodingFault) {
-        bytes.append(UInt8(ascii: "{"))
-        for (index, element) in elements.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            guard !element.isNull else {
-                bytes.append(contentsOf: "NULL".utf8)
-                continue
-            }
-            var text: [UInt8] = []
-            try element.writeText(to: &text)
-            bytes.append(UInt8(ascii: "\""))
-            for byte in text {
-                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
-                bytes.append(byte)
-            }
-            bytes.append(UInt8(ascii: "\""))
-        }
-        bytes.append(UInt8(ascii: "}"))
-    }
-
     /// Reads either format; arrays of more than one dimension are refused.
     static func read<Element: PostgresDecodable>(
         _ cell: Cell,

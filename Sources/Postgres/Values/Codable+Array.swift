@@ -15,9 +15,6 @@ package protocol PostgresArrayElement: Sendable {
     /// Writes an array in binary format.
     static func writeArray(_ elements: [Self], to bytes: inout [UInt8]) throws(EncodingFault)
 
-    /// Writes an array as text.
-    static func writeArrayText(_ elements: [Self], to bytes: inout [UInt8]) throws(EncodingFault)
-
     /// Reads an array.
     static func readArray(_ cell: Cell) throws(DecodingFault) -> [Self]
 }
@@ -34,10 +31,6 @@ extension PostgresScalar {
 
     package static func writeArray(_ elements: [Self], to bytes: inout [UInt8]) throws(EncodingFault) {
         try ArrayFormat.write(elements, elementType: elementType, to: &bytes)
-    }
-
-    package static func writeArrayText(_ elements: [Self], to bytes: inout [UInt8]) throws(EncodingFault) {
-        try ArrayFormat.writeText(elements, to: &bytes)
     }
 
     package static func readArray(_ cell: Cell) throws(DecodingFault) -> [Self] {
@@ -91,10 +84,6 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresScalar {
         try ArrayFormat.write(elements, elementType: Wrapped.elementType, to: &bytes)
     }
 
-    package static func writeArrayText(_ elements: [Wrapped?], to bytes: inout [UInt8]) throws(EncodingFault) {
-        try ArrayFormat.writeText(elements, to: &bytes)
-    }
-
     package static func readArray(_ cell: Cell) throws(DecodingFault) -> [Wrapped?] {
         try ArrayFormat.read(cell, elementType: Wrapped.elementType, as: Self.self)
     }
@@ -107,15 +96,6 @@ extension UInt8: PostgresArrayElement {
 
     package static func writeArray(_ elements: [UInt8], to bytes: inout [UInt8]) throws(EncodingFault) {
         bytes += elements
-    }
-
-    package static func writeArrayText(_ elements: [UInt8], to bytes: inout [UInt8]) throws(EncodingFault) {
-        let digits = Array("0123456789abcdef".utf8)
-        bytes.append(contentsOf: "\\x".utf8)
-        for byte in elements {
-            bytes.append(digits[Int(byte >> 4)])
-            bytes.append(digits[Int(byte & 15)])
-        }
     }
 
     package static func readArray(_ cell: Cell) throws(DecodingFault) -> [UInt8] {
@@ -148,10 +128,6 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
 
     package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
         try Element.writeArray(self, to: &bytes)
-    }
-
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        try Element.writeArrayText(self, to: &bytes)
     }
 }
 

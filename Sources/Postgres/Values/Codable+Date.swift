@@ -23,10 +23,6 @@ extension Date: PostgresEncodable, PostgresDecodable {
         bytes.append(bigEndian: try microseconds())
     }
 
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        bytes.append(contentsOf: PostgresTime.text(microseconds: try microseconds()).utf8)
-    }
-
     package static func read(_ cell: Cell?) throws(DecodingFault) -> Date {
         guard let cell else { throw .null }
         guard cell.type == TypeID.timestamptz else { throw .type(cell.type) }

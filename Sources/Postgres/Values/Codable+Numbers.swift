@@ -6,10 +6,6 @@ extension PostgresInteger {
         bytes.append(bigEndian: self)
     }
 
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        bytes.append(contentsOf: String(self).utf8)
-    }
-
     package static func read(_ cell: Cell?) throws(DecodingFault) -> Self {
         guard let cell else { throw .null }
         let value: Int64
@@ -61,11 +57,6 @@ extension Double: PostgresEncodable, PostgresDecodable {
         bytes.append(bigEndian: bitPattern)
     }
 
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        let text = isNaN ? "NaN" : self == .infinity ? "Infinity" : self == -.infinity ? "-Infinity" : "\(self)"
-        bytes.append(contentsOf: text.utf8)
-    }
-
     package static func read(_ cell: Cell?) throws(DecodingFault) -> Double {
         guard let cell else { throw .null }
         if cell.isBinary {
@@ -92,10 +83,6 @@ extension Bool: PostgresEncodable, PostgresDecodable {
 
     package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
         bytes.append(self ? 1 : 0)
-    }
-
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        bytes.append(UInt8(ascii: self ? "t" : "f"))
     }
 
     package static func read(_ cell: Cell?) throws(DecodingFault) -> Bool {

@@ -11,10 +11,6 @@ extension String: PostgresEncodable, PostgresDecodable {
         if bytes[start...].contains(0) { throw .nul }
     }
 
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        try write(to: &bytes)
-    }
-
     package static func read(_ cell: Cell?) throws(DecodingFault) -> String {
         guard let cell else { throw .null }
         if cell.isBinary {

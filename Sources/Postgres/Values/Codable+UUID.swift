@@ -11,10 +11,6 @@ extension UUID: PostgresEncodable, PostgresDecodable {
         withUnsafeBytes(of: uuid) { bytes.append(contentsOf: $0) }
     }
 
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        bytes.append(contentsOf: uuidString.utf8)
-    }
-
     package static func read(_ cell: Cell?) throws(DecodingFault) -> UUID {
         guard let cell else { throw .null }
         guard cell.type == TypeID.uuid else { throw .type(cell.type) }

@@ -29,10 +29,6 @@ extension JSON: PostgresEncodable, PostgresDecodable {
         bytes.append(contentsOf: data)
     }
 
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        try write(to: &bytes)
-    }
-
     package static func read(_ cell: Cell?) throws(DecodingFault) -> JSON {
         guard let cell else { throw .null }
         let decoder = JSONDecoder()
@@ -58,10 +54,6 @@ extension RawJSON: PostgresEncodable, PostgresDecodable {
     package static var readsBinary: Bool { false }
 
     package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
-        try text.write(to: &bytes)
-    }
-
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
         try text.write(to: &bytes)
     }
 

@@ -13,9 +13,6 @@ package protocol PostgresEncodable: Sendable {
 
     /// Writes the value as its type's format wants it.
     func write(to bytes: inout [UInt8]) throws(EncodingFault)
-
-    /// Writes the value as text, as its type's input function reads it.
-    func writeText(to bytes: inout [UInt8]) throws(EncodingFault)
 }
 
 extension PostgresEncodable {
@@ -66,10 +63,6 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 
     package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
         if case .some(let value) = self { try value.write(to: &bytes) }
-    }
-
-    package func writeText(to bytes: inout [UInt8]) throws(EncodingFault) {
-        if case .some(let value) = self { try value.writeText(to: &bytes) }
     }
 }
 

@@ -25,27 +25,6 @@ enum PostgresTime {
         return days * dayLength + ((hour * 60 + minute) * 60 + second - offset) * 1_000_000 + fraction
     }
 
-    /// The text that the server reads back as the same time.
-    static func text(microseconds: Int64) -> String {
-        if microseconds == .max { return "infinity" }
-        if microseconds == .min { return "-infinity" }
-        var (days, rest) = microseconds.quotientAndRemainder(dividingBy: dayLength)
-        if rest < 0 {
-            days -= 1
-            rest += dayLength
-        }
-        let (year, month, day) = date(daysSince2000: days)
-        let seconds = rest / 1_000_000
-        let time = "\(pad(seconds / 3600)):\(pad(seconds / 60 % 60)):\(pad(seconds % 60)).\(pad(rest % 1_000_000, 6))"
-        let isBC = year <= 0
-        return "\(pad(isBC ? 1 - year : year, 4))-\(pad(month))-\(pad(day)) \(time)+00\(isBC ? " BC" : "")"
-    }
-
-    private static func pad(_ number: Int64, _ width: Int = 2) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-
     /// Days from 2000-01-01 in the proleptic Gregorian calendar, by eras of 400 years that begin in March.
     private static func daysSince2000(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
@@ -54,18 +33,6 @@ enum PostgresTime {
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
         return era * 146_097 + dayOfEra - 730_425
-    }
-
-    private static func date(daysSince2000 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 730_425
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
 
     private struct Scanner {
