@@ -71,6 +71,7 @@
     F(int, PQsocket, (const PGconn *a), (a)) \
     F(const char *, PQsslAttribute, (PGconn *a, const char *b), (a, b)) \
     F(int, PQsslInUse, (PGconn *a), (a)) \
+    F(void *, PQsslStruct, (PGconn *a, const char *b), (a, b)) \
     F(ConnStatusType, PQstatus, (const PGconn *a), (a)) \
     F(PGTransactionStatusType, PQtransactionStatus, (const PGconn *a), (a))
 // clang-format on
@@ -79,6 +80,9 @@
 static struct {
     FUNCTIONS(MEMBER)
 } library;
+
+// Of the TLS library that libpq brings along; there is none where it does without OpenSSL.
+static int (*pending)(const void *ssl);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 // Whether the functions are there to be called.
@@ -100,6 +104,7 @@ static void load(void) {
     }
 #define LOOK_UP(type, name, parameters, arguments) library.name = (type(*) parameters)function(handle, #name);
     FUNCTIONS(LOOK_UP)
+    pending = (int (*)(const void *))dlsym(handle, "SSL_pending");
     if (failure[0] == 0) atomic_store_explicit(&isLoaded, true, memory_order_release);
 }
 
@@ -123,10 +128,29 @@ static void require(void) {
     }
 FUNCTIONS(PASS_ON)
 
+int clibpqloader_pending(void *ssl) {
+    return ssl != NULL && pending != NULL ? pending(ssl) : 0;
+}
+
 #else
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+static int (*pending)(const void *ssl);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void look_up(void) {
+    pending = (int (*)(const void *))dlsym(RTLD_DEFAULT, "SSL_pending");
+}
 
 const char *clibpqloader_load(void) {
     return NULL;
+}
+
+int clibpqloader_pending(void *ssl) {
+    pthread_once(&once, look_up);
+    return ssl != NULL && pending != NULL ? pending(ssl) : 0;
 }
 
 #endif

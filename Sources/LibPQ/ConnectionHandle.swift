@@ -1,4 +1,5 @@
 import CLibpq
+import CLibpqLoader
 
 /// One connection of libpq, closed with the last reference; used by one thread at a time and therefore not Sendable.
 ///
@@ -168,6 +169,14 @@ package final class ConnectionHandle {
 
     /// Reads what has arrived; false when the connection failed.
     package func consumeInput() -> Bool { unsafe PQconsumeInput(handle) == 1 }
+
+    /// Whether TLS keeps bytes that have arrived: the socket does not tell of them, ``consumeInput()`` takes them.
+    ///
+    /// A record holds up to 16 kB, and libpq takes as much of it as its buffer has room for.
+    package var holdsInput: Bool {
+        guard unsafe PQsslInUse(handle) == 1 else { return false }
+        return unsafe clibpqloader_pending(PQsslStruct(handle, "OpenSSL")) > 0
+    }
 
     /// Whether ``nextResult()`` would block.
     package var isBusy: Bool { unsafe PQisBusy(handle) == 1 }

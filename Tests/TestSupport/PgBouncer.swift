@@ -17,15 +17,25 @@ package struct PgBouncer: Sendable {
     /// The port on 127.0.0.1.
     package let port: Int
 
+    private let pid: pid_t
+
     /// Connection keywords through the pooler, as the limited role.
     package func conninfo(database: String) -> String {
         "host=127.0.0.1 port=\(port) user=postgres dbname=\(database)"
     }
 
-    /// Runs a pooler for the duration of a closure.
+    /// Has it do nothing for the duration of a closure: what arrives meanwhile is passed on in one piece afterwards.
+    package func paused(_ body: () async throws -> Void) async throws {
+        kill(pid, SIGSTOP)
+        defer { kill(pid, SIGCONT) }
+        try await body()
+    }
+
+    /// Runs a pooler for the duration of a closure; `settings` are lines of its configuration.
     package static func with<Result: Sendable>(
         _ mode: PoolMode,
         poolSize: Int = 4,
+        settings: [String] = [],
         to cluster: TestCluster,
         _ body: @Sendable (PgBouncer) async throws -> Result
     ) async throws -> Result {
@@ -46,6 +56,7 @@ package struct PgBouncer: Sendable {
         default_pool_size = \(poolSize)
         pidfile = \(folder)/pid
         logfile = \(folder)/log
+        \(settings.joined(separator: "\n"))
         """.write(toFile: folder + "/pgbouncer.ini", atomically: true, encoding: .utf8)
         var command = ["pgbouncer", "-q", "-d", folder + "/pgbouncer.ini"]
         if geteuid() == 0 {
@@ -55,7 +66,7 @@ package struct PgBouncer: Sendable {
         try await TestCluster.command(command)
         let pid = try await started(folder, port)
         defer { kill(pid, SIGKILL) }
-        return try await body(PgBouncer(port: port))
+        return try await body(PgBouncer(port: port, pid: pid))
     }
 
     /// The command returns before its daemon has written its process id and listens.

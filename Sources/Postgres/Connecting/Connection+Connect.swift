@@ -83,7 +83,10 @@ extension Connection {
         while true {
             // Before every wait: a cancellation that comes together with the socket's readiness shows in no outcome of the last one.
             try Task.checkCancellation()
-            switch thread.wait(for: Interest(handle.socket, events), until: deadline) {
+            let isReady = events == .read && handle.holdsInput
+            switch isReady
+                ? SoleReadiness.ready(.read) : thread.wait(for: Interest(handle.socket, events), until: deadline)
+            {
             case .deadline:
                 let limit = Duration.milliseconds(Int((limit / .milliseconds(1)).rounded()))
                 throw PostgresError(

@@ -53,6 +53,7 @@ extension Connection {
     private func readWhileIdle() {
         guard let handle, state.phase == .idle else { return thread.watch(nil) }
         if handle.consumeInput(), !handle.isBroken {
+            takeHeldInput(handle)
             // A FATAL message read here shows in the status only when libpq is asked for a result.
             if !handle.isBusy { _ = handle.nextResult() }
             deliverNotifications()

@@ -26,6 +26,7 @@ extension Connection {
         operation.dropAt = openingEnds
         operation.tooSlowFrom = limit.map { now.advanced(by: $0 * 0.9) }
         defer {
+            takeHeldInput(handle)
             deliverNotifications()
             if handle.isBroken { lose() }
             state.end()
@@ -56,7 +57,15 @@ extension Connection {
         return handle.nextResult()
     }
 
-    /// Waits for the socket; asks the server to stop when the deadline or a cancellation says so.
+    /// Takes what TLS keeps of a record that ends behind the last result.
+    func takeHeldInput(_ handle: ConnectionHandle) {
+        while state.phase != .lost, handle.holdsInput, handle.consumeInput() {
+            // Takes it apart, which makes room.
+            _ = handle.isBusy
+        }
+    }
+
+    /// Waits for the socket, or what TLS keeps of what came from it; asks the server to stop when the deadline or a cancellation says so.
     func wait(_ handle: ConnectionHandle, _ events: IOEvents) throws {
         while true {
             let now = ContinuousClock.now
@@ -65,6 +74,7 @@ extension Connection {
             case .interrupt(let reason): try interrupt(handle, reason)
             case .abandon: throw abandon()
             }
+            if events.contains(.read), handle.holdsInput { return }
             let look = operation.nextLook(at: now)
             if case .ready = thread.wait(for: Interest(handle.socket, events), until: look) { return }
         }
