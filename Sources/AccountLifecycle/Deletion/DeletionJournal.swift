@@ -135,9 +135,10 @@ struct DeletionJournal: Sendable {
             set situation = null,
                 situation_since = null,
                 failures = 0,
+                apple_failures = 0,
                 apple_outcome = case when \(setsAppleOutcome) then \(outcome.rawValue) else apple_outcome end
             where id = \(request)
-              and (\(setsAppleOutcome) or situation is not null or failures > 0)
+              and (\(setsAppleOutcome) or situation is not null or failures > 0 or apple_failures > 0)
               and exists (select from held)
         ),
         step as (
@@ -222,7 +223,11 @@ struct DeletionJournal: Sendable {
                         when \(waitsForApple || state == .waitingForApple) then coalesce(apple_waiting_since, clock_timestamp())
                         else apple_waiting_since
                     end,
-                    failures = case when \(failed) then failures + 1 else failures end
+                    failures = case when \(failed) then failures + 1 else failures end,
+                    apple_failures = case
+                        when \(failed && waitsForApple) then apple_failures + 1
+                        else apple_failures
+                    end
                 where id = \(request) and finished_at is null and exists (select from held)
             )
             """,
@@ -238,6 +243,12 @@ struct DeletionJournal: Sendable {
                 update accountctl.deletion_steps
                 set finished_at = null, outcome = null
                 where request_id = \(request) and step = any(\(steps.map(\.rawValue))) and exists (select from held)
+            ),
+            request as (
+                -- Those of another step: they say nothing about the earlier one.
+                update accountctl.deletion_requests
+                set failures = 0
+                where id = \(request) and failures > 0 and exists (select from held)
             )
             """,
             on: connection

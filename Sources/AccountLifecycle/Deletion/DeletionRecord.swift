@@ -21,6 +21,8 @@ package struct DeletionRecord: Sendable {
     package let isCounted: Bool
     /// How often the step under way has failed in a row.
     package let failures: Int
+    /// How often Apple has failed in a row since the account was locked out.
+    package let appleFailures: Int
     /// What verify searches for, sealed.
     package let sealedIdentifiers: String?
     /// The key they are sealed with.
@@ -47,6 +49,7 @@ package struct DeletionRecord: Sendable {
         r.locked_out_at,
         r.settle_after,
         r.failures,
+        r.apple_failures,
         r.sealed_identifiers,
         r.sealing_key_id,
         r.without_identifiers,
@@ -82,15 +85,15 @@ package struct DeletionRecord: Sendable {
         let row = try connection.first(
             statement,
             as: (
-                UUID?, String, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, String?, String?, Bool, Bool,
-                Bool, Bool, Date, [String], Bool
+                UUID?, String, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, Int32, String?, String?, Bool,
+                Bool, Bool, Bool, Date, [String], Bool
             ).self
         )
         guard
             let (
                 user, state, requestedAt, runAfter, deadline, withoutApple, appleWaitingSince, counted, lockedOutAt,
-                settleAfter, failures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now, finished,
-                isBegun
+                settleAfter, failures, appleFailures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now,
+                finished, isBegun
             ) = row,
             let state = DeletionState(rawValue: state)
         else { return nil }
@@ -113,6 +116,7 @@ package struct DeletionRecord: Sendable {
             appleWaitingSince: appleWaitingSince,
             isCounted: counted,
             failures: Int(failures),
+            appleFailures: Int(appleFailures),
             sealedIdentifiers: sealed,
             sealingKeyID: keyID,
             withoutIdentifiers: withoutIdentifiers,

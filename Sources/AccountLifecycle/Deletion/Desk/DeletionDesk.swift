@@ -114,7 +114,13 @@ package struct DeletionDesk: Sendable {
     /// Has a request looked at again now.
     package func retry(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.retry", reason, connection) { connection, _ in
-            try connection.execute("update accountctl.deletion_requests set failures = 0 where id = \(request)")
+            try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set failures = 0, apple_failures = 0
+                where id = \(request)
+                """
+            )
             try DeletionJobs.wake(request, on: connection)
             return .done
         }
@@ -198,7 +204,8 @@ package struct DeletionDesk: Sendable {
                 update accountctl.deletion_requests
                 set without_apple = without_apple or \(withoutApple),
                     without_identifiers = without_identifiers or \(withoutIdentifiers),
-                    failures = 0
+                    failures = 0,
+                    apple_failures = 0
                 where id = \(request)
                 """
             )

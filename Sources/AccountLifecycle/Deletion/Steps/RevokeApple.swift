@@ -68,7 +68,8 @@ extension DeletionRun {
 
     /// Whether trouble at Apple no longer holds this request up.
     private var canGoOnWithoutApple: Bool {
-        record.withoutApple || record.failures + 1 >= services.policy.appleAttempts || record.facts.now >= appleGiveUp
+        record.withoutApple || record.appleFailures + 1 >= services.policy.appleAttempts
+            || record.facts.now >= appleGiveUp
     }
 
     /// Whether a code of the account may still become a credential.
