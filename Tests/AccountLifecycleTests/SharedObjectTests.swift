@@ -163,7 +163,7 @@ import Testing
             }
             // Both come as far as they can, and end only then.
             let drives = try await stage.admin.withTransaction { [requests] connection in
-                try connection.execute("select from accountctl.deletion_brakes for update")
+                try connection.execute("select \(DeletionBrakes.awaiting)")
                 let drives = requests.map { request in Task { try await stage.drive(request) } }
                 try await stage.database.waitUntilBlocked(sessions: 2)
                 return drives

@@ -57,6 +57,11 @@ extension TestDatabase {
         try await waitUntilASession("wait_event_type = 'Lock'", sessions: sessions)
     }
 
+    /// Waits until so many sessions sleep in a function that waits for something.
+    package func waitUntilAsleep(sessions: Int) async throws {
+        try await waitUntilASession("wait_event = 'PgSleep'", sessions: sessions)
+    }
+
     /// Looks again and again, by a connection of its own.
     private func waitUntilASession(_ condition: Statement, sessions: Int = 1) async throws {
         try await withConnection(asAdministrator: true) { connection in

@@ -48,17 +48,23 @@ enum DeletionBrakes {
 }
 
 extension DeletionBrakes {
+    /// Keeps whoever pauses everything waiting until the transaction ends; what is read next shows every pause before it.
+    ///
+    /// Not a lock of the row: a delete may take half an hour, and meanwhile the word is to be given all the same.
+    static let holding: Statement =
+        "pg_advisory_xact_lock_shared(hashtextextended('accountctl.deletion_brakes', 0))"
+
+    /// Waits for everybody who holds the brake of everything.
+    static let awaiting: Statement = "pg_advisory_xact_lock(hashtextextended('accountctl.deletion_brakes', 0))"
+
+    /// Lets those pass the hourly ceiling one after another.
+    static let counting: Statement = "pg_advisory_xact_lock(hashtextextended('accountctl.hourly_ceiling', 0))"
+
     /// Holds the brakes of the accounts' open requests for the rest of a transaction, whose commit then does not wait for the disk.
     ///
     /// Whoever pauses one or all comes before and is seen, or waits.
     static func hold(of users: [UUID], on connection: isolated Connection) throws {
-        try connection.execute(
-            """
-            select set_config('synchronous_commit', 'off', true)
-            from accountctl.deletion_brakes
-            for share
-            """
-        )
+        try connection.execute("select set_config('synchronous_commit', 'off', true), \(holding)")
         try connection.execute(
             """
             select

@@ -24,12 +24,13 @@ struct DeletionJournal: Sendable {
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`.
     func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil, deadline: Duration? = nil) throws {
-        let set: Statement
+        var set: Statement
         if let lockTimeout {
             set = "\(unflushed) || set_config('lock_timeout', \("\(lockTimeout.wholeSeconds)s"), true)"
         } else {
             set = unflushed
         }
+        if let deadline { set = "\(set) || \(AccountRows.allowing(deadline))" }
         // The server's limits are raised with the first statement of that deadline, and that of locks is set after it.
         let isHeld =
             try connection.first("\(set) from (\(held)) as lease", as: String.self, deadline: deadline) != nil

@@ -21,6 +21,8 @@ package struct DeletionServices: Sendable {
     let log: Logger
 
     let catalogs = CatalogCache()
+    /// For whatever may hold a connection of `pool` for long.
+    let passes: PassPermits
     /// The objects of accounts, looked for together.
     let objects: Coalescer<UUID, AccountObjects.Found>
     /// What the cascade leaves in the auth schema, removed together; nil where a brake was pulled meanwhile.
@@ -58,6 +60,7 @@ package struct DeletionServices: Sendable {
         ceiling = HourlyCeiling(configured: policy.hourlyCeiling)
         let catalogs = self.catalogs
         let passes = PassPermits(poolOf: pool.maximumConnections)
+        self.passes = passes
         objects = Coalescer(limit: Self.passLimit) { users in
             try await passes.with { _ in
                 try await pool.withConnection { connection in

@@ -38,8 +38,7 @@ struct HourlyCeiling: Sendable {
         return ahead < room ? nil : Self.stopped(by: ceiling)
     }
 
-    /// The same at the last moment, under the lock of the brakes' row: counting without it would let two requests through where
-    /// one may pass.
+    /// The same at the last moment, under the ceiling's lock: counting without it would let two requests through where one may pass.
     func lastStop(on connection: isolated Connection) throws -> StepResult? {
         let (room, ceiling) = try room(on: connection)
         return room > 0 ? nil : Self.stopped(by: ceiling)

@@ -22,6 +22,8 @@ package struct AccountDesk: Sendable {
         case unknownUser
         /// A deletion is under way in this state.
         case beingErased(state: String)
+        /// Somebody is at work on it who cannot be interrupted: what the operator should know.
+        case notNow(String)
     }
 
     private let actor: Operator

@@ -50,6 +50,7 @@ struct AccountTarget: ActTarget {
                 "the account \(name) is being erased (\(state))",
                 hint: "See: accountctl deletion show \(name)"
             )
+        case .notNow(let why): throw CommandError(.blocked, why)
         }
     }
 }

@@ -3,12 +3,21 @@ import ArgumentParser
 import Postgres
 import Terminal
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Stops deletions before their next irreversible step.
 struct DeletionPauseCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
         abstract: "Stop one deletion, or all, before the next irreversible step.",
         discussion: """
+            With --all the word is given at once. Deletes of rows that are under way then, which nothing interrupts, are waited for
+            for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun.
+
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
               accountctl deletion pause 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
@@ -47,8 +56,16 @@ struct DeletionPauseCommand: AccountctlCommand {
             context.messages.note("would pause every deletion")
             return .ok
         }
-        try await context.withConnection { try await DeletionDesk(actor).pauseAll(reason: reason, on: $0) }
+        let underWay = try await context.withConnection {
+            try await DeletionDesk(actor).pauseAll(reason: reason, on: $0)
+        }
         context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
+        for one in underWay {
+            let request = one.request.uuidString.lowercased()
+            context.messages.warning(
+                "\(one.step) of \(request) was under way and goes on to its end; nothing follows it"
+            )
+        }
         return .ok
     }
 }

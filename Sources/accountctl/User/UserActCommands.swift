@@ -180,6 +180,7 @@ struct UserHoldCommand: ActCommand {
                 case .heldLate(let state, let done): .heldLate(state: state, done: done)
                 case .unchanged: .unchanged
                 case .unknownUser: .unknownUser
+                case .notNow(let why): .notNow(why)
                 }
             }
         )

@@ -10,10 +10,13 @@ package import Sealing
 /// What operators do with deletion requests, each act with its line in the operators' log.
 package struct DeletionDesk: Sendable {
     let actor: Operator
+    /// How long an act waits for steps that are under way.
+    let patience: Duration
     private var operatorName: String { actor.name }
 
-    package init(_ actor: Operator) {
+    package init(_ actor: Operator, patience: Duration = .seconds(10)) {
         self.actor = actor
+        self.patience = patience
     }
 
     package init(operatorName: String, hashKey: HashKey) {
@@ -150,8 +153,11 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// Stops every request before its next irreversible step; waits for the steps that hold the brake's row.
-    package func pauseAll(reason: String?, on connection: isolated Connection) async throws {
+    /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are under way.
+    ///
+    /// - Returns: Those that were still under way when the desk's patience ended; nothing stops them.
+    @discardableResult
+    package func pauseAll(reason: String?, on connection: isolated Connection) async throws -> [StepUnderWay] {
         try await connection.atomically { connection in
             try connection.execute(
                 """
@@ -160,6 +166,17 @@ package struct DeletionDesk: Sendable {
                 """
             )
             try log("deletion.pause_all", nil, reason, nil, on: connection)
+        }
+        // Whoever rehearses it has not committed the word that the steps are to see.
+        guard !connection.isInTransaction else { return [] }
+        do {
+            try await connection.transaction { connection in
+                try limitLockWaits(on: connection)
+                try connection.execute("select \(DeletionBrakes.awaiting)")
+            }
+            return []
+        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+            return try StepUnderWay.all(on: connection)
         }
     }
 
@@ -246,11 +263,22 @@ package struct DeletionDesk: Sendable {
         /// One for the same reason stands already.
         case unchanged
         case unknownUser
+        /// A step that cannot be interrupted is under way: too late, unless it fails.
+        case notNow(String)
     }
 
     /// Puts a legal hold on an account; one for the same reason is put once.
     package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
+        do {
+            return try await place(on: user, reason: reason, connection)
+        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+            return .notNow(try StepUnderWay.words(of: user, on: connection))
+        }
+    }
+
+    private func place(on user: UUID, reason: String, _ connection: isolated Connection) async throws -> Holding {
         try await connection.atomically { connection in
+            try limitLockWaits(on: connection)
             let exists = try connection.first(
                 "select true from auth.users where id = \(user) for key share",
                 as: Bool.self
@@ -324,7 +352,22 @@ package struct DeletionDesk: Sendable {
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
+        do {
+            return try await take(on: request, action, reason, connection, body)
+        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+            return .refused(try StepUnderWay.words(of: request, on: connection))
+        }
+    }
+
+    private func take(
+        on request: UUID,
+        _ action: String,
+        _ reason: String?,
+        _ connection: isolated Connection,
+        _ body: @Sendable (isolated Connection, UUID) async throws -> Act
+    ) async throws -> Act {
         try await connection.atomically { connection in
+            try limitLockWaits(on: connection)
             let row = try connection.first(
                 """
                 select state, user_id
@@ -340,6 +383,12 @@ package struct DeletionDesk: Sendable {
             if act == .done { try log(action, user, reason, request, on: connection) }
             return act
         }
+    }
+
+    /// Keeps an act from waiting for a delete that may take half an hour.
+    private func limitLockWaits(on connection: isolated Connection) throws {
+        let milliseconds = Int(patience / .milliseconds(1))
+        try connection.execute("select set_config('lock_timeout', \("\(milliseconds)ms"), true)")
     }
 
     private func log(

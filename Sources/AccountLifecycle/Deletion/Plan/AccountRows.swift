@@ -11,6 +11,18 @@ enum AccountRows {
     /// How long a statement over an account's rows may take: keys without an index have it read whole tables.
     static let deadline = Duration.seconds(1800)
 
+    /// Has the server allow the statements of a transaction as long as their calls do.
+    ///
+    /// Behind a transaction pooler the session has no limits of ours, and its own are shorter: what they end would look refused.
+    static func allow(_ deadline: Duration, on connection: isolated Connection) throws {
+        try connection.execute("select \(allowing(deadline))")
+    }
+
+    /// The same within a statement.
+    static func allowing(_ deadline: Duration) -> Statement {
+        "set_config('statement_timeout', \("\(deadline.wholeSeconds)s"), true)"
+    }
+
     /// Deletes the profile and the auth user with all that cascades; each statement has `deadline`, or the usual one.
     ///
     /// - Returns: Whether there was a user to delete.

@@ -20,10 +20,16 @@ package struct BlockerSearch: Sendable {
     }
 
     /// What can be found without touching anything: missing rights, rows behind keys that do not cascade.
-    package func run(maximumRows: Int, on connection: isolated Connection) throws -> [Blocker] {
+    ///
+    /// Each statement has `deadline`.
+    package func run(
+        maximumRows: Int,
+        deadline: Duration = AccountRows.deadline,
+        on connection: isolated Connection
+    ) throws -> [Blocker] {
         // With rights missing, nothing that follows could be believed.
         guard plan.faults.isEmpty else { return plan.faults }
-        return try refusingRows(on: connection) + tooManyRows(maximumRows, on: connection)
+        return try refusingRows(deadline, on: connection) + tooManyRows(maximumRows, deadline, on: connection)
     }
 
     /// What came of asking triggers.
@@ -44,14 +50,14 @@ package struct BlockerSearch: Sendable {
         guard plan.reachingOutside.isEmpty else { return .unknown(plan.reachingOutside) }
         do {
             return try await trial(on: connection).map(Answer.refusal) ?? .pass
-        } catch let error as PostgresError where error.code == .deadlineExceeded && error.connectionUsable {
+        } catch let error as PostgresError where error.tookTooLong {
             // The account still works, and waits for its row as long as this takes.
             return .unknown(plan.triggers)
         }
     }
 
     /// Rows that refer to what goes by a key that does not let it go.
-    private func refusingRows(on connection: isolated Connection) throws -> [Blocker] {
+    private func refusingRows(_ deadline: Duration, on connection: isolated Connection) throws -> [Blocker] {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
@@ -81,7 +87,7 @@ package struct BlockerSearch: Sendable {
         return try connection.query(
             "select key, rows from (\(all)) as counts where rows > 0",
             as: (Int32, Int64).self,
-            deadline: AccountRows.deadline
+            deadline: deadline
         ).map { index, rows in
             let key = plan.refusing[Int(index)]
             return Blocker(
@@ -95,7 +101,11 @@ package struct BlockerSearch: Sendable {
     }
 
     /// Tables of which more rows would go than a run may delete; only large tables are counted.
-    private func tooManyRows(_ maximum: Int, on connection: isolated Connection) throws -> [Blocker] {
+    private func tooManyRows(
+        _ maximum: Int,
+        _ deadline: Duration,
+        on connection: isolated Connection
+    ) throws -> [Blocker] {
         var blockers: [Blocker] = []
         for part in plan.parts where part.reachedBy.contains(where: { $0.estimatedRows > maximum }) {
             let rows = try connection.one(
@@ -109,7 +119,7 @@ package struct BlockerSearch: Sendable {
                 ) as found
                 """,
                 as: (Int64).self,
-                deadline: AccountRows.deadline
+                deadline: deadline
             )
             if rows > maximum {
                 blockers.append(
@@ -153,9 +163,11 @@ package struct BlockerSearch: Sendable {
 
     /// A refusal of the database as a blocker.
     ///
-    /// - Throws: the error itself where it says nothing about the account, such as a lost connection.
+    /// - Throws: the error itself where it says nothing about the account, such as a lost connection or a limit of time.
     package static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
-        guard let state = error.sqlState, !error.isTransient, error.connectionUsable else { throw error }
+        guard let state = error.sqlState, !error.isTransient, error.connectionUsable, !error.tookTooLong else {
+            throw error
+        }
         let table = [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
         switch state {
         case .foreignKeyViolation, .notNullViolation:

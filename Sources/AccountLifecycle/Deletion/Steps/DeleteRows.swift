@@ -6,11 +6,14 @@ extension DeletionRun {
     /// What would stop it is looked for again: the app's tables may have changed since the preflight. Tables with many rows of
     /// the account are emptied before, in batches, deepest first, so that the transaction stays short.
     func deleteRows() async throws -> StepResult {
-        let (plan, blockers) = try await services.pool.withConnection { connection in
-            let plan = try services.catalogs.plan(on: connection)
-            let blockers = try BlockerSearch(plan, user: user)
-                .run(maximumRows: services.policy.maximumRows, on: connection)
-            return (plan, blockers)
+        let (plan, blockers, shared) = try await patiently { deadline in
+            try await services.pool.withTransaction { connection in
+                let plan = try services.catalogs.plan(on: connection)
+                try AccountRows.allow(deadline, on: connection)
+                let blockers = try BlockerSearch(plan, user: user)
+                    .run(maximumRows: services.policy.maximumRows, deadline: deadline, on: connection)
+                return (plan, blockers, try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0)
+            }
         }
         if let first = blockers.first {
             return .stopped(
@@ -22,8 +25,12 @@ extension DeletionRun {
         do {
             let emptied = try await emptyLargeTables(of: plan)
             try await services.probe(.middle(.deleteRows))
-            return try await services.pool.withTransaction { connection in
-                try deleteUser(by: plan, emptied: emptied, on: connection)
+            // What a trigger does outside, no rollback takes back: it is not to be cut short. Nor is reading all profiles brief.
+            let isSlow = !plan.reachingOutside.isEmpty || shared > 0
+            return try await patiently(isSlow: isSlow) { deadline in
+                try await services.pool.withTransaction { connection in
+                    try deleteUser(by: plan, emptied: emptied, deadline, on: connection)
+                }
             }
         } catch is DeleteSwallowed {
             return blocked(by: BlockerSearch.swallowed(by: plan))
@@ -41,18 +48,19 @@ extension DeletionRun {
     private func deleteUser(
         by plan: DeletionPlan,
         emptied: Int,
+        _ deadline: Duration,
         on connection: isolated Connection
     ) throws -> StepResult {
         // Reads all profiles: before anybody has to wait for our locks.
         if try isLastToNameAnObject(in: plan.profiles, on: connection) { return .back(to: .deleteAvatars) }
-        try journal.fence(connection, lockTimeout: .seconds(5), deadline: AccountRows.deadline)
-        // The last look at the brakes: nothing can be undone after this. `for share` lets a pause wait for us, or us for it.
-        _ = try connection.one("select true from accountctl.deletion_brakes for share", as: (Bool).self)
+        try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+        // The last look at the brakes: nothing can be undone after this. A pause of everything is seen, or waits for us.
+        try connection.execute("select \(DeletionBrakes.holding)")
         if try lockAndLookAgain(.deleteRows, on: connection), try isAppleOpen(on: connection) {
             return .back(to: .revokeApple)
         }
         try waitForLateTokens(on: connection)
-        let existed = try AccountRows.delete(user, by: plan, deadline: AccountRows.deadline, on: connection)
+        let existed = try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
         // Together with what was deleted when the step was done before.
         let counts = try journal.counts(of: .deleteRows, on: connection)
             .merging(["users": existed ? 1 : 0, "batched_rows": emptied], uniquingKeysWith: +)
@@ -126,24 +134,25 @@ extension DeletionRun {
         var total = 0
         for part in large {
             let table: Statement = "\(identifier: part.table.schema).\(identifier: part.table.name)"
+            let deleting: Statement = """
+                delete from \(table)
+                where (tableoid, ctid) in (
+                    select tableoid, ctid
+                    from \(table)
+                    where \(plan.conditionBeforehand(for: part.table, user: user))
+                    limit \(batch)
+                )
+                """
             var deleted = batch
             while deleted == batch {
                 try Task.checkCancellation()
-                deleted = try await services.pool.withTransaction { connection in
-                    try journal.fence(connection, lockTimeout: .seconds(5), deadline: AccountRows.deadline)
-                    try lockAndLookAgain(.deleteRows, on: connection)
-                    return try connection.execute(
-                        """
-                        delete from \(table)
-                        where (tableoid, ctid) in (
-                            select tableoid, ctid
-                            from \(table)
-                            where \(plan.conditionBeforehand(for: part.table, user: user))
-                            limit \(batch)
-                        )
-                        """,
-                        deadline: AccountRows.deadline
-                    )
+                deleted = try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
+                    try await services.pool.withTransaction { connection in
+                        try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+                        try connection.execute("select \(DeletionBrakes.holding)")
+                        try lockAndLookAgain(.deleteRows, on: connection)
+                        return try connection.execute(deleting, deadline: deadline)
+                    }
                 }
                 total += deleted
                 try await services.probe(.between(.deleteRows))

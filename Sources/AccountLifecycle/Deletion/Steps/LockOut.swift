@@ -22,7 +22,7 @@ extension DeletionRun {
     }
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
-        // Nobody waits for the disk under the brakes' lock, where every lock-out passes: before anybody outside is asked, they do.
+        // Nobody waits for the disk under the ceiling's lock, where every lock-out passes: before anybody outside is asked, they do.
         try journal.fence(connection)
         // Whoever cancels at this moment comes before or after us, not between. The app may hold the account's row while it asks
         // for a status token, which refers to this one: that lets it pass.
@@ -136,12 +136,18 @@ extension DeletionRun {
         )
     }
 
-    /// Looks at the pause and at the hourly ceiling, under the lock of the brakes' row.
+    /// Looks at the pause and at the hourly ceiling, under the locks of both.
     ///
     /// Taken last, since every lock-out passes here.
     private func passBrakes(on connection: isolated Connection) throws -> StepResult? {
+        if record.isCounted {
+            try connection.execute("select \(DeletionBrakes.holding)")
+        } else {
+            try connection.execute("select \(DeletionBrakes.holding), \(DeletionBrakes.counting)")
+        }
+        // By a statement of its own, which sees what was committed while we waited.
         let isPaused = try connection.one(
-            "select paused_at is not null from accountctl.deletion_brakes for update",
+            "select paused_at is not null from accountctl.deletion_brakes",
             as: (Bool).self
         )
         if isPaused {

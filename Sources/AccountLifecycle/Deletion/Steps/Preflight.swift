@@ -17,8 +17,10 @@ extension DeletionRun {
         {
             return stop
         }
-        let database = try await services.pool.withConnection { connection in
-            try lookAtDatabase(on: connection)
+        let database = try await patiently { deadline in
+            try await services.pool.withTransaction { connection in
+                try lookAtDatabase(deadline, on: connection)
+            }
         }
         if let first = database.blockers.first {
             services.catalogs.forget()
@@ -65,11 +67,12 @@ extension DeletionRun {
         var clientIDs: [String] = []
     }
 
-    private func lookAtDatabase(on connection: isolated Connection) throws -> DatabaseView {
+    private func lookAtDatabase(_ deadline: Duration, on connection: isolated Connection) throws -> DatabaseView {
         var view = DatabaseView()
         let plan = try services.catalogs.plan(on: connection)
+        try AccountRows.allow(deadline, on: connection)
         view.blockers = try BlockerSearch(plan, user: user)
-            .run(maximumRows: services.policy.maximumRows, on: connection)
+            .run(maximumRows: services.policy.maximumRows, deadline: deadline, on: connection)
         let unindexed = Set(plan.unindexed.map { "\($0.table).\($0.columns.joined(separator: ","))" })
         view.unindexed = unindexed.isEmpty ? nil : unindexed.sorted()
         view.identifiers = try IdentifierCollection.read(of: user, on: connection)

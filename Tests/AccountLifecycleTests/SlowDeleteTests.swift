@@ -1,0 +1,191 @@
+import Foundation
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// Deletes that take long: half an hour is allowed, and nobody else is to wait for them.
+@Suite(.timeLimit(.minutes(2))) struct SlowDeleteTests {
+    /// Every delete has to wait for a permit, and none is cut short.
+    private static var slow: DeletionPolicy {
+        var policy = Stage.swift
+        policy.briefly = .zero
+        return policy
+    }
+
+    private func desk(_ stage: Stage) -> DeletionDesk {
+        DeletionDesk(Operator(name: "test", hashKey: stage.vault.hashKey), patience: .milliseconds(300))
+    }
+
+    @Test func othersAreLockedOutMeanwhile() async throws {
+        try await Stage.with { stage in
+            try await stage.makeGate()
+            let request = try await stage.request(try await stage.fullAccount("anna"))
+            let other = try await stage.request(try await stage.signUp("berta", apple: false))
+            let drive = try await stage.driveToTheGate(request, Self.slow)
+            try await stage.driveToCrash(other, SimulatedCrash.once(at: .after(.lockOut)))
+            #expect(try await stage.outcome(.lockOut, other) == "ok")
+            try await stage.openGate()
+            #expect(try await drive.value == .ended(.verified))
+        }
+    }
+
+    /// The word is given at once; who was under way is named.
+    @Test func everythingCanBePausedMeanwhile() async throws {
+        try await Stage.with { stage in
+            try await stage.makeGate()
+            let request = try await stage.request(try await stage.fullAccount("anna"))
+            let drive = try await stage.driveToTheGate(request, Self.slow)
+            let underWay = try await stage.pool.withConnection { connection in
+                try await desk(stage).pauseAll(reason: "test", on: connection)
+            }
+            #expect(underWay == [StepUnderWay(request: request, step: "delete_rows")])
+            let isPaused: Statement = "select from accountctl.deletion_brakes where paused_at is not null"
+            #expect(try await stage.count(isPaused) == 1)
+            try await stage.openGate()
+            _ = try await drive.value
+            #expect(try await stage.outcome(.deleteRows, request) == "ok")
+            #expect(try await stage.outcome(.scrubAuth, request) == nil)
+            #expect(try await stage.situation(request)?.code == .paused)
+        }
+    }
+
+    @Test func aPauseOfEverythingWaitsForADeleteThatEndsSoon() async throws {
+        try await Stage.with { stage in
+            try await stage.makeGate()
+            let request = try await stage.request(try await stage.fullAccount("anna"))
+            let drive = try await stage.driveToTheGate(request, Self.slow)
+            let patient = DeletionDesk(Operator(name: "test", hashKey: stage.vault.hashKey), patience: .seconds(30))
+            let pause = Task {
+                try await stage.pool.withConnection { try await patient.pauseAll(reason: "test", on: $0) }
+            }
+            try await stage.database.waitUntilBlocked(sessions: 1)
+            try await stage.openGate()
+            #expect(try await pause.value == [])
+            _ = try await drive.value
+            #expect(try await stage.situation(request)?.code == .paused)
+        }
+    }
+
+    @Test func whoeverActsOnItIsToldInsteadOfWaiting() async throws {
+        try await Stage.with { stage in
+            try await stage.makeGate()
+            let person = try await stage.fullAccount("anna")
+            let request = try await stage.request(person)
+            let drive = try await stage.driveToTheGate(request, Self.slow)
+            let words = """
+                the step delete_rows is under way, which nothing interrupts; try again, and see: accountctl deletion show \
+                \(request.uuidString.lowercased())
+                """
+            let desk = desk(stage)
+            let acts = try await stage.pool.withConnection { connection in
+                [
+                    try await desk.pause(request, reason: "test", on: connection),
+                    try await desk.cancel(request, reason: "test", on: connection),
+                ]
+            }
+            #expect(acts == [.refused(words), .refused(words)])
+            let holding = try await stage.pool.withConnection { connection in
+                try await desk.hold(person.id, reason: "court", on: connection)
+            }
+            #expect(holding == .notNow(words))
+            try await stage.openGate()
+            #expect(try await drive.value == .ended(.verified))
+        }
+    }
+
+    /// Three of them would hold every connection of the work.
+    @Test func aConnectionStaysForEverythingElse() async throws {
+        try await Stage.with { stage in
+            try await stage.makeGate()
+            var requests: [UUID] = []
+            for name in ["anna", "berta", "clara"] {
+                let request = try await stage.request(try await stage.signUp(name, apple: false))
+                try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.deleteRows)))
+                requests.append(request)
+            }
+            try await stage.closeGate()
+            // As the product does: what turns out to be slow is begun again with a permit.
+            var policy = Stage.swift
+            policy.briefly = .milliseconds(500)
+            let services = stage.services(policy)
+            let drives = requests.map { request in
+                Task { try await DeletionDriver(services).drive(request) }
+            }
+            try await stage.database.waitUntilAsleep(sessions: 2)
+            while services.passes.waiting == 0 { await Task.yield() }
+            let answer = try await stage.pool.withConnection { try $0.one("select 1", as: Int.self) }
+            #expect(answer == 1)
+            try await stage.openGate()
+            for drive in drives { #expect(try await drive.value == .ended(.verified)) }
+        }
+    }
+
+    /// There the session has no limits of ours: the server's own ended the delete, and the trigger was to blame.
+    @Test func behindATransactionPoolerALongDeleteIsNoRefusal() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create function public.dawdle() returns trigger language plpgsql as
+                $$ begin perform pg_sleep(2.5); return old; end $$
+                """
+            )
+            try await stage.sql(
+                "create trigger dawdle before delete on public.profiles for each row execute function public.dawdle()"
+            )
+            let request = try await stage.request(try await stage.signUp("anna", apple: false))
+            try await stage.sql(
+                "alter role postgres in database \(identifier: stage.database.name) set statement_timeout = '2s'"
+            )
+            var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            own.connection.pooler = .transaction
+            own.maximumConnections = 3
+            try await Pool.withPool(own, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { pool in
+                let pause = try await DeletionDriver(stage.services(pool: pool)).drive(request)
+                #expect(pause == .ended(.verified))
+            }
+            let untried = try await stage.value(
+                "select (facts -> 'untried')::text from accountctl.deletion_steps where step = 'preflight'",
+                as: String?.self
+            )
+            #expect(untried?.contains("public.profiles.dawdle") == true)
+        }
+    }
+}
+
+extension Stage {
+    /// Has deletes of profiles wait as long as the gate is closed: longer than any lock is waited for.
+    fileprivate func makeGate() async throws {
+        try await sql("create table public.gate ()")
+        try await sql(
+            """
+            create function public.pass_gate() returns trigger language plpgsql security definer as $$
+            begin
+                while exists (select from public.gate) loop perform pg_sleep(0.02); end loop;
+                return old;
+            end $$
+            """
+        )
+        try await sql(
+            "create trigger gate before delete on public.profiles for each row execute function public.pass_gate()"
+        )
+    }
+
+    fileprivate func closeGate() async throws { try await sql("insert into public.gate default values") }
+
+    fileprivate func openGate() async throws { try await sql("delete from public.gate") }
+
+    /// Drives a request until its delete waits at the gate.
+    fileprivate func driveToTheGate(
+        _ request: UUID,
+        _ policy: DeletionPolicy
+    ) async throws -> Task<DeletionDriver.Pause, any Error> {
+        try await driveToCrash(request, SimulatedCrash.once(at: .begun(.deleteRows)))
+        try await closeGate()
+        let drive = Task { try await self.drive(request, policy) }
+        try await database.waitUntilAsleep(sessions: 1)
+        return drive
+    }
+}
