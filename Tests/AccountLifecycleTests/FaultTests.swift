@@ -145,6 +145,50 @@ import Testing
         }
     }
 
+    /// An outbox is the usual way: the trigger on the profile only writes there, and what is written there is sent.
+    @Test func noTriggerIsAskedThatReachesOutsideByWayOfAnotherTable() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create extension dblink schema extensions")
+            try await stage.sql("create table public.outbox (event text)")
+            for (name, body) in [
+                ("tell", "perform extensions.dblink_connect('host=/nowhere'); return new;"),
+                ("say_goodbye", "insert into public.outbox values ('gone'); return old;"),
+                ("count_down", "return old;"),
+            ] {
+                try await stage.sql(
+                    """
+                    create function public.\(identifier: name)() returns trigger language plpgsql as
+                    \(unsafeSQL: "$$ begin \(body) end $$")
+                    """
+                )
+            }
+            try await stage.sql(
+                "create trigger tell after insert on public.outbox for each row execute function public.tell()"
+            )
+            for name in ["say_goodbye", "count_down"] {
+                try await stage.sql(
+                    """
+                    create trigger \(identifier: name) after delete on public.profiles
+                    for each row execute function public.\(identifier: name)()
+                    """
+                )
+            }
+            let reaching = try await reachingFromProfiles(stage)
+            #expect(reaching == ["say_goodbye"])
+            try await stage.sql("alter table public.outbox disable trigger tell")
+            let left = try await reachingFromProfiles(stage)
+            #expect(left.isEmpty)
+        }
+    }
+
+    private func reachingFromProfiles(_ stage: Stage) async throws -> [String] {
+        try await stage.pool.withConnection { connection in
+            try DeletionCatalog.read(on: connection).triggers
+                .filter { $0.reachesOutside && $0.table == TableName("public", "profiles") }
+                .map(\.name)
+        }
+    }
+
     /// A number of a sequence is never given back: it tells who was asked.
     @Test func triggersAreAskedWhenNothingElseHoldsUp() async throws {
         try await Stage.with { stage in

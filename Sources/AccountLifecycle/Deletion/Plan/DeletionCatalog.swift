@@ -9,7 +9,7 @@ package struct DeletionCatalog: Sendable, Hashable {
         package let runsOnDelete: Bool
         package let runsOnUpdate: Bool
         /// Whether its function may do what no rollback takes back: by its language, or since the text of it, or of a function
-        /// named in it, names one of an extension that calls other systems, or a foreign table.
+        /// named in it, names one of an extension that calls other systems, a foreign table, or one with such a trigger of its own.
         package let reachesOutside: Bool
     }
 
@@ -195,10 +195,20 @@ package struct DeletionCatalog: Sendable, Hashable {
             from pg_catalog.pg_class as c
             where c.relkind = 'f'
             union
-            select w.oid, w.name
+            select n.oid, n.name
             from outside as o
-            join written as w
-                on w.body ~* ('\\m' || regexp_replace(o.name, '(\\W)', '\\\\\\1', 'g') || '\\M')
+            cross join lateral (
+                select w.oid, w.name
+                from written as w
+                where w.body ~* ('\\m' || regexp_replace(o.name, '(\\W)', '\\\\\\1', 'g') || '\\M')
+                union all
+                select c.oid, c.relname
+                from pg_catalog.pg_trigger as g
+                join pg_catalog.pg_class as c on c.oid = g.tgrelid
+                where g.tgfoid = o.oid
+                  and not g.tgisinternal
+                  and g.tgenabled <> 'D'
+            ) as n
         )
         select
             n.nspname::text,
