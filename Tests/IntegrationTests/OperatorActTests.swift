@@ -136,6 +136,50 @@ struct OperatorActTests {
         }
     }
 
+    @Test("What is said to undo an act or to go on can be typed as it stands")
+    func typed() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (one, other) = (OperatorStage.id(1), OperatorStage.id(2))
+            // Each act, and what the commands that it tells of leave.
+            let acts: [(words: [String], after: String)] = [
+                (["user", "suspend", one, "--reason", "spam", "--yes"], "select banned_until is null from auth.users"),
+                (["user", "restore", one, "--yes"], "select banned_until is not null from auth.users"),
+                (["user", "hold", other, "--reason", "court"], "select count(user_id) = 0 from accountctl.holds"),
+                (["user", "release", other], "select count(user_id) = 1 from accountctl.holds"),
+                (
+                    ["deletion", "request", one, "--confirm=\(one)"],
+                    "select state = 'cancelled' from accountctl.deletion_requests"
+                ),
+                (["deletion", "cancel", one], "select count(*) = 3 from accountctl.deletion_requests"),
+                (["deletion", "pause", one], "select bool_and(paused_at is null) from accountctl.deletion_requests"),
+                (["deletion", "pause", "--all"], "select paused_at is null from accountctl.deletion_brakes"),
+            ]
+            for (words, after) in acts {
+                // So that there is something to undo.
+                if words.starts(with: ["user", "restore"]) {
+                    #expect(try await stage.run(["user", "suspend", one, "--reason", "spam", "--yes"]).status == 0)
+                }
+                if words.starts(with: ["user", "release"]) {
+                    #expect(try await stage.run(["user", "hold", other, "--reason", "other court"]).status == 0)
+                }
+                if words.starts(with: ["deletion", "cancel"]) {
+                    #expect(try await stage.run(["deletion", "request", one, "--confirm=\(one)"]).status == 0)
+                }
+                let done = try await stage.run(words)
+                #expect(done.status == 0, "\(words): \(done.errors)")
+                let told = try #require(done.errors.firstMatch(of: /with: accountctl (.+)/), "\(words): \(done.errors)")
+                var typed = told.1.replacing("WHY", with: "mistake").split(separator: " ").map(String.init)
+                if typed.starts(with: ["deletion", "request"]) { typed.append("--confirm=\(one)") }
+                if typed.starts(with: ["user", "suspend"]) { typed.append("--yes") }
+                let next = try await stage.run(typed)
+                #expect(next.status == 0, "\(typed): \(next.errors)")
+                let filter = words[0] == "user" && after.contains("auth.users") ? " where id = '\(one)'" : ""
+                #expect(try await stage.database.psql(after + filter) == "t", "\(words), then \(typed)")
+            }
+        }
+    }
+
     @Test("A hold for one reason is placed once and shown wherever its deletion is; a release of nothing is no act")
     func oneHold() async throws {
         try await OperatorStage.with { stage in
@@ -184,7 +228,7 @@ struct OperatorActTests {
             #expect(nothing.errors.contains("Nothing to do") && !nothing.errors.contains("suspend"), "\(nothing)")
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
-            for (word, next) in [("pause", "deletion resume \(request)"), ("cancel", "deletion request \(request)")] {
+            for (word, next) in [("pause", "deletion resume \(request)"), ("cancel", "deletion request \(id)")] {
                 let done = try await stage.run(["deletion", word, request])
                 #expect(done.status == 0 && done.errors.contains("accountctl " + next), "\(done)")
             }

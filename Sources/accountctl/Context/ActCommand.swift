@@ -44,14 +44,22 @@ struct Act<Outcome: Sendable>: Sendable {
     let plan: String
     /// What is said when it was done: "paused".
     let done: String
-    /// What is said next: the command that undoes it or goes on, given the id; nil where there is none.
-    var next: (@Sendable (_ id: String) -> String)?
+    /// What is said next: the command that undoes it or goes on, given what was acted on; nil where there is none.
+    var next: (@Sendable (_ names: ActNames) -> String?)?
     /// What is asked before, given the id; nil where nothing is asked.
     var question: (@Sendable (_ id: String) -> String)?
     /// Whether it is asked of this one; nil where it is of every one.
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
     /// Does it, and records it in the same transaction.
     let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
+}
+
+/// The ids of what was acted on, as commands take them.
+struct ActNames {
+    /// Its own.
+    let id: String
+    /// That of its account; nil where nobody knows it any more.
+    let account: String?
 }
 
 /// What is said of an act that went well.
@@ -74,6 +82,9 @@ protocol ActTarget: ParsableArguments, Sendable {
     /// Finds it; only ever the one that is meant.
     func find(as actor: Operator, in context: CommandContext, on connection: isolated Connection) throws -> UUID
 
+    /// The account that it belongs to; nil where nobody knows it any more.
+    func account(of id: UUID, on connection: isolated Connection) throws -> UUID?
+
     /// Says what came of an act.
     ///
     /// - Throws: ``CommandError`` for all that is not done and was not so already.
@@ -94,9 +105,9 @@ extension CommandContext {
         _ consent: some ConsentOptions
     ) async throws -> ExitStatus {
         let actor = try self.actor(acting)
-        let (id, asks) = try await withConnection { connection in
+        let (id, account, asks) = try await withConnection { connection in
             let id = try target.find(as: actor, in: self, on: connection)
-            return (id, try act.asks?(id, connection) ?? true)
+            return (id, try target.account(of: id, on: connection), try act.asks?(id, connection) ?? true)
         }
         let text = id.uuidString.lowercased()
         let isRehearsed = consent.dryRun
@@ -105,7 +116,8 @@ extension CommandContext {
         let outcome = try await withConnection { connection in
             try await connection.transaction(rehearsed: isRehearsed) { try await act.perform(actor, id, $0) }
         }
-        let words = ActWords(plan: act.plan, done: act.done, next: act.next?(text), isRehearsed: isRehearsed)
+        let names = ActNames(id: text, account: account?.uuidString.lowercased())
+        let words = ActWords(plan: act.plan, done: act.done, next: act.next?(names), isRehearsed: isRehearsed)
         try target.tell(outcome, of: id, words, in: self)
         try output.show(Sheet([.init(.facts([.init(Target.idField.name, Target.idField.label, .text(text))]))]))
         return .ok

@@ -27,6 +27,8 @@ struct AccountTarget: ActTarget {
         ).id
     }
 
+    func account(of id: UUID, on connection: isolated Connection) throws -> UUID? { id }
+
     func tell(_ outcome: AccountDesk.Outcome, of id: UUID, _ words: ActWords, in context: CommandContext) throws {
         let name = id.uuidString.lowercased()
         switch outcome {
@@ -64,6 +66,10 @@ struct RequestTarget: ActTarget {
 
     func find(as actor: Operator, in context: CommandContext, on connection: isolated Connection) throws -> UUID {
         try context.request(request, hashKey: actor.hashKey, on: connection)
+    }
+
+    func account(of id: UUID, on connection: isolated Connection) throws -> UUID? {
+        try DeletionSummary.account(of: id, on: connection)
     }
 
     func tell(_ outcome: DeletionDesk.Act, of id: UUID, _ words: ActWords, in context: CommandContext) throws {

@@ -42,7 +42,7 @@ struct DeletionCancelCommand: ActCommand {
         return Act(
             plan: "would be cancelled",
             done: "cancelled",
-            next: { "ask again with: accountctl deletion request \($0)" },
+            next: { names in names.account.map { "ask again with: accountctl deletion request \($0)" } },
             perform: { actor, request, connection in
                 try await DeletionDesk(actor).cancel(request, reason: reason, on: connection)
             }

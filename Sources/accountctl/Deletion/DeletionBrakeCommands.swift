@@ -44,7 +44,7 @@ struct DeletionPauseCommand: AccountctlCommand {
             let act = Act(
                 plan: "would be paused",
                 done: "paused",
-                next: { "go on with: accountctl deletion resume \($0)" },
+                next: { "go on with: accountctl deletion resume \($0.id)" },
                 perform: { actor, request, connection in
                     try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
                 }

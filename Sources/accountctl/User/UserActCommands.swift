@@ -98,7 +98,7 @@ struct UserSuspendCommand: ActCommand {
         return Act(
             plan: "Would be done: \(done).",
             done: done,
-            next: { "undo with: accountctl user restore \($0)" },
+            next: { "undo with: accountctl user restore \($0.id)" },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
             perform: { actor, user, connection in
                 try await AccountDesk(actor).suspend(user, until: until, reason: reason, on: connection)
@@ -135,7 +135,7 @@ struct UserRestoreCommand: ActCommand {
         return Act(
             plan: "Would be done: may sign in again.",
             done: "may sign in again",
-            next: { "undo with: accountctl user suspend \($0) --reason WHY" },
+            next: { "undo with: accountctl user suspend \($0.id) --reason WHY" },
             perform: { actor, user, connection in
                 try await AccountDesk(actor).restore(user, reason: reason, on: connection)
             }
@@ -173,7 +173,7 @@ struct UserHoldCommand: ActCommand {
         return Act(
             plan: "Would be done: held.",
             done: "held",
-            next: { "undo with: accountctl user release \($0)" },
+            next: { "undo with: accountctl user release \($0.id)" },
             perform: { actor, user, connection in
                 switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
                 case .held: .done(sessions: 0)
@@ -218,7 +218,7 @@ struct UserReleaseCommand: ActCommand {
         return Act(
             plan: "Would be done: released.",
             done: "released",
-            next: { "undo with: accountctl user hold \($0) --reason WHY" },
+            next: { "undo with: accountctl user hold \($0.id) --reason WHY" },
             question: { "Release \($0), so that its open deletion erases it for good?" },
             asks: { try DeletionDesk.waitsForRelease(of: $0, on: $1) },
             perform: { actor, user, connection in

@@ -92,6 +92,12 @@ package struct DeletionSummary: Sendable, Hashable {
         )
     }
 
+    /// The account of a request; nil once it is forgotten.
+    package static func account(of request: UUID, on connection: isolated Connection) throws -> UUID? {
+        try connection.first("select user_id from accountctl.deletion_requests where id = \(request)", as: UUID?.self)
+            .flatMap(\.self)
+    }
+
     private static func read(_ filter: Statement, on connection: isolated Connection) throws -> [DeletionSummary] {
         try connection.query(
             """
