@@ -45,6 +45,7 @@ package struct Settings: Sendable {
         mail = MailSettings(&reader)
         listeners = ListenerSettings(&reader)
         log = LogSettings(&reader)
+        storage.checkProject(of: database, &reader)
         worker.checkLease(against: ("storage.timeout", storage.timeout), &reader)
         // Two calls: a client id that Apple rejected is tested before it is used again.
         worker.checkLease(against: ("apple.timeout", apple.timeout * 2), &reader)

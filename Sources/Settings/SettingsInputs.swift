@@ -17,6 +17,8 @@ package struct SettingsInputs: Sendable {
     let readFile: @Sendable (String) throws -> String
     private let values: [String: RawSetting]
     private let variables: [String: RawSetting]
+    /// What libpq reads where the connection string is silent.
+    let connectionVariables: [String: String]
 
     /// - Parameters:
     ///   - file: the text and path of the settings file, if there is one.
@@ -68,6 +70,7 @@ package struct SettingsInputs: Sendable {
         self.problems = problems
         self.readFile = readFile
         self.values = values
+        connectionVariables = variables.filter { $0.key == "PGUSER" || $0.key == "PGHOST" }
         self.variables = Dictionary(
             uniqueKeysWithValues: variables.filter { $0.key.hasPrefix(Self.prefix) }
                 .map { ($0.key, RawSetting(text: $0.value, source: .variable($0.key))) }

@@ -102,6 +102,9 @@ package struct SettingsReader {
         report(key, inputs.value(of: key)?.source ?? .standard, message)
     }
 
+    /// A variable that libpq reads where the connection string is silent.
+    func connectionVariable(_ name: String) -> String? { inputs.connectionVariables[name] }
+
     /// The environment that was chosen, and whether its name is known to whoever wrote the settings file.
     var environment: (name: String?, isKnown: Bool) { (inputs.environment, inputs.isEnvironmentKnown) }
 

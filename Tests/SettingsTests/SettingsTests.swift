@@ -160,6 +160,50 @@ struct SettingsTests {
         #expect(error?.problems.map(\.key) == ["apple.client_ids", "apple.key_id", "apple.private_key_file"])
     }
 
+    /// A clone of production, for which only the database was changed.
+    @Test(
+        "The Storage of another project than the database's is refused, and both keys are named",
+        arguments: [
+            "host=aws-0-eu.pooler.supabase.com user=postgres.staging",
+            "postgresql://postgres@db.staging.supabase.co:5432/postgres",
+            "host=aws-0-eu.pooler.supabase.com,b user=worker.staging",
+        ]
+    )
+    func projects(_ url: String) throws {
+        let file = { (storage: String, database: String) in
+            """
+            [storage]
+            url = https://production.supabase.co/storage/v1
+            service_key_file = key
+            [environments.staging.database]
+            url = \(database)
+            [environments.staging.storage]
+            url = \(storage)
+            """
+        }
+        let check = { (storage: String, database: String, variables: [String: String]) in
+            let staging = inputs(
+                file(storage, database),
+                variables: variables,
+                environment: "staging",
+                files: ["key": "sb_secret_x"]
+            )
+            return Settings.check(staging).problems.map { "\($0.key): \($0.message)" }
+        }
+        for storage in [
+            "https://production.supabase.co/storage/v1", "https://Production.storage.supabase.co/storage/v1",
+        ] {
+            let problems = check(storage, url, [:])
+            #expect(problems.count == 1 && problems.first?.hasPrefix("storage.url: ") == true, "\(problems)")
+            #expect(problems.first?.contains("database.url leads to the project staging") == true, "\(problems)")
+        }
+        #expect(check("https://staging.supabase.co/storage/v1", url, [:]).isEmpty)
+        #expect(check("https://files.example.com", url, [:]).isEmpty)
+        #expect(check("https://production.supabase.co/storage/v1", "host=10.0.0.7 user=postgres", [:]).isEmpty)
+        let byVariable = check("https://production.supabase.co", "dbname=postgres", ["PGUSER": "postgres.staging"])
+        #expect(byVariable.count == 1, "\(byVariable)")
+    }
+
     @Test("A lease that a call could outlast is refused: no such call would ever start")
     func leaseAndCalls() throws {
         let error = #expect(throws: SettingsError.self) {

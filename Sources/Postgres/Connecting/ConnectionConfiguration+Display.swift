@@ -11,6 +11,14 @@ extension ConnectionConfiguration: CustomStringConvertible {
         return parsed.parameters.map { "\($0.keyword)=\(Self.quoted($0.value))" }.joined(separator: " ")
     }
 
+    /// What the connection string names, every password left out; empty for one that libpq cannot read.
+    package var parameters: [String: String] {
+        guard let conninfo, Conninfo.isConnectionString(conninfo), let parsed = try? Conninfo(conninfo) else {
+            return [:]
+        }
+        return Dictionary(parsed.parameters.map { ($0.keyword, $0.value) }) { $1 }
+    }
+
     /// Whether the connection string holds a password; one that libpq cannot read may.
     package var holdsSecret: Bool {
         guard let conninfo, Conninfo.isConnectionString(conninfo) else { return false }

@@ -1,0 +1,52 @@
+import Postgres
+
+/// The Supabase project that a setting leads to, where it names one.
+enum ProjectReference {
+    /// By the address of Storage: `https://<project>.supabase.co/…`, or `https://<project>.storage.supabase.co/…`.
+    static func ofStorage(_ url: String) -> String? {
+        let text = url.lowercased()
+        guard let scheme = text.firstRange(of: "://") else { return nil }
+        let host = text[scheme.upperBound...].prefix { !"/?#:".contains($0) }
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.suffix(2) == ["supabase", "co"] else { return nil }
+        switch labels.count {
+        case 3: return String(labels[0])
+        case 4 where labels[1] == "storage": return String(labels[0])
+        default: return nil
+        }
+    }
+
+    /// By the user of a pooler, `postgres.<project>`, or by the direct host, `db.<project>.supabase.co`.
+    static func ofDatabase(user: String?, host: String?) -> String? {
+        let hosts = (host ?? "").lowercased().split(separator: ",").map(String.init)
+        let words = (user ?? "").lowercased().split(separator: ".", maxSplits: 1)
+        if words.count == 2, words[0] == "postgres" || hosts.contains(where: { $0.hasSuffix(".pooler.supabase.com") }) {
+            return String(words[1])
+        }
+        for host in hosts {
+            let labels = host.split(separator: ".")
+            if labels.count == 4, labels[0] == "db", labels.suffix(2) == ["supabase", "co"] {
+                return String(labels[1])
+            }
+        }
+        return nil
+    }
+}
+
+extension StorageSettings {
+    /// Refuses the Storage of another project than the database's: what is deleted there is not of these accounts.
+    func checkProject(of database: DatabaseSettings, _ reader: inout SettingsReader) {
+        let named = ConnectionConfiguration(conninfo: database.url).parameters
+        let project = ProjectReference.ofDatabase(
+            user: named["user"] ?? reader.connectionVariable("PGUSER"),
+            host: named["host"] ?? reader.connectionVariable("PGHOST")
+        )
+        guard let project, let own = url.flatMap(ProjectReference.ofStorage), own != project else { return }
+        let key = database.url == nil ? "the PG* variables lead" : "database.url leads"
+        reader.report(
+            "storage.url",
+            "it leads to the project \(own), and \(key) to the project \(project): "
+                + "files of the one would be deleted for accounts of the other"
+        )
+    }
+}
