@@ -51,7 +51,8 @@ package enum PendingRevocation {
         case personReturned
     }
 
-    /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough.
+    /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough;
+    /// none while every deletion is paused.
     ///
     /// `lease` throws before a call unless nobody can take the work over in the time that the call may take.
     ///
@@ -66,6 +67,8 @@ package enum PendingRevocation {
                 select id, request_id, client_id, binding, sealed_token, sealed_subject, give_up_at <= clock_timestamp()
                 from accountctl.pending_revocations
                 where state = 'waiting'
+                  -- A clone and a restored backup do not know who has come back since.
+                  and not exists (select from accountctl.deletion_brakes where paused_at is not null)
                   and (
                       last_tried_at is null
                       or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'

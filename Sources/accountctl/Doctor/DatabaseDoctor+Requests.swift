@@ -48,15 +48,15 @@ extension DatabaseDoctor {
 
     /// Deletions that an operator stopped, and those that wait for the hour to pass.
     private func brakes(on connection: isolated Connection) throws -> [Finding] {
-        let (since, by, paused, longest, waiting) = try connection.one(
+        let (since, by, why, paused, longest, waiting) = try connection.one(
             """
-            select extract(epoch from now() - max(b.paused_at))::bigint, max(b.paused_by), count(r.paused_at),
+            select extract(epoch from now() - max(b.paused_at))::bigint, max(b.paused_by), max(b.paused_reason), count(r.paused_at),
                    extract(epoch from now() - min(r.paused_at))::bigint,
                    count(*) filter (where r.state = 'held' and r.situation ->> 'code' = \(Situation.Code.ceiling.rawValue))
             from accountctl.deletion_brakes as b
             left join accountctl.deletion_requests as r on r.finished_at is null
             """,
-            as: (Int?, String?, Int, Int?, Int).self
+            as: (Int?, String?, String?, Int, Int?, Int).self
         )
         var findings: [Finding] = []
         if let since, let by {
@@ -64,7 +64,8 @@ extension DatabaseDoctor {
                 Finding(
                     .warning,
                     "deletion.paused",
-                    "every deletion is paused, for \(Wording.length(.seconds(since))), by \(SafeText.line(by))",
+                    "every deletion is paused, for \(Wording.length(.seconds(since))), by \(SafeText.line(by))"
+                        + (why.map { ": \(SafeText.line($0))" } ?? ""),
                     why: "Nobody is erased, while the legal deadlines of all go on.",
                     todo:
                         "accountctl audit list --action deletion.pause says why; go on with: accountctl deletion resume --all"

@@ -45,6 +45,7 @@ extension WorkerProcess {
         var registry = JobRegistry()
         try AccountLifecycle.registerJobs(in: &registry, services: services)
         try await parts.checkKeys(pool: pools.work)
+        try await recordUse(pools.work, logger)
         if let credentials = try parts.credentialServices(pool: pools.work, apple: apple) {
             try CredentialJobs.register(in: &registry, services: credentials)
         }
@@ -70,6 +71,20 @@ extension WorkerProcess {
             registry: registry,
             configuration: configuration,
             logger: logger
+        )
+    }
+
+    /// Has the database remember with what it is worked on; in a clone every deletion is paused before anything is claimed.
+    private func recordUse(_ pool: Pool, _ logger: Logger) async throws {
+        let actor = Operator(name: "accountctl worker", hashKey: try WorkerServices.hashKey(settings))
+        let storage = settings.storage.url
+        let reason = try await pool.withConnection { connection in
+            try await DatabaseUse.record(storage: storage, by: actor, on: connection)
+        }
+        guard let reason else { return }
+        logger.error(
+            "every deletion is paused; where this is right, go on with: accountctl deletion resume --all",
+            metadata: ["reason": "\(reason)"]
         )
     }
 

@@ -1,0 +1,84 @@
+package import Postgres
+
+/// With what a database was last worked on, as it remembers itself.
+///
+/// A clone and a restored backup bring open deletions along, those cancelled since among them. Where anything is another, nobody can
+/// tell whether this is the database that they were meant for: no worker takes a step outside before an operator has said so.
+package struct DatabaseUse: Sendable, Hashable, Codable {
+    private static let name = "deletion.used_with"
+
+    /// Which database it is, by ``DatabaseIdentity``: not by its timeline, which a failover changes.
+    package let database: String
+    /// The address of its Storage; nil where none was configured.
+    package let storage: String?
+
+    init(database: String, storage: String?) {
+        self.database = database
+        var text = storage?.lowercased()[...]
+        while text?.last == "/" { text = text?.dropLast() }
+        self.storage = text.map(String.init)
+    }
+
+    /// In words for an operator, in what it differs from what was recorded; empty where that is the same, or was not known.
+    func differences(from recorded: DatabaseUse) -> [String] {
+        var words: [String] = []
+        if database != recorded.database { words.append("the database was \(recorded.database) and is \(database)") }
+        if let before = recorded.storage, let storage, before != storage {
+            words.append("storage.url was \(before) and is \(storage)")
+        }
+        return words
+    }
+
+    /// What to remember: an address that is not configured any more is not forgotten.
+    func remembering(_ recorded: DatabaseUse) -> DatabaseUse {
+        DatabaseUse(database: database, storage: storage ?? recorded.storage)
+    }
+
+    /// Records with what a worker is about to work, before it does; pulls the general brake where anything is another than before.
+    ///
+    /// All in one transaction: of several workers that start at once one records, and the others find it recorded.
+    ///
+    /// - Returns: Why every deletion was paused; nil where none was.
+    /// - Throws: ``OtherHashKey``; `PostgresError`.
+    package static func record(
+        storage: String?,
+        by actor: Operator,
+        on connection: isolated Connection
+    ) async throws -> String? {
+        let use = DatabaseUse(database: try DatabaseIdentity.read(on: connection).description, storage: storage)
+        return try await connection.transaction { connection in
+            try connection.execute(
+                """
+                insert into accountctl.settings (name, value)
+                values (\(name), \(JSON(use)))
+                on conflict (name) do nothing
+                """
+            )
+            let recorded = try connection.one(
+                "select value from accountctl.settings where name = \(name) for update",
+                as: JSON<DatabaseUse>.self
+            ).value
+            let remembered = use.remembering(recorded)
+            guard remembered != recorded else { return nil }
+            try connection.execute(
+                """
+                update accountctl.settings
+                set value = \(JSON(remembered)), updated_at = now()
+                where name = \(name)
+                """
+            )
+            let differences = use.differences(from: recorded)
+            guard !differences.isEmpty else { return nil }
+            let reason =
+                differences.joined(separator: "; ") + ": a clone or a restored backup, unless somebody moved it"
+            try connection.execute(
+                """
+                update accountctl.deletion_brakes
+                set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(actor.name), paused_reason = \(reason)
+                """
+            )
+            try actor.log("deletion.pause_all", on: nil, reason: reason, connection)
+            return reason
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// What a database remembers of the place it is worked on in.
+@Suite struct DatabaseUseTests {
+    private func record(_ storage: String?, _ stage: Stage) async throws -> String? {
+        let actor = Operator(name: "worker", hashKey: stage.vault.hashKey)
+        return try await stage.pool.withConnection { connection in
+            try await DatabaseUse.record(storage: storage, by: actor, on: connection)
+        }
+    }
+
+    private func isPaused(_ stage: Stage) async throws -> Bool {
+        try await stage.count("select from accountctl.deletion_brakes where paused_at is not null") == 1
+    }
+
+    @Test func whoeverStartsWithTheSameGoesOn() async throws {
+        try await Stage.with { stage in
+            try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<6 { group.addTask { try await record("https://a.supabase.co/storage/v1", stage) } }
+                for try await reason in group { #expect(reason == nil) }
+            }
+            for storage in ["https://A.supabase.co/storage/v1/", nil, "https://a.supabase.co/storage/v1"] {
+                #expect(try await record(storage, stage) == nil)
+            }
+            #expect(try await isPaused(stage) == false)
+            #expect(try await stage.count("select from accountctl.operator_log") == 0)
+        }
+    }
+
+    @Test func theFirstStorageIsNoOtherStorage() async throws {
+        try await Stage.with { stage in
+            for storage in [nil, "https://a.supabase.co/storage/v1"] {
+                let reason = try await record(storage, stage)
+                #expect(reason == nil)
+            }
+            let isPaused = try await isPaused(stage)
+            #expect(!isPaused)
+        }
+    }
+
+    @Test func anotherStoragePausesEveryDeletionOnce() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            #expect(try await record("https://a.supabase.co/storage/v1", stage) == nil)
+            let reasons = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<4 { group.addTask { try await record("https://b.supabase.co/storage/v1", stage) } }
+                return try await group.reduce(into: [String]()) { if let reason = $1 { $0.append(reason) } }
+            }
+            #expect(reasons.count == 1)
+            #expect(
+                reasons.first?.contains(
+                    "storage.url was https://a.supabase.co/storage/v1 and is https://b.supabase.co/storage/v1"
+                ) == true
+            )
+            let brakes = try await stage.value(
+                "select paused_by || ': ' || paused_reason from accountctl.deletion_brakes",
+                as: String.self
+            )
+            #expect(brakes == "worker: \(reasons.first ?? "")")
+            let line = "select from accountctl.operator_log where action = 'deletion.pause_all' and operator = 'worker'"
+            #expect(try await stage.count("\(unsafeSQL: line)") == 1)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .paused)
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            try await stage.pool.withConnection { try await desk.resumeAll(reason: "meant so", on: $0) }
+            #expect(try await record("https://b.supabase.co/storage/v1", stage) == nil)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    /// Who has come back since, a clone does not know.
+    @Test func whatIsStillToBeRevokedWaitsWhileEverythingIsPaused() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.appleError("invalid_client"), for: .appleRevoke)
+            try await stage.sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            try await stage.sql("update accountctl.pending_revocations set last_tried_at = null")
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            try await stage.pool.withConnection { try await desk.pauseAll(reason: "clone", on: $0) }
+            #expect(try await stage.retryRevocations() == 1)
+            #expect(stage.sandbox.apple.liveConsents == 1)
+            try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
+            #expect(try await stage.retryRevocations() == 0)
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+}

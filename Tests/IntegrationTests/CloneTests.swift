@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A clone of production, for which only the database was changed.
+@Suite("A clone", .timeLimit(.minutes(2)))
+struct CloneTests {
+    @Test("Nothing outside is deleted for it before an operator says so")
+    func clone() async throws {
+        try await ErasureSite.with(accounts: 2) { site in
+            // Production has worked before, and has two requests left when it is cloned.
+            for words in [
+                ["deletion", "pause", "--all"], ["worker", "--until-idle"], ["deletion", "resume", "--all"],
+            ] {
+                let result = try await AccountctlProcess(words, environment: site.variables).result()
+                #expect(result.status == 0, "\(words): \(result.errors)")
+            }
+            let clone = "clone_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+            let cluster = site.database.cluster
+            // What the stand-in for Storage keeps open.
+            try await cluster.psql(
+                "select pg_terminate_backend(pid) from pg_stat_activity where datname = '\(site.database.name)'"
+            )
+            try await cluster.psql("create database \(clone) template \(site.database.name) owner postgres")
+            let variables = site.variables.mapValues { $0.replacingOccurrences(of: site.database.name, with: clone) }
+            let worked = try await AccountctlProcess(["worker", "--until-idle"], environment: variables).result()
+            #expect(worked.status == 0, "\(worked.errors)")
+            #expect(worked.errors.contains("the database was"), "\(worked.errors)")
+            let states = "select state, situation ->> 'code', count(*) from accountctl.deletion_requests group by 1, 2"
+            let state = try await cluster.psql(database: clone, user: "supabase_admin", states)
+            #expect(state == "held|paused|2")
+            #expect(try await site.database.psql("select count(*) from storage.objects") == "7")
+            let brakes = "select paused_by || ': ' || paused_reason from accountctl.deletion_brakes"
+            let told = try await cluster.psql(database: clone, user: "supabase_admin", brakes)
+            #expect(told.hasPrefix("accountctl worker: the database was"), "\(told)")
+            let resumed = try await AccountctlProcess(["deletion", "resume", "--all"], environment: variables).result()
+            #expect(resumed.status == 0, "\(resumed.errors)")
+            // The original goes on.
+            let left = try await AccountctlProcess(["worker", "--until-idle"], environment: site.variables).result()
+            #expect(left.status == 0 && !left.errors.contains("the database was"), "\(left.errors)")
+            try await site.expectAllErased()
+            _ = try await cluster.psql("drop database \(clone) with (force)")
+        }
+    }
+}
