@@ -74,7 +74,7 @@ package struct AppleSettings: Sendable {
         policy.accountDeleted = reactions(
             "apple.on_account_deleted",
             policy.accountDeleted,
-            "What is done when a person deletes the Apple Account; [] for nothing."
+            "What is done when a person deletes the Apple Account; an account with another way to sign in is never deleted for it; [] for nothing."
         )
         policy.grantGone = reactions(
             "apple.on_grant_gone",

@@ -156,15 +156,17 @@ package struct CredentialEvents: Sendable {
         case .noteTransfer:
             try mark(user, .transferred, at: event.happenedAt, on: connection)
             try settle(id, .noted, on: connection)
-        case .react(let reactions, let mark):
+        case .react(let reactions, let mark, let outcome):
+            if outcome == .otherSignIn { tell(id, services) }
             let dead = Set([event.clientID].compactMap { $0 })
             try carryOut(reactions, mark: mark, user: user, event: event, dead: dead, services, on: connection)
-            try settle(id, .done, on: connection)
+            try settle(id, outcome, on: connection)
         case .confirm:
             switch confirmation?.finding {
             case nil, .unavailable?: return .confirm(user: user, event)
             case .gone?:
-                let reactions = services.policy.grantGone
+                let (reactions, outcome) = CredentialRules.permitted(services.policy.grantGone, facts)
+                if outcome == .otherSignIn { tell(id, services) }
                 let dead = confirmation?.gone ?? []
                 try carryOut(
                     reactions,
@@ -175,12 +177,20 @@ package struct CredentialEvents: Sendable {
                     services,
                     on: connection
                 )
-                try settle(id, reactions.isEmpty ? .noReaction : .done, on: connection)
+                try settle(id, outcome, on: connection)
             case .lives?, .inconclusive?: try settle(id, .notConfirmed, on: connection)
             case .nothingHeld?: try settle(id, .nothingHeld, on: connection)
             }
         }
         return .settled
+    }
+
+    /// Tells that an account was not asked to be deleted, so that somebody can look.
+    private static func tell(_ id: Int64, _ services: CredentialServices) {
+        services.logger.notice(
+            "no deletion of an account that has another way to sign in than Apple: accountctl apple events list shows the event",
+            metadata: ["event": "\(id)", "outcome": "\(CredentialRules.Outcome.otherSignIn.rawValue)"]
+        )
     }
 
     /// Reads an event that waits, and whom of the account's Apple identities it is about, where that can be told.
@@ -231,7 +241,7 @@ package struct CredentialEvents: Sendable {
         subject: String?,
         on connection: isolated Connection
     ) throws -> CredentialRules.Facts {
-        let (signIn, credential, proof, isBeingErased) = try connection.one(
+        let (signIn, credential, proof, isBeingErased, hasOtherWayIn) = try connection.one(
             """
             select
                 (
@@ -254,15 +264,31 @@ package struct CredentialEvents: Sendable {
                     select
                     from accountctl.deletion_requests
                     where user_id = \(user) and finished_at is null and locked_out_at is not null
+                ),
+                exists (
+                    select
+                    from auth.users as u
+                    where u.id = \(user)
+                      and (
+                          coalesce(u.encrypted_password, '') <> ''
+                          or u.phone_confirmed_at is not null
+                          or exists (
+                              select
+                              from auth.identities as i
+                              where i.user_id = u.id
+                                and not (i.provider = 'apple' and i.provider_id = coalesce(\(subject), i.provider_id))
+                          )
+                      )
                 )
             """,
-            as: (Date?, Date?, Date?, Bool).self
+            as: (Date?, Date?, Date?, Bool, Bool).self
         )
         return CredentialRules.Facts(
             newestSignIn: signIn,
             newestCredential: credential,
             newestProofOfLife: proof,
-            isBeingErased: isBeingErased
+            isBeingErased: isBeingErased,
+            hasOtherWayIn: hasOtherWayIn
         )
     }
 

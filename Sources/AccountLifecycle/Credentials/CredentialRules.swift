@@ -18,14 +18,16 @@ enum CredentialRules {
         var newestProofOfLife: Date?
         /// Whether an erasure has begun: our own revocation comes back as an event.
         var isBeingErased = false
+        /// Whether the person can sign in without the Apple identity that the event is about.
+        var hasOtherWayIn = false
     }
 
     /// What to do.
     enum Decision: Sendable, Hashable {
         /// Nothing; the outcome to record.
         case nothing(Outcome)
-        /// These, recorded as done.
-        case react(Set<CredentialReaction>, mark: Mark)
+        /// These, recorded as the outcome.
+        case react(Set<CredentialReaction>, mark: Mark, outcome: Outcome = .done)
         /// Ask Apple first whether the grant lives.
         case confirm
         /// Note that the identity moves to another team.
@@ -43,6 +45,8 @@ enum CredentialRules {
     enum Outcome: String, Sendable, Hashable {
         /// The reactions of the policy were carried out.
         case done
+        /// The same, but for a deletion: the person has another way to sign in, and ended only the one with Apple.
+        case otherSignIn = "other_sign_in"
         /// The policy says to do nothing.
         case noReaction = "no_reaction"
         /// It happened before the newest sign-in or before the credential was obtained.
@@ -103,7 +107,20 @@ enum CredentialRules {
     ) -> Decision {
         if facts.isBeingErased { return .nothing(.echo) }
         if isStale(event, facts) { return .nothing(.stale) }
-        return reactions.isEmpty ? .nothing(.noReaction) : .react(reactions, mark: mark)
+        let (permitted, outcome) = permitted(reactions, facts)
+        return permitted.isEmpty ? .nothing(outcome) : .react(permitted, mark: mark, outcome: outcome)
+    }
+
+    /// What of the policy's reactions may be done, and the outcome to record.
+    ///
+    /// A deletion cannot be undone, and an account with another way in lives on without Apple: it is marked instead.
+    static func permitted(
+        _ reactions: Set<CredentialReaction>,
+        _ facts: Facts
+    ) -> (reactions: Set<CredentialReaction>, outcome: Outcome) {
+        if reactions.isEmpty { return ([], .noReaction) }
+        guard reactions.contains(.requestDeletion), facts.hasOtherWayIn else { return (reactions, .done) }
+        return (reactions.subtracting([.requestDeletion]).union([.markIdentity]), .otherSignIn)
     }
 
     /// A stored token may have died before the person came back with a new grant, of which we were given no code: then only the

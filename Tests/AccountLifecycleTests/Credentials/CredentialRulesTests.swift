@@ -24,7 +24,8 @@ import Testing
         signIn: Double? = -100,
         credential: Double? = -90,
         proof: Double? = nil,
-        erased: Bool = false
+        erased: Bool = false,
+        otherWayIn: Bool = false
     ) -> CredentialRules.Decision {
         CredentialRules.decide(
             event(kind),
@@ -32,7 +33,8 @@ import Testing
                 newestSignIn: signIn.map { moment + $0 },
                 newestCredential: credential.map { moment + $0 },
                 newestProofOfLife: (proof ?? credential).map { moment + $0 },
-                isBeingErased: erased
+                isBeingErased: erased,
+                hasOtherWayIn: otherWayIn
             ),
             policy: policy
         )
@@ -47,6 +49,22 @@ import Testing
                 == .react([.signOut, .forgetCredential, .markIdentity, .requestDeletion], mark: .accountDeleted)
         )
         #expect(decide(.grantGone) == .react([.signOut, .forgetCredential, .markIdentity], mark: .consentRevoked))
+    }
+
+    /// Apple speaks of its own account: whoever signs in with Google as well did not ask for everything to be erased.
+    @Test func noDeletionOfAnAccountWithAnotherWayIn() {
+        #expect(
+            decide(.accountDeleted, otherWayIn: true)
+                == .react([.signOut, .forgetCredential, .markIdentity], mark: .accountDeleted, outcome: .otherSignIn)
+        )
+        #expect(decide(.consentRevoked, otherWayIn: true) == decide(.consentRevoked))
+        var policy = CredentialPolicy()
+        policy.accountDeleted = [.requestDeletion]
+        let facts = CredentialRules.Facts(hasOtherWayIn: true)
+        #expect(
+            CredentialRules.decide(event(.accountDeleted), facts, policy: policy)
+                == .react([.markIdentity], mark: .accountDeleted, outcome: .otherSignIn)
+        )
     }
 
     /// Whoever came back must not be hurt by what happened before.

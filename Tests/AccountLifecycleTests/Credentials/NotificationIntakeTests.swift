@@ -188,6 +188,38 @@ import struct Sandbox.AppleNotification
         }
     }
 
+    /// The person signed in with Google a minute ago, and once linked Apple.
+    @Test(
+        arguments: [
+            "insert into auth.identities (provider_id, user_id, identity_data, provider) select 'g1', id, '{}', 'google' from auth.users",
+            "update auth.users set encrypted_password = '$2a$10$abc'",
+            "update auth.users set phone = '15550100', phone_confirmed_at = now()",
+        ]
+    )
+    func accountDeletedErasesNobodyWhoSignsInWithoutApple(_ otherWay: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("\(unsafeSQL: otherWay)")
+            let services = stage.services()
+            let token = try stage.sandbox.apple.sign(
+                .init(
+                    .accountDeleted,
+                    sub: anna.sub,
+                    audience: CredentialStage.clientID,
+                    eventTime: Date(),
+                    issuedAt: Date()
+                )
+            )
+            #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            try await work(stage, services)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 0)
+            )
+            #expect(try await stage.outcomes() == ["account-deleted other_sign_in"])
+        }
+    }
+
     @Test func whoeverCameBackIsNotHurt() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
