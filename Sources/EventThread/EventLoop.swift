@@ -22,9 +22,13 @@ final class EventLoop: Sendable {
     let waker: Waker
     private let name: String
     private let state = Mutex(State())
+    /// Used by the thread alone; a lock that nobody else takes costs next to nothing.
+    private let alarm: Mutex<WaitAlarm>
 
-    init(name: String) throws(EventThreadError) {
+    /// The thread that rings the alarms of the others can have none itself.
+    init(name: String, hasAlarms: Bool = true) throws(EventThreadError) {
         self.name = name
+        alarm = Mutex(WaitAlarm(isUsable: hasAlarms))
         waker = try Waker()
     }
 
@@ -182,7 +186,7 @@ final class EventLoop: Sendable {
         precondition(isCurrent, "waits belong on the event thread")
         slots.initializeElement(at: 0, to: pollfd(fd: waker.readEnd, events: IOEvents.read.rawValue, revents: 0))
         while true {
-            let count = systemPoll(slots.baseAddress, nfds_t(slots.count), Self.milliseconds(until: deadline))
+            let count = systemPoll(slots.baseAddress, nfds_t(slots.count), limit(until: deadline))
             if count < 0 {
                 precondition(errno == EINTR || errno == EAGAIN || errno == ENOMEM, "poll was called wrongly")
                 continue
@@ -192,15 +196,30 @@ final class EventLoop: Sendable {
                 if count == 1 { return .woken }
             }
             if count > 0 { return .ready }
-            // Long waits are cut by milliseconds(until:), so look again.
+            // Long waits are cut by milliseconds(), so look again.
             if let deadline, deadline <= .now { return .deadline }
         }
     }
 
-    /// The time left as `poll` wants it, rounded up so that a wait never ends a little early and spins.
-    private static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
+    /// The limit of one call of `poll`.
+    private func limit(until deadline: ContinuousClock.Instant?) -> Int32 {
         guard let deadline else { return -1 }
-        let left = ContinuousClock.now.duration(to: deadline)
+        let now = ContinuousClock.now
+        switch alarm.withLock({ $0.limit(until: deadline, now: now) }) {
+        case .none: return -1
+        case .own: return Self.milliseconds(now.duration(to: deadline))
+        case .alarm(let instant):
+            guard let clock = AlarmClock.shared else {
+                alarm.withLock { $0.failed() }
+                return Self.milliseconds(now.duration(to: deadline))
+            }
+            clock.ring(waker, at: instant)
+            return -1
+        }
+    }
+
+    /// A time as `poll` wants it, rounded up so that a wait never ends a little early and spins.
+    private static func milliseconds(_ left: Duration) -> Int32 {
         guard left > .zero else { return 0 }
         guard left < .seconds(3600) else { return 3_600_000 }
         let (seconds, attoseconds) = left.components

@@ -76,6 +76,23 @@ import Testing
         #expect(await waiting.value == .woken)
     }
 
+    /// Waits that come often have no limit of their own.
+    @Test func aWaitEndsByItsDeadlineAlsoAfterManyOthers() async throws {
+        let probe = Probe(thread: try EventThread(name: "probe"))
+        let (ready, silent) = (Pipe(), Pipe())
+        try ready.fileHandleForWriting.write(contentsOf: [1])
+        let answered = Interest(ready.fileHandleForReading.fileDescriptor, .read)
+        for _ in 0..<100 {
+            #expect(await probe.wait([answered], until: .now.advanced(by: .seconds(60))) == .ready([answered]))
+        }
+        let deadline = ContinuousClock.now.advanced(by: .milliseconds(700))
+        let unanswered = [Interest(silent.fileHandleForReading.fileDescriptor, .read)]
+        // Woken by the alarm meanwhile.
+        while await probe.wait(unanswered, until: deadline) == .woken {}
+        let late = deadline.duration(to: .now)
+        #expect(late >= .zero && late < .seconds(20))
+    }
+
     @Test func watchesDescriptorsWhileIdle() async throws {
         let thread = try EventThread(name: "watcher")
         let pipe = Pipe()

@@ -43,5 +43,10 @@ import Testing
         #expect(("select \("a\0b")" as Statement).fault == .nul)
         #expect(("select \(["a", "b\0"])" as Statement).fault == .nul)
         #expect(("select \("ab")" as Statement).fault == nil)
+        #expect(Statement(unsafeSQL: "select '\0'").fault == .nul)
+        #expect(("select \(identifier: "a\0")" as Statement).fault == .nul)
+        let statement: Statement = "select '\(unsafeSQL: "\0")', \(1)"
+        #expect(statement.with(2).fault == .nul)
+        #expect(("select 1" + statement).fault == .nul)
     }
 }

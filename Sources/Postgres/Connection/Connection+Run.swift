@@ -116,7 +116,6 @@ extension Connection {
     func checkSendable(_ statement: Statement) throws(PostgresError) {
         if let fault = statement.fault { throw encodingError(fault, statement) }
         if statement.parameters.count > 65_535 { throw encodingError(.tooMany, statement) }
-        if statement.text.utf8.contains(0) { throw encodingError(.nul, statement) }
     }
 
     func encodingError(_ fault: EncodingFault, _ statement: Statement) -> PostgresError {

@@ -14,11 +14,17 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
     /// The UTF-8 offsets of each `$n`, for renumbering when statements are joined.
     private var placeholders: [Range<Int>] = []
 
-    /// The first value that cannot be sent; thrown when the statement runs, since interpolation cannot throw.
-    private(set) var fault: EncodingFault?
+    /// What cannot be sent; thrown when the statement runs, since interpolation cannot throw.
+    var fault: EncodingFault? { textFault ?? valueFault }
+
+    /// Looked for once, however often the statement runs with other values.
+    private var textFault: EncodingFault?
+
+    /// Of the first such value.
+    private var valueFault: EncodingFault?
 
     package init(stringLiteral value: String) {
-        text = value
+        self.init(unsafeSQL: value)
     }
 
     package init(stringInterpolation: StringInterpolation) {
@@ -30,6 +36,7 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
     /// Never build it from input.
     package init(unsafeSQL text: String) {
         self.text = text
+        textFault = Self.fault(of: text)
     }
 
     /// The text, which holds no values.
@@ -54,14 +61,15 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
     package func with<each Value: PostgresEncodable>(_ values: repeat each Value) -> Statement {
         var other = self
         other.parameters = Parameters(minimumCapacity: placeholders.count)
-        other.fault = nil
+        other.valueFault = nil
         repeat other.bindNext(each values)
         precondition(other.parameters.count == placeholders.count, "as many values as placeholders")
         return other
     }
 
     mutating func append(_ other: Statement) {
-        fault = fault ?? other.fault
+        textFault = textFault ?? other.textFault
+        valueFault = valueFault ?? other.valueFault
         guard !other.placeholders.isEmpty else {
             text += other.text
             return
@@ -79,7 +87,10 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
 
     mutating func append(literal: String) {
         text += literal
+        textFault = textFault ?? Self.fault(of: literal)
     }
+
+    private static func fault(of text: String) -> EncodingFault? { text.utf8.contains(0) ? .nul : nil }
 
     mutating func bind<Value: PostgresEncodable>(_ value: Value) {
         appendPlaceholder()
@@ -92,7 +103,7 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
         do throws(EncodingFault) {
             try value.bind(to: &parameters)
         } catch {
-            fault = fault ?? error
+            valueFault = valueFault ?? error
             // One value for each placeholder, also where half of it was written.
             if parameters.count == count { parameters.appendNull(type: Value.postgresType) }
         }
@@ -138,7 +149,6 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
         ///
         /// Give schema and table apart: `\(identifier: schema).\(identifier: table)`.
         package mutating func appendInterpolation(identifier name: String) {
-            if name.utf8.contains(0) { statement.fault = statement.fault ?? .nul }
             statement.append(literal: quoteIdentifier(name))
         }
 

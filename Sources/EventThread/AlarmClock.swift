@@ -1,0 +1,47 @@
+import Synchronization
+
+/// The thread that rings the alarms of all others.
+///
+/// A thread of its own: tasks that use every other one must not keep a deadline from being seen.
+final class AlarmClock: Sendable {
+    /// Nil where the system had no thread left for it.
+    static let shared = try? AlarmClock()
+
+    private struct Alarm {
+        var rings: ContinuousClock.Instant
+        var waker: Waker
+    }
+
+    private let loop: EventLoop
+    /// A few: a thread has one alarm under way, seldom two.
+    private let alarms = Mutex<[Alarm]>([])
+
+    private init() throws(EventThreadError) {
+        loop = try EventLoop(name: "alarm-clock", hasAlarms: false)
+        try loop.start()
+    }
+
+    /// Signals the waker at that time.
+    func ring(_ waker: Waker, at instant: ContinuousClock.Instant) {
+        alarms.withLock { alarms in
+            alarms.append(Alarm(rings: instant, waker: waker))
+            watch(alarms)
+        }
+    }
+
+    private func ringDue() {
+        alarms.withLock { alarms in
+            let now = ContinuousClock.now
+            for alarm in alarms where alarm.rings <= now { alarm.waker.signal() }
+            alarms.removeAll { $0.rings <= now }
+            watch(alarms)
+        }
+    }
+
+    /// Under the lock: of two that set the watch, the one with the older list must not be the last.
+    private func watch(_ alarms: [Alarm]) {
+        loop.setWatch(
+            alarms.map(\.rings).min().map { IdleWatch([], until: $0) { [weak self] _ in self?.ringDue() } }
+        )
+    }
+}
