@@ -1,5 +1,6 @@
 -- accountctl: bundle=profiles
--- accountctl: replaces=bce0efe4bd4bb5e5221646e44127957a109ba26ca08a9cdd9ba36a4d11cad253
+-- accountctl: replaces=07e807240d7baececf753e2bacd30c47f2aefea4d5b9f0dcdf8befca16a8c133
+-- accountctl: replaces=271f0f8f6749228d48f9dc62cc57a7cbb5c4846150b65c8b23a3a96126cd1358
 -- public.profiles with its grants and policies. A table of that name that is there already is adopted: its rows, columns,
 -- grants and the app's own policies stay; what was done and what was left is in accountctl.adoption_notes.
 -- Hot table: public.profiles.

@@ -1,5 +1,6 @@
 -- accountctl: bundle=profiles
--- accountctl: replaces=4bf25de230715463ba9737bba31ecd5329b05d3f6535187a871792ec62e817cc
+-- accountctl: replaces=a0e606fd2cf6e2af0a65dc67811cc2044eec5990211f80f0f2d604659cf95ba9
+-- accountctl: replaces=b005f29edc8e0f72e3f75a8249d70b0c45f00e0df49b99c0bc40d5e47d07a385
 -- Validates what 0012 and 0013 added NOT VALID. Reads the whole table while writers go on.
 -- Hot table: public.profiles.
 

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import Migrations
+
+/// What databases have applied is never another text, unless the new one names the old one's checksum: such a database could not be
+/// migrated any more.
+@Suite struct PublishedMigrationsTests {
+    /// The texts that were given out, by the checksums that databases hold.
+    private let published: [(fileName: String, checksum: String)] = [
+        ("0001_foundation.sql", "57482ca534faec8027a4509155d05e63261e7ec697bc6b744a3ccb6df73cf198"),
+        ("0002_jobs.sql", "0bda35e534f7e66908faf02579c5828b17a3187e08db43300a041464b8cd0dc9"),
+        ("0003_deletion.sql", "ffc63a8496016c28003da48233b63978ec782a12af9ab39da35f5e30a09461b6"),
+        ("0004_apple_credentials.sql", "f590ec3e40365211a3108dc702b06b3380e3a1aafa6a1d6b5c9fc7e6d85a11ba"),
+        ("0005_rpc.sql", "398999a378020dead5a4916c5b114c7411a92c015763e7bdf72301446386f181"),
+        ("0006_mail.sql", "a0ee27f2c276d944df1fb0b1d6a682d22395686f7a89e907435e2ce2a339cd3f"),
+        ("0008_credential_life.sql", "12b941ea72799ef02904dccfadaad6238aad93a3c5e2677281f4c5117fd63547"),
+        ("0010_profiles.sql", "07e807240d7baececf753e2bacd30c47f2aefea4d5b9f0dcdf8befca16a8c133"),
+        ("0010_profiles.sql", "271f0f8f6749228d48f9dc62cc57a7cbb5c4846150b65c8b23a3a96126cd1358"),
+        ("0011_avatars.sql", "d19c267da0199f6178d5100cb01392730d1a27546b447cac75aeb8273adfa04c"),
+        ("0012_profiles_username.sql", "f3dad8c8c79d3b191f4bf856352a6fdc3fc7cfcb867450084672c9d1d8e22743"),
+        ("0013_profiles_user_key.sql", "ea99acbb55989b024f956208ca480f5a28a41a050e8ad7f4cf3717a7c08b29b0"),
+        ("0014_profiles_validate.sql", "a0e606fd2cf6e2af0a65dc67811cc2044eec5990211f80f0f2d604659cf95ba9"),
+        ("0014_profiles_validate.sql", "b005f29edc8e0f72e3f75a8249d70b0c45f00e0df49b99c0bc40d5e47d07a385"),
+        ("0015_profiles_names.sql", "4d83794713a1d5e503a3e63c97903ff4bab5ef5174312a99616bf243378abdee"),
+        ("0016_job_limits_by_hand.sql", "af1c79e6a0d15c2d33f0b6039ab670115696dcc57873bd2383b695ec1bbbaa8e"),
+        ("0017_job_history_time.sql", "c0fe12e70e0da973eddfce54a03080209a0f9850a49d8ecc9fe744e9d0eaef52"),
+        ("0018_apple_rejections.sql", "4681a3458ef728760a2edb5a409aefe3d2d42b44d3541677906dcc622f5b1791"),
+        ("0019_apple_grants.sql", "94a65a82572a85bd1314d649b8bce9491b995980911b51ad98158138040e86b2"),
+        ("0020_deletion_requests.sql", "e5c3325a4352acf7866eccf082bd857b17ec1ba967688467db2e0e9549cb848b"),
+        ("0021_pruning.sql", "130cc75df4cdda3fb43b86293f2ae02cc88a0555286898d6559fb3d882ad89b5"),
+        ("0022_credential_patience.sql", "764b9e0914fd5b4ccba06812aa90eb65f952b4d1fc421314c543c11cc3920389"),
+        ("0025_hash_key_canaries.sql", "ba818793fe770264aedffa91113cabb7d4e344bf1ddec21c7e1eac16d7ad2d00"),
+        ("0028_job_inputs.sql", "c396846246239dfa8a320f5fa0c85914829f14f3090ec768795a9d1a94788860"),
+        ("0029_job_waiting.sql", "7fb2b5ea21b5a54ce9c28ce63c66b74049f8a7c483c1880f339ced09f0d0b85a"),
+        ("0030_status_token_pruning.sql", "ba0ed1d8ffe0a56853b5e93740a0010fa8c97436d28fddd73be28597e1abf448"),
+        ("0032_relay_rule.sql", "d546eab9b6db0a02041e59639810af5f5b5bfe6fb285364824d3f307d8b6234b"),
+        ("0033_operator_role.sql", "a01a663c97623bbe8ae599821373e404d6ba8ea862c90360989486a47e0b768f"),
+        ("0034_deletion_flushes.sql", "9382d8b79f046c4e731c7f3ebf8993ab1f5bbbf6dd093cf06df85d6c19d4911a"),
+        ("0036_relay_rule_edges.sql", "d768dbefe91f5a84c23ffe17eaffacde850e37ad997d45832144aea072992e48"),
+        ("0037_job_writes.sql", "19fda133e892dd69bc75d5ff5745b0bf3fc89b337244a07ce8c4247ea70399d8"),
+        ("0038_job_books.sql", "5ef6d564757d086675e500ee6d6b2abf054fc3a903f76af5b3e2224f0bb5b349"),
+        ("0039_job_indexes.sql", "327196d0aa2b4933ba12e9a11ec517965bebae3c6fe8db2740babfd8741f7724"),
+        ("0040_device_reports.sql", "b19f4df7e22a8218b0b82dfbb8b028143b366d870d03f3237821998c81d98d79"),
+        ("0041_apple_grants_by_client.sql", "1e9f14aa60a43dd9d85eb1d1e4ee8df3fcff8bf02bc59587d0dffe3c0b0e1104"),
+        ("0042_can_send_address.sql", "98f90a8ea62f8e756cb57e7d1afe4556e7e1ab14c79120675c7d0eb7048f5826"),
+    ]
+
+    @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {
+        let known = Dictionary(uniqueKeysWithValues: try MigrationSet.embedded().migrations.map { ($0.fileName, $0) })
+        for (fileName, checksum) in published {
+            let migration = try #require(known[fileName], "\(fileName) is gone")
+            #expect(
+                migration.checksum == checksum || migration.replaced.contains(checksum),
+                "\(fileName) was applied with another text"
+            )
+        }
+    }
+}
