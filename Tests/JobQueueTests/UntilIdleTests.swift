@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// What a rate or a limit leaves for later could not run now.
-    @Test func whatMayNotRunYetIsLeft() async throws {
+    /// What a rate or a limit leaves for later could not run now; nor could a job that is to run alone.
+    @Test(arguments: [0, 1]) func whatMayNotRunYetIsLeft(crashes: Int) async throws {
         let limited = JobKind<Note>("test.limited", queue: "other")
         try await JobHarness.with { harness in
             var registry = try registry(harness)
@@ -62,6 +62,7 @@ import Testing
                 )
             }
             try await harness.enqueue(try [kind.job(Note()), kind.job(Note()), limited.job(Note())])
+            try await harness.execute("update accountctl.jobs set crashes = \(crashes) where state = 'available'")
             try await harness.worker(registry).runUntilIdle()
             #expect(try await harness.effects() == 1)
             #expect(try await harness.unfinished() == 3)

@@ -1,0 +1,61 @@
+import Postgres
+
+extension JobQueue {
+    /// Makes partitions ahead, drops what is past its retention, forgets old workers and slots.
+    ///
+    /// Each part is a transaction of its own: one that finds another session in its way, such as a backup that reads the
+    /// history, is left for the next time and keeps no other from being done.
+    ///
+    /// - Throws: The first part's error, after all have been tried.
+    func keepHistory(retention: Duration, on connection: isolated Connection) async throws {
+        var failure: (any Error)?
+        for part in historyParts(retention: retention) {
+            do {
+                try await connection.transaction { connection in
+                    // Attaching waits for whoever reads the default partition; all others would wait behind it.
+                    try connection.execute("set local lock_timeout = '500ms'")
+                    // One worker at a time; behind a pooler a session's lock would go astray.
+                    let isMine = try connection.one(
+                        "select pg_try_advisory_xact_lock(hashtextextended(\(self.tables.channel + ".history"), 0))",
+                        as: Bool.self
+                    )
+                    if isMine { try connection.execute(part) }
+                }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func historyParts(retention: Duration) -> [Statement] {
+        [
+            // What is older than that has no partition to go to, and would have them made and dropped again each time.
+            """
+            delete from \(tables.schema).job_history_default
+            where finished_at < now() - \(retention.seconds)::double precision * interval '1 second'
+            """,
+            // From the oldest day that lies in the default partition, where rows go while partitions are missing.
+            """
+            select \(tables.schema).prepare_job_history(first, today - first + 7)
+            from (
+                select today, greatest(today - 60, least(today, (
+                    select (min(finished_at) at time zone 'UTC')::date from \(tables.schema).job_history_default
+                ))) as first
+                from (select (now() at time zone 'UTC')::date as today) as clock
+            ) as days
+            """,
+            """
+            select \(tables.schema).prune_job_history(
+                now() - \(retention.seconds)::double precision * interval '1 second', 7
+            )
+            """,
+            "delete from \(tables.workers) where stopped_at < now() - interval '7 days'",
+            """
+            delete from \(tables.slots) s
+            where s.slot < now() - interval '7 days'
+            and s.slot < (select max(l.slot) from \(tables.slots) l where l.name = s.name)
+            """,
+        ]
+    }
+}

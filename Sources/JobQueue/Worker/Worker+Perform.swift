@@ -1,0 +1,73 @@
+import Logging
+import Metrics
+import Postgres
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Worker {
+    /// Runs one job's handler and takes its outcome.
+    func perform(_ running: RunningJob) async {
+        let job = running.job
+        guard let entry = registry.entries[job.kind] else {
+            return done(running, .release, hasLimit: false)
+        }
+        if let verdict = Self.verdictBeforeRun(job, entry, facts(job, entry)) {
+            return done(running, verdict, hasLimit: entry.limit != nil)
+        }
+        var logger = self.logger
+        logger[metadataKey: "job"] = "\(job.id)"
+        logger[metadataKey: "kind"] = "\(job.kind)"
+        logger[metadataKey: "attempt"] = "\(job.attempt)"
+        let context = JobContext(
+            running: running,
+            queue: queue,
+            trust: { [self] in core.withLock { $0.book.trustedUntil } },
+            serverTime: { [self] in core.withLock { $0.serverTime(now: .now) } ?? .distantPast },
+            pool: pool,
+            logger: logger
+        )
+        let result: Result<JobOutcome, any Error>
+        do {
+            result = .success(try await entry.run(job, context))
+        } catch {
+            result = .failure(error)
+        }
+        let verdict = Verdict.of(result, stop: running.stopReason, facts(job, entry))
+        metrics.kinds[job.kind]?.run.record(duration: ContinuousClock.now - running.startedAt)
+        done(running, verdict, hasLimit: entry.limit != nil)
+    }
+
+    private func facts(_ job: ClaimedJob, _ entry: JobRegistry.Entry) -> Verdict.Facts {
+        // A job is claimed by a registered worker only, which knows the server's time.
+        let now = core.withLock { $0.serverTime(now: .now) } ?? .distantPast
+        return Verdict.Facts(
+            attempt: job.attempt,
+            maxAttempts: job.maxAttempts,
+            retry: entry.retry,
+            timeout: entry.timeout,
+            now: now,
+            random: Double.random(in: 0..<1)
+        )
+    }
+
+    /// What is clear before the handler is asked.
+    static func verdictBeforeRun(_ job: ClaimedJob, _ entry: JobRegistry.Entry, _ facts: Verdict.Facts) -> Verdict? {
+        if job.isCancelled { return .end(.cancelled, reason: "cancelled before it ran again") }
+        if job.crashes >= entry.crashLimit { return Verdict.crashed(job.crashes, facts) }
+        // Attempts that no worker could account for, such as those of handlers that never stopped.
+        if entry.retry.hasLastAttempt, Int(job.attempt) > job.maxAttempts.map(Int.init) ?? entry.retry.attempts {
+            return .end(.discarded, reason: "its attempts are used up", failure: facts.failure("attempts used up"))
+        }
+        return nil
+    }
+
+    private func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool) {
+        let looks = core.withLock { $0.done(running, verdict, hasLimit: hasLimit, now: .now) }
+        if looks { signal.set() }
+    }
+}
