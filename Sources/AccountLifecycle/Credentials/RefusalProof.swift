@@ -24,21 +24,21 @@ struct RefusalProof {
 
     /// Whether a client id works, since a moment, for somebody else than those it was refused for.
     func works(_ clientID: String, since moment: Date, besides refused: Set<UUID>) async throws -> Bool {
-        var refused = Array(refused)
-        let (others, living) = try await services.pool.withConnection { [refused] connection in
+        var asked = Array(refused)
+        let (others, living) = try await services.pool.withConnection { [asked] connection in
             try connection.one(
                 """
                 select
                     exists (
                         select
                         from accountctl.apple_credentials
-                        where client_id = \(clientID) and user_id <> all (\(refused))
+                        where client_id = \(clientID) and user_id <> all (\(asked))
                     ),
                     exists (
                         select
                         from accountctl.apple_credentials
                         where client_id = \(clientID)
-                          and user_id <> all (\(refused))
+                          and user_id <> all (\(asked))
                           and last_live_at >= \(moment)
                     )
                 """,
@@ -53,19 +53,19 @@ struct RefusalProof {
             return false
         }
         for _ in 0..<Self.witnesses {
-            guard let witness = try await takeWitness(clientID, besides: refused) else { return false }
+            guard let witness = try await takeWitness(clientID, besides: asked) else { return false }
             switch try await CredentialQuestion(services: services).ask(witness) {
             case .lives: return true
             case .unavailable: return false
             // Its next turn may be before another's first: nobody is asked twice.
-            case .refused, .doubtful, .unreadable: refused.append(witness.user)
+            case .refused, .doubtful, .unreadable: asked.append(witness.user)
             }
         }
         return false
     }
 
     /// The credential whose day is over next: its check of the day is brought forward, not made twice.
-    private func takeWitness(_ clientID: String, besides refused: [UUID]) async throws -> HeldCredential? {
+    private func takeWitness(_ clientID: String, besides asked: [UUID]) async throws -> HeldCredential? {
         let interval = services.policy.checkInterval.components.seconds
         return try await services.pool.withConnection { connection in
             try connection.first(
@@ -73,7 +73,7 @@ struct RefusalProof {
                 with witness as materialized (
                     select id
                     from accountctl.apple_credentials
-                    where client_id = \(clientID) and user_id <> all (\(refused))
+                    where client_id = \(clientID) and user_id <> all (\(asked))
                     order by check_after
                     limit 1
                     for update skip locked

@@ -82,7 +82,7 @@ struct SharedObjects {
                 select distinct ending
                 from unnest(\(endings)) as e (ending)
             )
-            select p.id, \(AvatarTexts.ends)
+            select p.id, \(AvatarTexts.ends(of: "text"))
             from (
                 select
                     w.id,

@@ -43,10 +43,12 @@ struct AvatarTexts {
             + " union all select " + Self.cut(Self.inMetadata) + " from auth.users as u where u.id = any(\(accounts))"
     }
 
-    /// A text, however much its person wrote there.
+    /// A text, however much its person wrote there, as two values, the second often null.
     ///
     /// A key, escaped too, is within either piece: the first has the path even of a URL with a very long query.
-    static let ends: Statement = "left(text, 4096), case when length(text) > 4096 then right(text, 4096) end"
+    static func ends(of text: Statement) -> Statement {
+        "left(\(text), 4096), case when length(\(text)) > 4096 then right(\(text), 4096) end"
+    }
 
     private var table: Statement { "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)" }
 
@@ -96,8 +98,7 @@ struct AvatarTexts {
         array(
             select e.piece
             from (\(texts)) as t (text)
-            cross join lateral (values (left(t.text, 4096)), (case when length(t.text) > 4096 then right(t.text, 4096) end))
-                as e (piece)
+            cross join lateral unnest(array[\(ends(of: "t.text"))]) as e (piece)
             where e.piece <> ''
         )
         """

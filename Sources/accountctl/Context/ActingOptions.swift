@@ -112,16 +112,4 @@ extension CommandContext {
         }
         return key
     }
-
-    /// Finds the request that a text names.
-    func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
-        guard let request = try DeletionSummary.resolve(text, hashKey: hashKey, on: connection) else {
-            throw CommandError(
-                .notFound,
-                "there is no deletion request \"\(SafeText.line(text))\"",
-                hint: "A request is named by its id, its account's user id or its receipt's number."
-            )
-        }
-        return request
-    }
 }

@@ -1,0 +1,24 @@
+import AccountLifecycle
+import Postgres
+import Sealing
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CommandContext {
+    /// Finds the request that a text names.
+    func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
+        guard let request = try DeletionSummary.resolve(text, hashKey: hashKey, on: connection) else {
+            throw CommandError(
+                .notFound,
+                "there is no deletion request \"\(SafeText.line(text))\"",
+                hint: "A request is named by its id, its account's user id or its receipt's number."
+            )
+        }
+        return request
+    }
+}
