@@ -50,5 +50,6 @@ package enum EmbeddedSQL {
         File(name: "0043_request_refusals.sql") { PackageResources._043_request_refusals_sql },
         File(name: "0044_deletion_accounts.sql") { PackageResources._044_deletion_accounts_sql },
         File(name: "0046_apple_failures.sql") { PackageResources._046_apple_failures_sql },
+        File(name: "0047_inbox_tries.sql") { PackageResources._047_inbox_tries_sql },
     ]
 }

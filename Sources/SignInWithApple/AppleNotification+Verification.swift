@@ -13,7 +13,7 @@ extension AppleNotification {
 
     /// What a check found.
     package enum Verdict: Sendable, Hashable {
-        /// Apple's, for us, now.
+        /// Apple's, for us, and good when it came.
         case verified(AppleNotification)
         /// Signed with a key that the set lacks: fetch and check again.
         case unknownKey(String)
@@ -29,9 +29,16 @@ extension AppleNotification {
     ///   - body: The request's body.
     ///   - keys: Apple's keys; nil when there are none.
     ///   - audiences: The configured client ids.
+    ///   - arrived: When it came: one that waited here may have ended since. What was taken in before is known by its id.
     ///   - now: The moment.
     /// - Returns: The verdict. Nothing of a body that is not signed is ever returned, except a key id to look for.
-    package static func verify(body: [UInt8], keys: AppleKeySet?, audiences: Set<String>, now: Date) -> Verdict {
+    package static func verify(
+        body: [UInt8],
+        keys: AppleKeySet?,
+        audiences: Set<String>,
+        arrived: Date,
+        now: Date
+    ) -> Verdict {
         guard body.count <= longestBody else { return .refused(.tooLarge) }
         guard let json = try? StrictJSON(parsing: body, maximumDepth: 2), let token = json["payload"]?.text else {
             return .refused(.malformed)
@@ -42,7 +49,9 @@ extension AppleNotification {
         case .refused(let problem): return .refused(problem)
         case .verified(let payload):
             do {
-                return .verified(try AppleNotification(payload, of: bytes, audiences: audiences, now: now))
+                return .verified(
+                    try AppleNotification(payload, of: bytes, audiences: audiences, arrived: arrived, now: now)
+                )
             } catch {
                 return .refused(error)
             }
@@ -51,11 +60,23 @@ extension AppleNotification {
 
     /// Reads the signed payload of a token.
     ///
-    /// Refused is only what is not for us, or not for now: Apple does not send again what it holds to be delivered, so that
+    /// Refused is only what is not for us, or was not for then: Apple does not send again what it holds to be delivered, so that
     /// whatever else is missing or of another form is made up for.
-    init(_ payload: StrictJSON, of token: [UInt8], audiences: Set<String>, now: Date) throws(TokenProblem) {
+    init(
+        _ payload: StrictJSON,
+        of token: [UInt8],
+        audiences: Set<String>,
+        arrived: Date,
+        now: Date
+    ) throws(TokenProblem) {
         // Apple's printed examples have no expiry, captured notifications do.
-        let claims = try TokenClaims(payload, audiences: audiences, now: now, datesRequired: false)
+        let claims = try TokenClaims(
+            payload,
+            audiences: audiences,
+            arrived: arrived,
+            now: now,
+            datesRequired: false
+        )
         id = Self.text(payload["jti"], upTo: 255) ?? Self.digest(of: token)
         audience = claims.audience
         issuedAt = claims.issuedAt
@@ -122,7 +143,8 @@ extension AppleClients {
     ///
     /// - Parameters:
     ///   - body: The request's body.
-    ///   - arrived: When it came, nil for now: a key that a set fetched before lacks may be one that Apple has changed to since.
+    ///   - arrived: When it came, nil for now: by that it is judged whether it had ended, and a key that a set fetched before
+    ///     lacks may be one that Apple has changed to since.
     /// - Returns: The notification, or why it is not believed. `unknownKey` is final, `keysUnavailable` is not.
     /// - Throws: `CancellationError`.
     package func verify(
@@ -134,7 +156,13 @@ extension AppleClients {
         // Nothing is fetched for a body that is not even a signed token.
         var lookup = AppleKeys.Lookup(set: nil, isConclusive: false)
         for isLastTry in [false, true] {
-            switch AppleNotification.verify(body: body, keys: lookup.set, audiences: audiences, now: moment) {
+            switch AppleNotification.verify(
+                body: body,
+                keys: lookup.set,
+                audiences: audiences,
+                arrived: arrived,
+                now: moment
+            ) {
             case .verified(let notification): return .success(notification)
             case .refused(let problem): return .failure(problem)
             case .unknownKey(let keyID):

@@ -78,7 +78,7 @@ package struct IdentityToken: Sendable, Hashable {
     }
 
     private init(_ payload: StrictJSON, audiences: Set<String>, nonce: String?, now: Date) throws(TokenProblem) {
-        let claims = try TokenClaims(payload, audiences: audiences, now: now, datesRequired: true)
+        let claims = try TokenClaims(payload, audiences: audiences, arrived: now, now: now, datesRequired: true)
         guard let sub = payload["sub"]?.text, (1...255).contains(sub.utf8.count), let expires = claims.expiresAt else {
             throw .missingClaim
         }

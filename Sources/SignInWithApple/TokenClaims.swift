@@ -17,19 +17,21 @@ struct TokenClaims {
     let issuedAt: Date
     let expiresAt: Date?
 
+    /// What is judged later than it came may have ended since, and no clock's correction since makes it one of the future.
     init(
         _ payload: StrictJSON,
         audiences: Set<String>,
+        arrived: Date,
         now: Date,
         datesRequired: Bool
     ) throws(TokenProblem) {
         guard payload["iss"]?.text == Self.issuer else { throw .issuer }
         guard let audience = Self.audience(payload["aud"], among: audiences) else { throw .audience }
-        guard let issuedAt = Self.date(payload["iat"]) ?? (datesRequired ? nil : now) else { throw .missingClaim }
+        guard let issuedAt = Self.date(payload["iat"]) ?? (datesRequired ? nil : arrived) else { throw .missingClaim }
         guard issuedAt.timeIntervalSince(now) <= Self.skew else { throw .notYetIssued }
         if payload["exp"] != nil {
             guard let expires = Self.date(payload["exp"]) else { throw .payload }
-            guard now.timeIntervalSince(expires) < Self.skew else { throw .expired }
+            guard arrived.timeIntervalSince(expires) < Self.skew else { throw .expired }
             expiresAt = expires
         } else {
             guard !datesRequired else { throw .missingClaim }

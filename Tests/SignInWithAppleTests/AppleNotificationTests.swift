@@ -4,11 +4,16 @@ import Testing
 @testable import SignInWithApple
 
 @Suite struct AppleNotificationTests {
-    private func verify(_ body: String, keys: AppleKeySet? = nil) throws -> AppleNotification.Verdict {
+    private func verify(
+        _ body: String,
+        keys: AppleKeySet? = nil,
+        arrived: Date = Claims.now
+    ) throws -> AppleNotification.Verdict {
         AppleNotification.verify(
             body: Array(body.utf8),
             keys: try keys ?? Signer.keySet(.first, .second),
             audiences: ["com.example.app", "com.example.web"],
+            arrived: arrived,
             now: Claims.now
         )
     }
@@ -73,6 +78,28 @@ import Testing
     @Test func expiryIsOptionalAndEnforced() throws {
         #expect(try notification(Claims.notification { $0.exp = nil }).id == "jti-1")
         #expect(try verify(body(Claims.notification { $0.exp = "1749999940" })) == .refused(.expired))
+    }
+
+    /// What waits here until somebody judges it ends meanwhile.
+    @Test func whatHadNotEndedWhenItCameIsGood() throws {
+        let old = try body(Claims.notification { ($0.iat, $0.exp) = ("1749700000", "1749786400") })
+        #expect(try verify(old) == .refused(.expired))
+        #expect(try verify(old, arrived: Claims.now - 213_500) == .refused(.expired))
+        guard case .verified = try verify(old, arrived: Claims.now - 299_000) else {
+            Issue.record("refused")
+            return
+        }
+        // A clock that was set right since makes nothing one of the future; one without a time is of when it came.
+        guard case .verified = try verify(old, arrived: Claims.now - 310_000) else {
+            Issue.record("refused")
+            return
+        }
+        let timeless = try body(Claims.notification(events: #"{"type":"x","sub":"s"}"#) { $0.iat = nil })
+        guard case .verified(let read) = try verify(timeless, arrived: Claims.now - 299_000) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(read.events.first?.occurredAt == Claims.now - 299_000)
     }
 
     @Test(

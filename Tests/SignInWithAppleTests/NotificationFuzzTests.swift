@@ -57,6 +57,7 @@ struct SplitMix64: RandomNumberGenerator {
                             body: body,
                             keys: keys,
                             audiences: ["com.example.app"],
+                            arrived: Claims.now,
                             now: Claims.now
                         )
                         if case .verified = verdict {
@@ -82,7 +83,13 @@ struct SplitMix64: RandomNumberGenerator {
         for _ in 0..<min(inputs, 20_000) {
             let text = Self.mutation(of: payload, &random)
             guard let json = try? StrictJSON(parsing: text), case .object = json else { continue }
-            let read = try? AppleNotification(json, of: text, audiences: ["com.example.app"], now: Claims.now)
+            let read = try? AppleNotification(
+                json,
+                of: text,
+                audiences: ["com.example.app"],
+                arrived: Claims.now,
+                now: Claims.now
+            )
             if read != nil { accepted += 1 }
         }
         // A changed letter in a sub or a type is as good as another: most inputs fail, some must not.

@@ -9,9 +9,39 @@ import SignInWithApple
 #endif
 
 /// Reads `apple_inbox`: what was put there unverified is verified now, taken in or thrown away.
+///
+/// Judged by the moment it came: Apple's notifications end after a day, and are not sent again because no worker ran.
 struct NotificationInbox: Sendable {
-    /// How long one stays that cannot be judged or stored, in seconds.
-    private static let patience = 86_400.0
+    /// How many looks one stays through that cannot be judged or stored: with one each minute, a day of them.
+    ///
+    /// Not its age, which says only how long nobody looked.
+    static let patience = 1440
+
+    /// What a look made of a row.
+    private enum Look {
+        case takenIn
+        case notBelieved(TokenProblem)
+        /// It may fare better another time.
+        case failed(reason: String)
+
+        /// Why a row is thrown away unread, in a word; nil for one that was taken in.
+        var reasonToDrop: String? {
+            switch self {
+            case .takenIn: nil
+            case .notBelieved(let problem): problem.rawValue
+            case .failed(let reason): reason
+            }
+        }
+    }
+
+    private struct Row {
+        let id: Int64
+        let body: String
+        /// Seconds.
+        let age: Double
+        /// How many looks have failed.
+        let tries: Int32
+    }
 
     private let services: CredentialServices
 
@@ -22,53 +52,82 @@ struct NotificationInbox: Sendable {
     /// Reads everything that waits.
     ///
     /// - Returns: How many were read. One that cannot be judged now, since Apple's keys cannot be had, or that the database
-    ///   refuses to store, stays for a day and stands in nobody's way.
+    ///   refuses to store, stays for ``patience`` looks and stands in nobody's way.
     func read() async throws -> Int {
         var count = 0
         var last: Int64 = 0
         while true {
             let waiting = try await waiting(after: last)
+            var dropped: [String: Int] = [:]
+            defer { tell(dropped) }
             // By our own clock, which also says when Apple's keys were fetched.
             let now = services.apple.moment
-            for (id, body, age) in waiting {
+            for row in waiting {
                 try Task.checkCancellation()
-                last = id
+                last = row.id
                 // Taken in first, removed after: what is read twice is known by its jti.
-                guard try await take(body, id: id, arrived: now - age) || age >= Self.patience else { continue }
-                _ = try await services.pool.withConnection { connection in
-                    try connection.execute("delete from accountctl.apple_inbox where id = \(id)")
+                let look = try await look(at: row, arrived: now - row.age)
+                if case .failed = look, row.tries + 1 < Self.patience {
+                    try await putBack(row)
+                    continue
                 }
+                try await remove(row)
+                if let reason = look.reasonToDrop { dropped[reason, default: 0] += 1 }
                 count += 1
             }
             if waiting.isEmpty { return count }
         }
     }
 
-    /// - Returns: Whether it has been dealt with.
-    private func take(_ body: String, id: Int64, arrived: Date) async throws -> Bool {
+    private func look(at row: Row, arrived: Date) async throws -> Look {
         do {
-            return try await NotificationIntake(services).take(Array(body.utf8), arrived: arrived) != .notNow
+            switch try await NotificationIntake(services).take(Array(row.body.utf8), arrived: arrived) {
+            case .stored, .duplicate: return .takenIn
+            case .refused(let problem): return .notBelieved(problem)
+            case .notNow: return .failed(reason: TokenProblem.keysUnavailable.rawValue)
+            }
         } catch let error as PostgresError where error.isRefusal {
             services.logger.error(
                 "a notification of the inbox could not be stored",
-                metadata: ["row": "\(id)", "error": "\(error)"]
+                metadata: ["row": "\(row.id)", "error": "\(error)"]
             )
-            return false
+            return .failed(reason: "not_stored")
         }
     }
 
-    private func waiting(after last: Int64) async throws -> [(Int64, String, Double)] {
+    /// One line for many: whoever can reach the inbox can fill it with what is nobody's.
+    private func tell(_ dropped: [String: Int]) {
+        guard !dropped.isEmpty else { return }
+        services.logger.warning(
+            "notifications of the inbox were thrown away",
+            metadata: dropped.mapValues { "\($0)" }
+        )
+    }
+
+    private func putBack(_ row: Row) async throws {
+        try await services.pool.withConnection { connection in
+            _ = try connection.execute("update accountctl.apple_inbox set tries = tries + 1 where id = \(row.id)")
+        }
+    }
+
+    private func remove(_ row: Row) async throws {
+        try await services.pool.withConnection { connection in
+            _ = try connection.execute("delete from accountctl.apple_inbox where id = \(row.id)")
+        }
+    }
+
+    private func waiting(after last: Int64) async throws -> [Row] {
         try await services.pool.withConnection { connection in
             try connection.query(
                 """
-                select id, body, extract(epoch from clock_timestamp() - received_at)::float8
+                select id, body, extract(epoch from clock_timestamp() - received_at)::float8, tries
                 from accountctl.apple_inbox
                 where id > \(last)
                 order by id
                 limit 500
                 """,
-                as: (Int64, String, Double).self
-            )
+                as: (Int64, String, Double, Int32).self
+            ).map(Row.init)
         }
     }
 }

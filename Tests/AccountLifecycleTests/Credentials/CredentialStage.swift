@@ -82,6 +82,7 @@ struct CredentialStage: Sendable {
     func services(
         _ policy: CredentialPolicy = CredentialPolicy(),
         keys: KeyRing? = nil,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         forwarding: CredentialServices.Forwarding? = nil
     ) -> CredentialServices {
         CredentialServices(
@@ -89,7 +90,7 @@ struct CredentialStage: Sendable {
             apple: apple,
             keys: keys ?? self.keys,
             policy: policy,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            logger: logger,
             forwarding: forwarding
         )
     }

@@ -125,6 +125,91 @@ import struct Sandbox.AppleNotification
         }
     }
 
+    /// Two Apple Accounts may be linked to one account: what one of them does is no end of the other's grant.
+    @Test func anEventAboutOneAppleAccountKeepsTheCredentialOfAnother() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
+                values (
+                    '001.linked-too', \(anna.id), '{"sub": "001.linked-too"}', 'apple', now() - interval '3 hours',
+                    now() - interval '3 hours', now() - interval '3 hours'
+                )
+                """
+            )
+            let services = stage.services()
+            _ = try await NotificationIntake(services).take(told("001.linked-too", stage))
+            try await work(stage, services)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+            #expect(try await stage.traces(of: anna).credentials == 1)
+        }
+    }
+
+    /// A weekend without a worker: Apple's notifications end after a day, and are not sent again.
+    @Test func theInboxIsJudgedByWhenItCame() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let weekend = 3 * 86_400.0
+            let told = try body(
+                stage.sandbox.apple.sign(
+                    .init(
+                        .consentRevoked,
+                        sub: anna.sub,
+                        audience: CredentialStage.clientID,
+                        eventTime: Date() - weekend,
+                        issuedAt: Date() - weekend
+                    )
+                )
+            )
+            let text = String(decoding: told, as: UTF8.self)
+            // What is brought that late is refused, as it is at the listener.
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.outcomes() == [])
+            let dropped = lines.all.filter { $0.hasPrefix("warning") }
+            #expect(dropped.count == 1)
+            #expect(dropped.first?.contains("thrown away") == true)
+            #expect(dropped.first?.contains("expired=1") == true)
+
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '3 days'")
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.outcomes() == ["consent-revoked waiting"])
+            #expect(lines.all.count { $0.hasPrefix("warning") } == 1)
+        }
+    }
+
+    /// How old it is says how long no worker ran: it is given up after a day of looks, with a line.
+    @Test(arguments: [true, false])
+    func whatWaitedLongIsNotGivenUpAtItsFirstLook(_ hasKeys: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let text = String(decoding: try told(anna.sub, stage), as: UTF8.self)
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '1 day'")
+            if hasKeys {
+                try await stage.refuse("accountctl.credential_events", "insert", of: anna)
+            } else {
+                stage.sandbox.faults.set(.html(), for: .appleKeys)
+            }
+            #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await stage.value("select tries from accountctl.apple_inbox", as: Int.self) == 2)
+            #expect(!lines.all.contains { $0.contains("thrown away") })
+            try await stage.sql("update accountctl.apple_inbox set tries = 1439")
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.value("select count(*) from accountctl.apple_inbox", as: Int.self) == 0)
+            let dropped = lines.all.filter { $0.hasPrefix("warning") && $0.contains("thrown away") }
+            #expect(dropped.count == 1)
+            #expect(dropped.first?.contains(hasKeys ? "not_stored=1" : "keysUnavailable=1") == true)
+        }
+    }
+
     /// A key that could not be fetched, and a row that waited through it.
     @Test func theInboxKeepsWhatCannotBeJudgedYet() async throws {
         try await CredentialStage.with { stage in

@@ -10,34 +10,11 @@ import Testing
 @Suite struct WebSecretReminderTests {
     private static let day: TimeInterval = 86_400
 
-    /// Keeps what is logged.
-    private struct Recorder: LogHandler {
-        let lines: Lines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let told = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")
-            lines.add("\(event.level) \(event.message) \(told)")
-        }
-    }
-
-    private final class Lines: Sendable {
-        private let lines = Mutex<[String]>([])
-        var all: [String] { lines.withLock(\.self) }
-        func add(_ line: String) { lines.withLock { $0.append(line) } }
-    }
-
     /// What is said about a secret that was made for so many days, so many days before its end.
     private func said(before days: Double, of secret: Secret<String>, end: Date) -> [String] {
-        let lines = Lines()
+        let lines = LogLines()
         let reminder = WebSecretReminder(WebSecretCopy { secret }) { end - days * Self.day }
-        reminder.remind(Logger(label: "test") { _ in Recorder(lines: lines) })
+        reminder.remind(lines.logger)
         return lines.all
     }
 
@@ -81,8 +58,8 @@ import Testing
         let copy = WebSecretCopy {
             try held.withLock(\.self) ?? { throw SecretFile.Failure(path: "web.secret", reason: "it is gone") }()
         }
-        let (lines, metrics) = (Lines(), MetricsRegistry())
-        let logger = Logger(label: "test") { _ in Recorder(lines: lines) }
+        let (lines, metrics) = (LogLines(), MetricsRegistry())
+        let logger = lines.logger
         let reminder = WebSecretReminder(copy)
         func told() throws -> Double? {
             try copy.publish(factory: metrics)

@@ -1,0 +1,26 @@
+import Logging
+import Synchronization
+
+/// Keeps what is logged, one text for each line: level, message, metadata.
+final class LogLines: Sendable {
+    private struct Recorder: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let told = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")
+            lines.lines.withLock { $0.append("\(event.level) \(event.message) \(told)") }
+        }
+    }
+
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock(\.self) }
+    var logger: Logger { Logger(label: "test") { _ in Recorder(lines: self) } }
+}
