@@ -158,7 +158,7 @@ package struct CredentialEvents: Sendable {
             try settle(id, .noted, on: connection)
         case .react(let reactions, let mark, let outcome):
             if outcome == .otherSignIn { tell(id, services) }
-            let dead = Set([event.clientID].compactMap { $0 })
+            let dead = Dead(clientIDs: Set([event.clientID].compactMap { $0 }), subject: subject)
             try carryOut(reactions, mark: mark, user: user, event: event, dead: dead, services, on: connection)
             try settle(id, outcome, on: connection)
         case .confirm:
@@ -167,7 +167,8 @@ package struct CredentialEvents: Sendable {
             case .gone?:
                 let (reactions, outcome) = CredentialRules.permitted(services.policy.grantGone, facts)
                 if outcome == .otherSignIn { tell(id, services) }
-                let dead = confirmation?.gone ?? []
+                // Apple refused these themselves, whomever they speak for.
+                let dead = Dead(clientIDs: confirmation?.gone ?? [], subject: nil)
                 try carryOut(
                     reactions,
                     mark: .consentRevoked,
@@ -304,12 +305,19 @@ package struct CredentialEvents: Sendable {
         )
     }
 
+    /// Which credentials of an account are gone.
+    private struct Dead {
+        let clientIDs: Set<String>
+        /// Whom they speak for: several Apple Accounts may be linked to one account; nil where that does not matter.
+        let subject: String?
+    }
+
     private static func carryOut(
         _ reactions: Set<CredentialReaction>,
         mark: CredentialRules.Mark,
         user: UUID,
         event: CredentialEvent,
-        dead: Set<String>,
+        dead: Dead,
         _ services: CredentialServices,
         on connection: isolated Connection
     ) throws {
@@ -338,18 +346,19 @@ package struct CredentialEvents: Sendable {
     /// Consent is given to an app group. Which apps are grouped stands in Apple's portal alone, and a token that is forgotten
     /// while its grant lives can never be revoked: so the others' are kept until Apple refuses them too.
     private static func forget(
-        _ dead: Set<String>,
+        _ dead: Dead,
         of user: UUID,
         event: CredentialEvent,
         on connection: isolated Connection
     ) throws {
-        let dead = Array(dead)
+        let clientIDs = Array(dead.clientIDs)
         // Not one obtained since: the facts were read under another snapshot.
         try connection.execute(
             """
             delete from accountctl.apple_credentials
             where user_id = \(user)
-              and client_id = any (\(dead))
+              and client_id = any (\(clientIDs))
+              and apple_sub = coalesce(\(dead.subject), apple_sub)
               and obtained_at < \(event.happenedAt)
             """
         )
@@ -359,7 +368,7 @@ package struct CredentialEvents: Sendable {
             update accountctl.apple_credentials
             set check_after = now()
             where user_id = \(user)
-              and client_id <> all (\(dead))
+              and client_id <> all (\(clientIDs))
               and date_trunc('milliseconds', greatest(obtained_at, checked_at)) <= \(event.happenedAt)
             """
         )
