@@ -77,11 +77,21 @@ import Testing
 
     @Test func whatAnotherAccountNamesElsewhereStays() async throws {
         try await Stage.with { stage in
-            try await stage.database.psql("alter table public.profiles add cover_url text, add look jsonb")
+            try await stage.database.psql(
+                "alter table public.profiles add cover_url text, add look jsonb, add old json"
+            )
             let url = "https://abc.supabase.co/storage/v1/object/public/avatars/"
             let places: [@Sendable (String, Person) -> Statement] = [
                 { "update public.profiles set cover_url = \(url + $0) where id = \($1.id)" },
                 { "update public.profiles set look = jsonb_build_object('a', array[\($0)::text]) where id = \($1.id)" },
+                {
+                    // As programs write that keep to ASCII, and with what no text of the server's can hold.
+                    """
+                    update public.profiles
+                    set old = ('{"a": "\\u0000\\ud800", "b": "\\ud83d\\ude00\\/' || replace(\($0), 'pics/', '\\u0070ics\\u002F') || '"}')::json
+                    where id = \($1.id)
+                    """
+                },
                 {
                     "update auth.users set raw_user_meta_data = jsonb_build_object('picture', \($0)::text) where id = \($1.id)"
                 },

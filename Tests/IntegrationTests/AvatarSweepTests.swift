@@ -76,7 +76,10 @@ struct AvatarSweepTests {
         try await StorageStage.with { storage in
             let stage = storage.stage
             try await stage.addAccounts(2)
-            let named = ["cover", "banner", "tile", "listed", "odd", "meta", "picture", "deep"].map { "\($0).jpeg" }
+            let named =
+                ["cover", "banner", "tile", "listed", "odd", "meta", "picture", "deep", "escaped", "lone"].map {
+                    "\($0).jpeg"
+                }
             for key in named + ["left.jpeg"] { try await storage.upload("\(Self.anna)/\(key)", by: Self.anna) }
             try await stage.database.psql(
                 #"""
@@ -85,13 +88,18 @@ struct AvatarSweepTests {
                 alter table storage.objects enable trigger user;
                 create domain public.address as varchar(500);
                 alter table public.profiles
-                    add cover_url text, add "Banner ""url""" public.address, add look jsonb, add list text[], add odd json;
+                    add cover_url text, add "Banner ""url""" public.address, add look jsonb, add list text[], add odd json,
+                    add ascii json;
                 update public.profiles
                 set cover_url = 'https://x.test/storage/v1/object/public/avatars/' || id || '/cover.jpeg',
                     "Banner ""url""" = id || '/banner.jpeg',
                     look = jsonb_build_object('tiles', jsonb_build_array(1, null, jsonb_build_object('at', id || '/tile.jpeg'))),
                     list = array['first', null, id || '/listed.jpeg'],
-                    odd = ('{"text": "a\u0000b \"quoted\"", "at": "https:\/\/x.test\/avatars\/' || id || '\/odd.jpeg?t=1"}')::json
+                    odd = ('{"text": "a\u0000b \"quoted\"", "at": "https:\/\/x.test\/avatars\/' || id || '\/odd.jpeg?t=1"}')::json,
+                    ascii = (
+                        '{"\\u0000": "\\\u0000", "lone": "\uD83D\udc00\udc00\uD83D\/' || id || '\/\ud83dlone.jpeg",'
+                        '"at": "' || id || '\u002Fesc\u0061ped.jpeg"}'
+                    )::json
                 where id = '\#(Self.anna)';
                 update auth.users
                 set raw_user_meta_data = jsonb_build_object(

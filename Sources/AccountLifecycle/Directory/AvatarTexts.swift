@@ -81,10 +81,25 @@ struct AvatarTexts {
     /// The texts in JSON as it was written, which may say things that no text of the server's holds: such a row must not fail a deletion.
     private static func strings(in json: Statement) -> Statement {
         """
-        select replace(replace(replace(substr(m[1], 2, length(m[1]) - 2), '\\/', '/'), '\\"', '"'), '\\\\', '\\')
+        select case
+                when strpos(m[1], '\\') = 0 then substr(m[1], 2, length(m[1]) - 2)
+                else (\(readable("m[1]")))::json #>> '{}'
+            end
         from regexp_matches(\(json), \(string), 'g') as m
         """
     }
+
+    /// A text in JSON with its marks, less the zeros and the halves of characters that the server would refuse to read.
+    ///
+    /// Once backslashes that stand for themselves are written in another way, each that is left begins an escape.
+    private static func readable(_ text: Statement) -> Statement {
+        [#"\\u0000"#, highHalf + "(?!" + lowHalf + ")", "(?<!" + highHalf + ")" + lowHalf].reduce(
+            "replace(" + text + #", '\\', '\u005c')"#
+        ) { "regexp_replace(" + $0 + ", \($1), '', 'g')" }
+    }
+
+    private static let highHalf = #"\\u[dD][89abAB][0-9a-fA-F]{2}"#
+    private static let lowHalf = #"\\u[dD][c-fC-F][0-9a-fA-F]{2}"#
 
     /// A text in JSON with its marks.
     private static let string = #""(?:[^"\\]|\\.)*""#
