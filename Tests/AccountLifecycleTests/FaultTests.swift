@@ -189,6 +189,34 @@ import Testing
         }
     }
 
+    /// Whoever wants triggers asked is told that none was, since something else stands in the way.
+    @Test func aPlanThatIsHeldUpNamesTheTriggersThatWereNotAsked() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("create table public.bills (user_id uuid not null references auth.users)")
+            try await stage.sql("insert into public.bills values (\(person.id))")
+            try await stage.sql(
+                "create function public.wave() returns trigger language plpgsql as $$ begin return old; end $$"
+            )
+            try await stage.sql(
+                "create trigger wave before delete on auth.users for each row execute function public.wave()"
+            )
+            for asksTriggers in [true, false] {
+                let preview = try await stage.pool.withConnection { connection in
+                    try await DeletionPreview.read(
+                        person.id,
+                        policy: Stage.swift,
+                        asksTriggers: asksTriggers,
+                        on: connection
+                    )
+                }
+                #expect(preview?.blockers.map(\.table) == ["public.bills"])
+                #expect(preview?.untried == (asksTriggers ? preview?.triggers : []))
+                #expect(preview?.triggers.map(\.name).contains("wave") == true)
+            }
+        }
+    }
+
     /// A number of a sequence is never given back: it tells who was asked.
     @Test func triggersAreAskedWhenNothingElseHoldsUp() async throws {
         try await Stage.with { stage in

@@ -15,7 +15,7 @@ struct DeletionPlanCommand: AccountctlCommand {
             names and another account names, too: they stay when the account goes, and are not counted among its own; the receipt counts
             them. With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses; not
             where one may reach outside the database (by http, dblink, a foreign table or an untrusted language), which no rollback
-            takes back: those are named as not asked.
+            takes back, nor where rows, rights or numbers stand in the way: those are named as not asked.
 
             EXIT CODES
               0 nothing stands in the way; 3 no such account; 6 something does

@@ -41,7 +41,7 @@ package struct DeletionPreview: Sendable {
     package let blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
-    /// Those that were to be asked and were not, see ``BlockerSearch/Answer/unknown(_:)``.
+    /// Those that were to be asked and were not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands in the way.
     package let untried: [DeletionCatalog.Trigger]
     /// Those with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]
@@ -69,7 +69,9 @@ package struct DeletionPreview: Sendable {
         let search = BlockerSearch(plan, user: user)
         var blockers = try search.run(maximumRows: policy.maximumRows, on: connection)
         var untried: [DeletionCatalog.Trigger] = []
-        if asksTriggers, blockers.isEmpty {
+        if asksTriggers, !blockers.isEmpty {
+            untried = plan.triggers
+        } else if asksTriggers {
             switch try await search.askTriggers(on: connection) {
             case .pass: break
             case .refusal(let blocker): blockers = [blocker]
