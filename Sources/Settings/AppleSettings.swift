@@ -53,7 +53,8 @@ package struct AppleSettings: Sendable {
         policy = Self.policy(&reader)
         webClientSecret = reader.secret(
             "apple.web_client_secret",
-            "A copy of the client secret in Supabase's settings, to be warned before it ends."
+            "A copy of the client secret in Supabase's settings, to be warned before it ends.",
+            isNeeded: false
         )
         webClientSecretFile = reader.file(ofSecret: "apple.web_client_secret")
     }

@@ -18,10 +18,10 @@ package struct Settings: Sendable {
 
     /// Reads and checks everything.
     ///
-    /// - Throws: ``SettingsError`` with all problems.
+    /// - Throws: ``SettingsError`` with all problems, unless they stop nothing.
     package init(_ inputs: SettingsInputs) throws {
         let (settings, problems) = Self.check(inputs)
-        if !problems.isEmpty { throw SettingsError(problems) }
+        try SettingsError.check(problems)
         self = settings
     }
 

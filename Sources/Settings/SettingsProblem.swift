@@ -8,11 +8,14 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     package let source: SettingsSource
     /// What is wrong, what was expected.
     package let message: String
+    /// Whether all but what the setting itself is for works with it: it is told, and keeps nobody from starting.
+    package let stopsNothing: Bool
 
-    package init(key: String, source: SettingsSource, message: String) {
+    package init(key: String, source: SettingsSource, message: String, stopsNothing: Bool = false) {
         self.key = key
         self.source = source
         self.message = message
+        self.stopsNothing = stopsNothing
     }
 
     package var description: String { "\(source): \(key): \(message)" }
@@ -36,6 +39,11 @@ package struct SettingsError: Error, Sendable, Hashable, CustomStringConvertible
 
     package init(_ problems: [SettingsProblem]) {
         self.problems = problems
+    }
+
+    /// Throws where one of these problems stops something; then with all.
+    package static func check(_ problems: [SettingsProblem]) throws(SettingsError) {
+        guard problems.allSatisfy(\.stopsNothing) else { throw SettingsError(problems) }
     }
 
     package var description: String {

@@ -50,7 +50,13 @@ package struct SettingsReader {
     }
 
     /// Reads a secret: from the file that `KEY_file` names, or from the variable of the key itself, never from the settings file.
-    package mutating func secret(_ key: String, _ help: String) -> Secret<String>? {
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - help: What it is for.
+    ///   - isNeeded: Whether a file that cannot be read keeps a worker from starting.
+    /// - Returns: The secret; nil where there is none, or a problem.
+    package mutating func secret(_ key: String, _ help: String, isNeeded: Bool = true) -> Secret<String>? {
         let fileKey = key + "_file"
         let named = inputs.value(of: fileKey)
         let direct = inputs.value(of: key)
@@ -65,7 +71,7 @@ package struct SettingsReader {
             report(key, direct.source, "a secret must not stand here: put it in a file and name that with \(fileKey)")
         }
         guard let named else { return nil }
-        return contents(of: named, fileKey)
+        return contents(of: named, fileKey, isNeeded: isNeeded)
     }
 
     /// The file that a secret comes from; nil for a variable and for standard input, which cannot be read again.
@@ -75,7 +81,7 @@ package struct SettingsReader {
     }
 
     /// Reads the file of a secret; what cannot be read becomes a problem.
-    private mutating func contents(of named: RawSetting, _ key: String) -> Secret<String>? {
+    private mutating func contents(of named: RawSetting, _ key: String, isNeeded: Bool) -> Secret<String>? {
         if named.text == "-" {
             if let other = standardInput {
                 report(key, named.source, "standard input is \(other) already: only one secret can come from there")
@@ -86,13 +92,13 @@ package struct SettingsReader {
         let name = named.text == "-" ? "standard input" : PathText.naming(named.text)
         do {
             let text = try inputs.readFile(named.text).trimmingLineEnds()
-            if text.isEmpty { report(key, named.source, "\(name) is empty") }
+            if text.isEmpty { report(key, named.source, "\(name) is empty", stopsNothing: !isNeeded) }
             return Secret(text)
         } catch let error as SecretFile.Failure {
             // Its description holds the path, which may be the secret itself.
-            report(key, named.source, "cannot read \(name): \(error.reason)")
+            report(key, named.source, "cannot read \(name): \(error.reason)", stopsNothing: !isNeeded)
         } catch {
-            report(key, named.source, "cannot read \(name)")
+            report(key, named.source, "cannot read \(name)", stopsNothing: !isNeeded)
         }
         return nil
     }
@@ -179,8 +185,13 @@ package struct SettingsReader {
         )
     }
 
-    private mutating func report(_ key: String, _ source: SettingsSource, _ message: String) {
-        problems.append(SettingsProblem(key: key, source: source, message: message))
+    private mutating func report(
+        _ key: String,
+        _ source: SettingsSource,
+        _ message: String,
+        stopsNothing: Bool = false
+    ) {
+        problems.append(SettingsProblem(key: key, source: source, message: message, stopsNothing: stopsNothing))
     }
 }
 

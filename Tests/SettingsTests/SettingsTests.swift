@@ -109,6 +109,20 @@ struct SettingsTests {
         #expect(try path("apple.web_client_secret_file = w", ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET": "jwt"]) == nil)
     }
 
+    @Test("A copy that only serves a reminder and cannot be read is told, and stops nothing")
+    func unreadableCopy() throws {
+        for (file, said) in [("/gone", "cannot read the file /gone"), ("/empty", "the file /empty is empty")] {
+            let inputs = inputs("apple.web_client_secret_file = \(file)", files: ["/empty": "\n"])
+            let (_, problems) = Settings.check(inputs)
+            #expect(problems.map(\.stopsNothing) == [true])
+            #expect(problems.first?.message.hasPrefix(said) == true, "\(problems)")
+            #expect(try Settings(inputs).apple.webClientSecretFile == file)
+        }
+        #expect(throws: SettingsError.self) {
+            try Settings(inputs("apple.web_client_secret_file = -\napple.private_key_file = -", files: ["-": "jwt"]))
+        }
+    }
+
     @Test("A secret comes from a file or a variable, never from the settings file, and is never shown")
     func secrets() throws {
         let storage = "[storage]\nurl = https://p.supabase.co/storage/v1\n"

@@ -20,6 +20,8 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
             Makes a secret for the client id of the web flow, which is the first of the project's list, and replaces the one
             that the project keeps. Needs supabase.project and supabase.access_token_file.
 
+            The file of --copy keeps its owner, group and mode, whoever runs this; where that is not allowed, nothing is changed.
+
             EXIT CODES
               0 replaced; 4 the token may not do this; 6 the project signs in as another client id, or not with Apple at all;
               75 the management API cannot be asked now
@@ -74,6 +76,7 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         to project: ProjectAuthSettings,
         _ context: CommandContext
     ) async throws -> ExitStatus {
+        let copy = try copy.map { path throws(CommandError) in try SecretCopy(path: path) }
         let provider = try value(of: try await project.provider(), project)
         guard provider.isOn else {
             throw CommandError(.blocked, "Sign in with Apple is switched off in project \(project.project)")
@@ -101,7 +104,6 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         let facts = ["project": project.project, "client_id": clientID]
         try await context.withConnection { try signature.log("apple.push_client_secret", facts: facts, on: $0) }
         let secret = try ClientSecret.mint(for: identity, now: Date(), lifetime: .seconds(days * 86_400))
-        let copy = copy.map { SecretCopy(path: $0) }
         // A file that cannot be written must not leave a secret behind that nobody watches, nor a copy of one not in use.
         try copy?.prepare(secret)
         do {
@@ -111,6 +113,11 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
             throw error
         }
         try copy?.publish()
+        if let path = self.copy, copy?.isNew == true {
+            context.messages.note(
+                "\(path) is new, and \(MachineUser.name) alone may read it: the worker's user has to."
+            )
+        }
         context.messages.note("Replaced; good for \(days) days.")
         return .ok
     }

@@ -16,7 +16,7 @@ extension CommandContext {
     /// - Throws: `SettingsError` with all problems, ``CommandError`` when the settings file cannot be read.
     func settings() throws -> Settings {
         let (settings, problems) = try checkedSettings()
-        if !problems.isEmpty { throw SettingsError(problems) }
+        try SettingsError.check(problems)
         return settings
     }
 
@@ -32,7 +32,7 @@ extension CommandContext {
         let needed = problems.filter { problem in
             problem.leavesEnvironmentInDoubt || sections.contains { problem.key.hasPrefix($0) }
         }
-        if !needed.isEmpty { throw SettingsError(needed) }
+        try SettingsError.check(needed)
         return settings
     }
 

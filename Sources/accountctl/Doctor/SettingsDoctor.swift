@@ -9,10 +9,12 @@ struct SettingsDoctor {
         let (settings, problems) = try context.checkedSettings()
         var findings = problems.map { problem in
             Finding(
-                .error,
+                problem.stopsNothing ? .warning : .error,
                 "settings",
                 problem.description,
-                why: "A worker does not start with settings that are not right.",
+                why: problem.stopsNothing
+                    ? "A worker starts without it, and what the setting is for is not done."
+                    : "A worker does not start with settings that are not right.",
                 todo: "Correct it; accountctl config check tells when all are right."
             )
         }

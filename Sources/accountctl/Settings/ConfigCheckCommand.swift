@@ -8,7 +8,7 @@ struct ConfigCheckCommand: AccountctlCommand {
         commandName: "check",
         abstract: "Report every problem of the settings at once.",
         discussion: """
-            Exit code 0 when there is none, 2 otherwise.
+            Exit code 0 when there is none that keeps a worker from starting, 2 otherwise.
 
             EXAMPLES
               accountctl config check --config ./accountctl.conf
@@ -36,6 +36,6 @@ struct ConfigCheckCommand: AccountctlCommand {
         } else {
             try context.output.list(problems, Self.fields)
         }
-        return problems.isEmpty ? .ok : .usage
+        return problems.allSatisfy(\.stopsNothing) ? .ok : .usage
     }
 }

@@ -9,17 +9,16 @@ struct GaugeWatch: Service {
 
     let pool: Pool
     /// Nil where there is no copy of the secret.
-    let webSecret: WebSecretCopy?
+    let webSecret: WebSecretWatch?
     let logger: Logger
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var mail = MailGauges()
+            var (mail, webSecret) = (MailGauges(), webSecret)
             while !Task.isCancelled {
                 await tell("deletions") { try await DeletionGauges.publish(from: pool) }
                 await tell("mail streams") { try await mail.publish(from: pool) }
-                // A copy that cannot be read is told once a day, by the reminder.
-                try? webSecret?.publish()
+                webSecret?.look(logger)
                 try? await Task.sleep(for: Self.pause, clock: .continuous)
             }
         }

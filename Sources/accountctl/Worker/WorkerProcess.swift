@@ -57,9 +57,15 @@ struct WorkerProcess {
             let board = RejectionBoard(pool: pools.work, apple: apple, logger: logger)
             services.append(.init(service: RejectionWatch(board: board, logger: logger)))
         }
-        if role != .untilIdle, settings.listeners.admin != nil {
-            let watch = GaugeWatch(pool: pools.work, webSecret: parts.webSecretCopy, logger: logger)
-            services.append(.init(service: watch))
+        if role != .untilIdle {
+            // Of a process that goes on: one that cron starts would say the same every few minutes.
+            var webSecret = parts.webSecretCopy.map { WebSecretWatch($0) }
+            webSecret?.look(logger)
+            if settings.listeners.admin != nil {
+                services.append(
+                    .init(service: GaugeWatch(pool: pools.work, webSecret: webSecret, logger: logger))
+                )
+            }
         }
         if role != .listeners {
             let worker = try await makeWorker(pools, parts, apple, queue, logger)

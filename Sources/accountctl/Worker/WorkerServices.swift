@@ -145,13 +145,19 @@ struct WorkerServices {
 
     /// The copy of the web flow's client secret; nil where none is configured.
     var webSecretCopy: WebSecretCopy? {
-        guard let secret = settings.apple.webClientSecret else { return nil }
-        guard let path = settings.apple.webClientSecretFile else { return WebSecretCopy { secret } }
+        guard let path = settings.apple.webClientSecretFile else {
+            return settings.apple.webClientSecret.map { secret in WebSecretCopy { secret } }
+        }
         return WebSecretCopy {
-            guard let text = try SecretFile.read(path).text else {
-                throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
+            do throws(SecretFile.Failure) {
+                guard let text = try SecretFile.read(path).text else {
+                    throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
+                }
+                return text
+            } catch {
+                // The path may be the secret itself.
+                throw SecretFile.Failure(path: "apple.web_client_secret_file", reason: error.reason)
             }
-            return text
         }
     }
 

@@ -80,6 +80,25 @@ import Testing
         #expect(throws: SecretFile.Failure.self) { try told() }
     }
 
+    /// Monitoring keeps what it was told, and the log hears once of what is looked at every half minute.
+    @Test func aCopyThatCannotBeReadIsToldOnce() throws {
+        let secret = try mint(at: Date(), days: 180)
+        let held = Mutex<Secret<String>?>(nil)
+        var watch = WebSecretWatch(
+            WebSecretCopy {
+                try held.withLock(\.self) ?? { throw SecretFile.Failure(path: "web.secret", reason: "it is gone") }()
+            }
+        )
+        let (lines, metrics) = (LogLines(), MetricsRegistry())
+        for isThere in [false, false, true, true, false] {
+            held.withLock { $0 = isThere ? secret : nil }
+            watch.look(lines.logger, factory: metrics)
+        }
+        #expect(lines.all.map { $0.split(separator: " ")[0] } == ["warning", "notice", "warning"])
+        #expect(lines.all.first?.contains("reason=web.secret: it is gone") == true)
+        #expect(metrics.text().contains("apple_web_client_secret_expiry_timestamp_seconds 1"))
+    }
+
     /// What is no client secret is told by the doctor, not every day.
     @Test func saysNothingOfWhatHasNoEnd() {
         #expect(said(before: 1, of: Secret("hello"), end: Date()) == [])

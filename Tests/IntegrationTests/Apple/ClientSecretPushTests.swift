@@ -78,6 +78,95 @@ struct ClientSecretPushTests {
         }
     }
 
+    /// Whoever renews it is often root, and whoever reads it the worker's user.
+    @Test(
+        "The copy keeps its owner, group and mode, through a link too; a new one's owner is told",
+        .enabled(if: geteuid() == 0)
+    )
+    func copyOwner() async throws {
+        try await AppleProgram.with { program in
+            let project = program.sandbox.project
+            let settings = try self.project(program)
+            let copy = try program.secretFile("copy", "old")
+            #expect(chown(copy, 4711, 4712) == 0 && chmod(copy, 0o640) == 0)
+            let link = copy + ".link"
+            #expect(symlink(copy, link) == 0)
+            for path in [copy, link] {
+                let done = try await push(
+                    program,
+                    Self.web,
+                    "--confirm",
+                    project.reference,
+                    "--copy",
+                    path,
+                    environment: settings
+                )
+                #expect(done.status == 0, "\(done.errors)")
+                let secret = try #require(project.settings.secret)
+                #expect(try String(contentsOfFile: copy, encoding: .utf8) == secret + "\n")
+                var found = stat()
+                #expect(lstat(copy, &found) == 0)
+                #expect(found.st_uid == 4711 && found.st_gid == 4712 && found.st_mode & 0o7777 == 0o640)
+                #expect(lstat(link, &found) == 0 && found.st_mode & S_IFMT == S_IFLNK)
+            }
+            let new = copy + ".first"
+            let done = try await push(
+                program,
+                Self.web,
+                "--confirm",
+                project.reference,
+                "--copy",
+                new,
+                environment: settings
+            )
+            #expect(done.status == 0, "\(done.errors)")
+            #expect(done.errors.contains("\(new) is new"), "\(done.errors)")
+            var found = stat()
+            #expect(lstat(new, &found) == 0 && found.st_mode & 0o7777 == 0o600)
+        }
+    }
+
+    @Test("A copy that cannot be written leaves the project's secret as it is")
+    func copyRefused() async throws {
+        try await AppleProgram.with { program in
+            let project = program.sandbox.project
+            let settings = try self.project(program)
+            let folder = try program.secretFile("file", "x") + ".d"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            for path in [folder, folder + "/none/copy"] {
+                let refused = try await push(
+                    program,
+                    Self.web,
+                    "--confirm",
+                    project.reference,
+                    "--copy",
+                    path,
+                    environment: settings
+                )
+                #expect(refused.status != 0)
+                #expect(project.settings.secret == nil)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
+    @Test("A worker whose copy cannot be read starts, and says that nobody sees when the secret ends")
+    func unreadableCopy() async throws {
+        try await AppleProgram.with { program in
+            let gone = try program.secretFile("file", "x") + ".gone"
+            let settings = ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": gone]
+            let worker = try AccountctlProcess(["worker"], environment: program.variables.merging(settings) { $1 })
+            #expect(try await worker.waitForErrors(containing: "the copy of the web client secret cannot be read"))
+            // Before that it does not listen to signals.
+            #expect(try await worker.waitForErrors(containing: "started"))
+            worker.signal(SIGTERM)
+            let result = try await worker.result()
+            #expect(result.status == 0, "\(result.errors)")
+            let report = try await program.run("doctor", "--json", "severity,code,what", environment: settings).output
+            #expect(report.contains("cannot read the file \(gone): No such file or directory"), "\(report)")
+        }
+    }
+
     @Test("A token that may not, an API that is away and a project without Apple have their own exit codes")
     func refusals() async throws {
         try await AppleProgram.with { program in
