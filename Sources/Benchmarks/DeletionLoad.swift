@@ -246,6 +246,7 @@ struct DeletionLoad: Sendable {
             [deletion]
             grace = 0s
             token_life = 0s
+            upload_life = 0s
             hourly_ceiling = 1000000
 
             [apple]

@@ -4,6 +4,7 @@ package struct DeletionSettings: Sendable {
     package let hourlyCeiling: Int?
     package let maximumRows: Int
     package let tokenLife: Duration
+    package let uploadLife: Duration
     package let buckets: [String]
     package let keptBuckets: [String]
 
@@ -29,7 +30,13 @@ package struct DeletionSettings: Sendable {
             "deletion.token_life",
             .duration(.zero ... .days(7)),
             default: .seconds(3600),
-            "The longest life of an access token: the last sweep is made that and a minute after locking out; with 0 at once."
+            "The longest life of an access token: after locking out the last sweep waits for that and a minute; with 0 for neither."
+        )
+        uploadLife = reader.read(
+            "deletion.upload_life",
+            .duration(.zero ... .days(7)),
+            default: .seconds(7200),
+            "How long Storage accepts an address that it signed for an upload: where it is used the last sweep waits for that besides."
         )
         buckets = reader.read(
             "deletion.buckets",
@@ -41,7 +48,7 @@ package struct DeletionSettings: Sendable {
             "deletion.kept_buckets",
             .list(of: .text),
             default: [],
-            "Buckets that may keep objects of erased accounts."
+            "Buckets that may keep objects of erased accounts: they are not searched, and the receipt counts what stayed."
         )
     }
 }

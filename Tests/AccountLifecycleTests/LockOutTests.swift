@@ -1,13 +1,24 @@
 import AccountLifecycle
 import Foundation
+import Logging
 import Postgres
 import Synchronization
 import Testing
 
 @Suite struct LockOutTests {
+    /// By an operator: who is suspended opens none.
+    private func open(_ person: Person, on stage: Stage) async throws -> UUID {
+        let opening = try await stage.pool.withConnection {
+            try await DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+                .request(person.id, reason: nil, grace: .zero, on: $0)
+        }
+        guard case .opened(let request) = opening else { throw Unexpected(opening) }
+        return request
+    }
+
     /// Locks the account of a new request out, as a worker that then dies.
     private func lockOut(_ person: Person, on stage: Stage) async throws -> UUID {
-        let request = try await stage.request(person)
+        let request = try await open(person, on: stage)
         try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
         return request
     }
@@ -34,6 +45,35 @@ import Testing
         #expect(DeletionPolicy.acceptance(ofTokensLiving: .seconds(900)) == .seconds(960))
         // Said so, there is none to wait for.
         #expect(DeletionPolicy.acceptance(ofTokensLiving: .zero) == .zero)
+    }
+
+    /// An old token may have Storage sign an address for an upload until its own end.
+    @Test(arguments: [true, false]) func theLastSweepWaitsForUploadsThatStorageSigned(_ hasStorage: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            var policy = DeletionPolicy()
+            policy.grace = .zero
+            let services = DeletionServices(
+                pool: stage.pool,
+                policy: policy,
+                vault: stage.vault,
+                apple: AppleDoor(stage.apple),
+                storage: StorageDoor(hasStorage ? stage.storage : nil),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            _ = try await DeletionDriver(services).drive(request)
+            #expect(try await stage.state(request) == "settling")
+            let seconds = try await stage.value(
+                """
+                select round(extract(epoch from settle_after - locked_out_at))::int
+                from accountctl.deletion_requests
+                where id = \(request)
+                """,
+                as: Int.self
+            )
+            #expect(seconds == (hasStorage ? 3660 + 7200 : 3660))
+        }
     }
 
     @Test func endsWhateverSignsInOrCouldBeMadeToAndNobodyElses() async throws {
@@ -102,7 +142,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             try await stage.sql("update auth.users set banned_until = '2099-01-02 12:00Z' where id = \(person.id)")
-            let request = try await stage.request(person)
+            let request = try await open(person, on: stage)
             let once = Counter(1)
             try await stage.driveToCrash(request) { point in
                 if point == .begun(.lockOut), once.take() {

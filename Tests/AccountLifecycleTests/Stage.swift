@@ -30,6 +30,7 @@ struct Stage: Sendable {
         var policy = DeletionPolicy()
         policy.grace = .zero
         policy.tokenLife = .zero
+        policy.uploadLife = .zero
         policy.hourlyCeiling = 1000
         return policy
     }

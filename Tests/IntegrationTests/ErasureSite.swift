@@ -127,6 +127,7 @@ struct ErasureSite: Sendable {
         }
         variables["ACCOUNTCTL_STORAGE_URL"] = sandbox.storage.url
         variables["ACCOUNTCTL_DELETION_TOKEN_LIFE"] = "0s"
+        variables["ACCOUNTCTL_DELETION_UPLOAD_LIFE"] = "0s"
         variables["ACCOUNTCTL_DELETION_HOURLY_CEILING"] = "1000"
         variables["ACCOUNTCTL_WORKER_LEASE"] = "5s"
         variables["ACCOUNTCTL_STORAGE_TIMEOUT"] = "3s"

@@ -14,7 +14,7 @@ package struct DeletionFacts: Sendable, Hashable {
     package var runAfter: Date
     /// When the account was locked out, if it was.
     package var lockedOutAt: Date?
-    /// When no access token issued before the lock-out is valid any more.
+    /// When no access token issued before the lock-out is valid any more, nor an upload that was signed for one.
     package var settleAfter: Date?
     /// Whether this request or everything is paused.
     package var isPaused: Bool

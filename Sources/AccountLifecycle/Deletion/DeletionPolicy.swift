@@ -2,8 +2,11 @@
 package struct DeletionPolicy: Sendable, Hashable {
     /// How long a person can cancel; zero is allowed.
     package var grace: Duration = .seconds(24 * 3600)
-    /// How long an access token is accepted at most: after the lock-out plus this no old token can write any more.
+    /// How long an access token is accepted at most: after the lock-out plus this no old token can write by itself any more.
     package var tokenLife: Duration = acceptance(ofTokensLiving: .seconds(3600))
+    /// How long an address is accepted that Storage signed for an upload; it then asks no policy, and writes in the name of whoever
+    /// it was signed for.
+    package var uploadLife: Duration = .seconds(7200)
     /// How many accounts may be locked out within an hour; nil for the larger of 50 and 1 % of all accounts.
     package var hourlyCeiling: Int?
     /// Buckets of which an account's objects are deleted.
@@ -31,6 +34,13 @@ package struct DeletionPolicy: Sendable, Hashable {
     /// PostgREST takes one for half a minute after its end, as clocks differ, and ours may differ, too.
     package static func acceptance(ofTokensLiving life: Duration) -> Duration {
         life == .zero ? .zero : life + .seconds(60)
+    }
+
+    /// How long after its lock-out something may still be written in an account's name.
+    ///
+    /// The last thing an old token does may be to have an upload signed.
+    func settling(withStorage hasStorage: Bool) -> Duration {
+        hasStorage ? tokenLife + uploadLife : tokenLife
     }
 
     /// Writes what functions in the database need to `accountctl.settings`.

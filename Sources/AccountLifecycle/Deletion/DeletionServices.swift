@@ -102,6 +102,9 @@ package struct DeletionServices: Sendable {
         }
     }
 
+    /// How long after its lock-out something may still be written in an account's name.
+    var settling: Duration { policy.settling(withStorage: storage.isConfigured) }
+
     /// A logger that names the request, and never the account.
     func logger(for request: UUID) -> Logger {
         var logger = log

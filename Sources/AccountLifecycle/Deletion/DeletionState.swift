@@ -15,7 +15,7 @@ package enum DeletionState: String, Sendable, Hashable, Codable, CaseIterable {
     case waitingForApple = "waiting_for_apple"
     /// The account is locked out and its data is being removed.
     case running
-    /// Everything was removed and verified once; waits until no old access token can write any more.
+    /// Everything was removed and verified once; waits until no old access token, and no upload signed for one, can write any more.
     case settling
     /// Something was left behind that the program may not remove.
     case residue

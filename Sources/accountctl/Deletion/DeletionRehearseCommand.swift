@@ -147,7 +147,7 @@ extension DeletionStep {
         case .deleteRows: "the profile is gone for other people; signing in with e-mail fails"
         case .scrubAuth: "nothing to be seen"
         case .verify: "everything readable was searched for what is left"
-        case .settle: "no old access token can write any more; searched once more"
+        case .settle: "no old access token and no signed upload can write any more; searched once more"
         case .receipt:
             "the status token says verified; signing in with Apple makes a new account and asks for the name again"
         }

@@ -81,6 +81,7 @@ struct WorkerServices {
         var policy = DeletionPolicy()
         policy.grace = settings.deletion.grace
         policy.tokenLife = DeletionPolicy.acceptance(ofTokensLiving: settings.deletion.tokenLife)
+        policy.uploadLife = settings.deletion.uploadLife
         policy.hourlyCeiling = settings.deletion.hourlyCeiling
         policy.maximumRows = settings.deletion.maximumRows
         policy.buckets = Set(settings.deletion.buckets).union(["avatars"])

@@ -5,7 +5,7 @@ import Testing
 /// A sealing key that is lost for good does not end the work of the program: the ways out can be taken, and say what was lost.
 @Suite("A lost sealing key")
 struct LostKeyTests {
-    private let now = ["ACCOUNTCTL_DELETION_TOKEN_LIFE": "0s"]
+    private let now = ["ACCOUNTCTL_DELETION_TOKEN_LIFE": "0s", "ACCOUNTCTL_DELETION_UPLOAD_LIFE": "0s"]
 
     private func requestDeletion(of person: AppleProgram.Person, _ program: AppleProgram) async throws -> String {
         try await program.database.psql(

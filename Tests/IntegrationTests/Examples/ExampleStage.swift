@@ -163,6 +163,7 @@ struct ExampleStage: Sendable {
             hash_file = \(folder.path)/keys/hash
             [deletion]
             token_life = 0s
+            upload_life = 0s
             [mail]
             resolvers = \(resolver)
             [listen]

@@ -37,7 +37,7 @@ package struct DeletionSummary: Sendable, Hashable {
         case .requested: "a worker"
         case .grace: "the end of grace; before it the person can cancel, and so can deletion cancel"
         case .running: "the steps that are left"
-        case .settling: "the last access token's end, and a last search"
+        case .settling: "the end of the last access token and signed upload, and a last search"
         case .held, .blocked, .waitingForApple, .residue: "deletion retry"
         case .verified, .cancelled: nil
         }

@@ -101,13 +101,13 @@ extension DeletionRun {
         return false
     }
 
-    /// Counts the life of access tokens from now where a session was begun since the lock-out, or the ban was lifted so that one
+    /// Counts the life of access tokens, and of what they can have signed, from now where a session was begun since the lock-out, or the ban was lifted so that one
     /// could be: by a sign-in that was under way, or by an administrator.
     private func waitForLateTokens(on connection: isolated Connection) throws {
         try connection.execute(
             """
             update accountctl.deletion_requests as r
-            set settle_after = clock_timestamp() + \(services.policy.tokenLife.wholeSeconds) * interval '1 second'
+            set settle_after = clock_timestamp() + \(services.settling.wholeSeconds) * interval '1 second'
             from auth.users as u
             where r.id = \(record.id)
               and u.id = r.user_id

@@ -82,7 +82,7 @@ extension DeletionRun {
             with request as (
                 update accountctl.deletion_requests
                 set locked_out_at = clock_timestamp(),
-                    settle_after = clock_timestamp() + \(services.policy.tokenLife.wholeSeconds) * interval '1 second',
+                    settle_after = clock_timestamp() + \(services.settling.wholeSeconds) * interval '1 second',
                     banned_until_before = \(account?.0)::timestamptz,
                     counted_at = coalesce(counted_at, clock_timestamp()),
                     apple_waiting_since = null,
