@@ -599,6 +599,36 @@ import Testing
         }
     }
 
+    /// Their rows are not searched, and what is the account's there stays.
+    @Test func theReceiptNamesTheBucketsThatAreKept() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for bucket in ["invoices", "letters"] {
+                try await stage.sql("insert into storage.buckets (id, name) values (\(bucket), \(bucket))")
+            }
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner_id)
+                values ('invoices', '1.pdf', \(person.text)), ('invoices', \(person.text + "/2.pdf"), null),
+                       ('invoices', '3.pdf', null)
+                """
+            )
+            var policy = Stage.swift
+            policy.keptBuckets = ["invoices", "letters"]
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let document = try await stage.value(
+                "select document from accountctl.deletion_receipts where request_id = \(request)",
+                as: JSON<ReceiptDocument>.self
+            ).value
+            for step in document.steps where ["verify", "settle"].contains(step.step) {
+                #expect(step.facts.kept == ["invoices": 2, "letters": 0], "\(step.step)")
+            }
+            #expect(document.outOfScope.contains { $0.contains("bucket invoices") && $0.contains("2 objects") })
+            #expect(document.outOfScope.contains { $0.contains("bucket letters") && $0.contains("0 objects") })
+        }
+    }
+
     // MARK: Apple
 
     @Test func onlyWhoHoldsACredentialWaitsForAppleAndNotForEver() async throws {

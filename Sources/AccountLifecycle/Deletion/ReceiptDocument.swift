@@ -46,6 +46,14 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "data that the app sent to others",
     ]
 
+    /// The buckets that may keep objects, as the last search counted them.
+    private static func kept(by steps: [Step]) -> [String] {
+        let last = steps.last { $0.facts.kept != nil }
+        return (last?.facts.kept ?? [:]).sorted { $0.key < $1.key }.map { bucket, count in
+            "the bucket \(bucket), which is kept and was not searched: \(count) objects of the account were left there"
+        }
+    }
+
     /// Gathers the evidence from what was recorded.
     static func read(_ request: UUID, subject: SubjectHash, on connection: isolated Connection) throws
         -> ReceiptDocument
@@ -88,7 +96,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
             legalDeadline: deadline.wholeSecond,
             apple: apple,
             steps: steps,
-            outOfScope: limits
+            outOfScope: limits + kept(by: steps)
         )
     }
 

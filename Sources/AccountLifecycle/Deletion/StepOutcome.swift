@@ -29,6 +29,8 @@ package struct StepFacts: Sendable, Hashable, Codable {
     package var counts: [String: Int]?
     /// Columns that hold an identifier and were accepted by an operator.
     package var accepted: [Situation.Finding]?
+    /// Buckets that may keep objects, which were not searched, and how many of the account's are left in each.
+    package var kept: [String: Int]?
     /// What could not be searched.
     package var unreadable: [SearchCatalog.Unreadable]?
     /// Keys that had to be followed without an index.
@@ -40,12 +42,14 @@ package struct StepFacts: Sendable, Hashable, Codable {
     package init(
         counts: [String: Int]? = nil,
         accepted: [Situation.Finding]? = nil,
+        kept: [String: Int]? = nil,
         unreadable: [SearchCatalog.Unreadable]? = nil,
         unindexed: [String]? = nil,
         untried: [String]? = nil
     ) {
         self.counts = counts
         self.accepted = accepted
+        self.kept = kept
         self.unreadable = unreadable
         self.unindexed = unindexed
         self.untried = untried

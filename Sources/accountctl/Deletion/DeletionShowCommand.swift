@@ -130,6 +130,7 @@ struct DeletionSheet {
         var members = (facts?.counts ?? [:]).mapValues { OutputValue.integer($0) }
         if let unreadable = facts?.unreadable { members["unreadable"] = .list(unreadable.map { .text($0.name) }) }
         if let untried = facts?.untried { members["untried"] = .list(untried.map { .text($0) }) }
+        if let kept = facts?.kept { members["kept"] = .object(kept.mapValues { .integer($0) }) }
         if let accepted = facts?.accepted { members["accepted"] = .list(accepted.map { .text($0.column) }) }
         return members
     }

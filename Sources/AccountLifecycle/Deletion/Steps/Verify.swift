@@ -46,11 +46,23 @@ extension DeletionRun {
         let facts = StepFacts(
             counts: ["tables": report.tables, "columns": report.columns, "identifiers": target.identifiers.count],
             accepted: findings.isEmpty ? nil : findings,
+            kept: try await keptObjects(),
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable
         )
         // Given up with their key, or the account was gone before they could be collected.
         if identifiers.isEmpty { return .done(.notVerifiable, facts) }
         return .done(findings.isEmpty ? .ok : .accepted, facts)
+    }
+
+    /// How many of the account's objects lie in each bucket that may keep them; nil where there is no such bucket.
+    private func keptObjects() async throws -> [String: Int]? {
+        guard !services.policy.keptBuckets.isEmpty else { return nil }
+        let found = try await services.objects.answer(for: user)
+        return Dictionary(
+            services.policy.keptBuckets.map { ($0, 0) } + found.objects.map { ($0.bucket, 1) },
+            uniquingKeysWith: +
+        )
+        .filter { services.policy.keptBuckets.contains($0.key) }
     }
 
     /// What was collected at the start; nothing where the account was gone already, or its key is given up.
