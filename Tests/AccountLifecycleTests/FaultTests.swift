@@ -629,6 +629,25 @@ import Testing
         }
     }
 
+    /// A file of nobody, in every way in which Storage writes its address.
+    @Test(arguments: [
+        "my%20face.png", "https://x.supabase.co/storage/v1/object/public/avatars/my%20face.png?v=1", "my face.png",
+    ])
+    func theFileOfAnEscapedAddressIsThePersons(_ url: String) async throws {
+        try await Stage.with { stage in
+            for key in ["my%20face.png", "other.png"] { #expect(try await stage.upload(key, by: nil)) }
+            #expect(try await stage.count("select from storage.objects where name = 'my face.png'") == 1)
+            let person = try await stage.signUp()
+            try await stage.sql("update public.profiles set avatar_url = \(url) where id = \(person.id)")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let keys = try await stage.admin.withConnection {
+                try $0.query("select name from storage.objects", as: String.self)
+            }
+            #expect(keys == ["other.png"])
+        }
+    }
+
     // MARK: Apple
 
     @Test func onlyWhoHoldsACredentialWaitsForAppleAndNotForEver() async throws {

@@ -119,8 +119,28 @@ enum AccountObjects {
         on connection: isolated Connection
     ) throws -> [NamedObject] {
         guard profiles.hasAvatarURL else { return [] }
-        return try connection.query(namedByProfiles(users, profiles), as: (UUID, String).self)
+        let named = try connection.query(
+            """
+            select \(identifier: profiles.key), \(key(in: "avatar_url"))
+            from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
+            where \(identifier: profiles.key) = any(\(users)) and avatar_url <> ''
+            """,
+            as: (UUID, String).self
+        ).flatMap { account, path in spellings(of: path).map { NamedObject(account: account, key: $0) } }
+        guard !named.isEmpty else { return [] }
+        return try connection.query(ownerless(named), as: (UUID, String).self)
             .map { NamedObject(account: $0, key: $1) }
+    }
+
+    /// A path as it is, and with its escapes resolved where it has some: URLs of the Storage API are escaped.
+    private static func spellings(of path: String) -> [String] {
+        let bytes = Array(path.utf8)
+        let unescaped = AvatarNames.Texts.unescaped(bytes)
+        guard unescaped != bytes, !unescaped.contains(0), let other = String(validating: unescaped, as: UTF8.self)
+        else {
+            return [path]
+        }
+        return [path, other]
     }
 
     /// Which of these objects have a row still.
@@ -138,16 +158,11 @@ enum AccountObjects {
     /// The bucket that `avatar_url` names objects of.
     static let bucketOfProfiles = "avatars"
 
-    /// Objects that nobody owns and that the profile of one of these accounts names.
-    private static func namedByProfiles(_ users: [UUID], _ profiles: DeletionCatalog.Profiles) -> Statement {
+    /// Those of the keys that profiles name under which an object of nobody is.
+    private static func ownerless(_ named: [NamedObject]) -> Statement {
         """
-        with named as (
-            select \(identifier: profiles.key) as account, \(key(in: "avatar_url")) as path
-            from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
-            where \(identifier: profiles.key) = any(\(users)) and avatar_url <> ''
-        )
         select n.account, o.name
-        from named as n
+        from unnest(\(named.map(\.account)), \(named.map(\.key))) as n (account, path)
         join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
         where o.owner is null
           and coalesce(o.owner_id, '') = ''

@@ -114,7 +114,7 @@ package struct AvatarNames: Sendable {
         }
 
         /// The bytes with those that are percent-encoded in clear.
-        private static func unescaped(_ text: [UInt8]) -> [UInt8] {
+        static func unescaped(_ text: [UInt8]) -> [UInt8] {
             guard text.contains(UInt8(ascii: "%")) else { return text }
             var bytes: [UInt8] = []
             var rest = text[...]
