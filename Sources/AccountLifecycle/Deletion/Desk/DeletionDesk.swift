@@ -12,7 +12,7 @@ package struct DeletionDesk: Sendable {
     let actor: Operator
     /// How long an act waits for steps that are under way.
     let patience: Duration
-    private var operatorName: String { actor.name }
+    var operatorName: String { actor.name }
 
     package init(_ actor: Operator, patience: Duration = .seconds(10)) {
         self.actor = actor
@@ -153,60 +153,6 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are under way.
-    ///
-    /// - Returns: Those that were still under way when the desk's patience ended; nothing stops them.
-    @discardableResult
-    package func pauseAll(reason: String?, on connection: isolated Connection) async throws -> [StepUnderWay] {
-        try await connection.atomically { connection in
-            try connection.execute(
-                """
-                update accountctl.deletion_brakes
-                set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(operatorName), paused_reason = \(reason)
-                """
-            )
-            try log("deletion.pause_all", nil, reason, nil, on: connection)
-        }
-        // Whoever rehearses it has not committed the word that the steps are to see.
-        guard !connection.isInTransaction else { return [] }
-        do {
-            try await connection.transaction { connection in
-                try limitLockWaits(on: connection)
-                try connection.execute("select \(DeletionBrakes.awaiting)")
-            }
-            return []
-        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
-            return try StepUnderWay.all(on: connection)
-        }
-    }
-
-    /// Lets everything go on, but for what is paused by itself.
-    ///
-    /// Those whom the pause held are woken afterwards, some at a time: none of it holds the brakes, where every lock-out passes. They
-    /// look again by themselves, too; done again, it wakes those that one which was interrupted left asleep.
-    package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
-        try await connection.atomically { connection in
-            try connection.execute(
-                "update accountctl.deletion_brakes set paused_at = null, paused_by = null, paused_reason = null"
-            )
-            try log("deletion.resume_all", nil, reason, nil, on: connection)
-        }
-        let waiting = try connection.query(
-            """
-            select id
-            from accountctl.deletion_requests
-            where finished_at is null
-              and state = 'held'
-              and situation ->> 'code' = \(Situation.Code.paused.rawValue)
-            """,
-            as: UUID.self
-        )
-        for start in stride(from: 0, to: waiting.count, by: DeletionJobs.wokenTogether) {
-            let part = waiting[start...].prefix(DeletionJobs.wokenTogether)
-            try await connection.atomically { try DeletionJobs.wake(Array(part), on: $0) }
-        }
-    }
-
     /// Has a request go on although something is missing for good: Apple, or the key of its identifiers.
     package func proceed(
         _ request: UUID,
@@ -254,96 +200,6 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// What came of placing a legal hold.
-    package enum Holding: Sendable, Hashable {
-        /// It stands before anything of the account was erased.
-        case held
-        /// It stands, and came late: the deletion in this state had done these steps, which nothing takes back.
-        case heldLate(state: String, done: [String])
-        /// One for the same reason stands already.
-        case unchanged
-        case unknownUser
-        /// A step that cannot be interrupted is under way: too late, unless it fails.
-        case notNow(String)
-    }
-
-    /// Puts a legal hold on an account; one for the same reason is put once.
-    package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
-        do {
-            return try await place(on: user, reason: reason, connection)
-        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
-            return .notNow(try StepUnderWay.words(of: user, on: connection))
-        }
-    }
-
-    private func place(on user: UUID, reason: String, _ connection: isolated Connection) async throws -> Holding {
-        try await connection.atomically { connection in
-            try limitLockWaits(on: connection)
-            let exists = try connection.first(
-                "select true from auth.users where id = \(user) for key share",
-                as: Bool.self
-            )
-            guard exists == true else { return .unknownUser }
-            let placed = try connection.execute(
-                """
-                insert into accountctl.holds (user_id, reason, placed_by)
-                select \(user), \(reason), \(operatorName)
-                where not exists (
-                    select from accountctl.holds where user_id = \(user) and reason = \(reason)
-                )
-                """
-            )
-            guard placed > 0 else { return .unchanged }
-            try log("deletion.hold", user, reason, nil, on: connection)
-            let late = try connection.first(
-                """
-                select r.state, array_agg(s.step order by s.started_at)
-                from accountctl.deletion_requests as r
-                join accountctl.deletion_steps as s on s.request_id = r.id and s.runs > 0
-                where r.user_id = \(user)
-                  and r.finished_at is null
-                  and s.step not in ('preflight', 'lock_out')
-                group by r.state
-                """,
-                as: (String, [String]).self
-            )
-            return late.map { .heldLate(state: $0, done: $1) } ?? .held
-        }
-    }
-
-    /// Whether a release of the account's holds lets a deletion go on.
-    ///
-    /// - Throws: `PostgresError`.
-    package static func waitsForRelease(of user: UUID, on connection: isolated Connection) throws -> Bool {
-        try connection.one(
-            """
-            select exists (select from accountctl.holds where user_id = \(user))
-               and exists (select from accountctl.deletion_requests where user_id = \(user) and finished_at is null)
-            """,
-            as: Bool.self
-        )
-    }
-
-    /// Releases every hold of an account; returns how many there were.
-    package func release(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Int {
-        try await connection.atomically { connection in
-            let released = try connection.execute(
-                """
-                update accountctl.holds
-                set user_id = null, released_by = \(operatorName), released_at = clock_timestamp()
-                where user_id = \(user)
-                """
-            )
-            let waiting = try connection.query(
-                "select id from accountctl.deletion_requests where finished_at is null and user_id = \(user)",
-                as: UUID.self
-            )
-            try DeletionJobs.wake(waiting, on: connection)
-            if released > 0 { try log("deletion.release", user, reason, nil, on: connection) }
-            return released
-        }
-    }
-
     /// Acts on an open request under its lock, and logs it when it was done.
     private func act(
         on request: UUID,
@@ -386,12 +242,12 @@ package struct DeletionDesk: Sendable {
     }
 
     /// Keeps an act from waiting for a delete that may take half an hour.
-    private func limitLockWaits(on connection: isolated Connection) throws {
+    func limitLockWaits(on connection: isolated Connection) throws {
         let milliseconds = Int(patience / .milliseconds(1))
         try connection.execute("select set_config('lock_timeout', \("\(milliseconds)ms"), true)")
     }
 
-    private func log(
+    func log(
         _ action: String,
         _ user: UUID?,
         _ reason: String?,

@@ -1,0 +1,63 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension DeletionDesk {
+    /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are under way.
+    ///
+    /// - Returns: Those that were still under way when the desk's patience ended; nothing stops them.
+    @discardableResult
+    package func pauseAll(reason: String?, on connection: isolated Connection) async throws -> [StepUnderWay] {
+        try await connection.atomically { connection in
+            try connection.execute(
+                """
+                update accountctl.deletion_brakes
+                set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(operatorName), paused_reason = \(reason)
+                """
+            )
+            try log("deletion.pause_all", nil, reason, nil, on: connection)
+        }
+        // Whoever rehearses it has not committed the word that the steps are to see.
+        guard !connection.isInTransaction else { return [] }
+        do {
+            try await connection.transaction { connection in
+                try limitLockWaits(on: connection)
+                try connection.execute("select \(DeletionBrakes.awaiting)")
+            }
+            return []
+        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+            return try StepUnderWay.all(on: connection)
+        }
+    }
+
+    /// Lets everything go on, but for what is paused by itself.
+    ///
+    /// Those whom the pause held are woken afterwards, some at a time: none of it holds the brakes, where every lock-out passes. They
+    /// look again by themselves, too; done again, it wakes those that one which was interrupted left asleep.
+    package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
+        try await connection.atomically { connection in
+            try connection.execute(
+                "update accountctl.deletion_brakes set paused_at = null, paused_by = null, paused_reason = null"
+            )
+            try log("deletion.resume_all", nil, reason, nil, on: connection)
+        }
+        let waiting = try connection.query(
+            """
+            select id
+            from accountctl.deletion_requests
+            where finished_at is null
+              and state = 'held'
+              and situation ->> 'code' = \(Situation.Code.paused.rawValue)
+            """,
+            as: UUID.self
+        )
+        for start in stride(from: 0, to: waiting.count, by: DeletionJobs.wokenTogether) {
+            let part = waiting[start...].prefix(DeletionJobs.wokenTogether)
+            try await connection.atomically { try DeletionJobs.wake(Array(part), on: $0) }
+        }
+    }
+}

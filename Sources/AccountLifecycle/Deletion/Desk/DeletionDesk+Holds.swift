@@ -1,0 +1,99 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+extension DeletionDesk {
+    /// What came of placing a legal hold.
+    package enum Holding: Sendable, Hashable {
+        /// It stands before anything of the account was erased.
+        case held
+        /// It stands, and came late: the deletion in this state had done these steps, which nothing takes back.
+        case heldLate(state: String, done: [String])
+        /// One for the same reason stands already.
+        case unchanged
+        case unknownUser
+        /// A step that cannot be interrupted is under way: too late, unless it fails.
+        case notNow(String)
+    }
+
+    /// Puts a legal hold on an account; one for the same reason is put once.
+    package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
+        do {
+            return try await place(on: user, reason: reason, connection)
+        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+            return .notNow(try StepUnderWay.words(of: user, on: connection))
+        }
+    }
+
+    private func place(on user: UUID, reason: String, _ connection: isolated Connection) async throws -> Holding {
+        try await connection.atomically { connection in
+            try limitLockWaits(on: connection)
+            let exists = try connection.first(
+                "select true from auth.users where id = \(user) for key share",
+                as: Bool.self
+            )
+            guard exists == true else { return .unknownUser }
+            let placed = try connection.execute(
+                """
+                insert into accountctl.holds (user_id, reason, placed_by)
+                select \(user), \(reason), \(operatorName)
+                where not exists (
+                    select from accountctl.holds where user_id = \(user) and reason = \(reason)
+                )
+                """
+            )
+            guard placed > 0 else { return .unchanged }
+            try log("deletion.hold", user, reason, nil, on: connection)
+            let late = try connection.first(
+                """
+                select r.state, array_agg(s.step order by s.started_at)
+                from accountctl.deletion_requests as r
+                join accountctl.deletion_steps as s on s.request_id = r.id and s.runs > 0
+                where r.user_id = \(user)
+                  and r.finished_at is null
+                  and s.step not in ('preflight', 'lock_out')
+                group by r.state
+                """,
+                as: (String, [String]).self
+            )
+            return late.map { .heldLate(state: $0, done: $1) } ?? .held
+        }
+    }
+
+    /// Whether a release of the account's holds lets a deletion go on.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func waitsForRelease(of user: UUID, on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (select from accountctl.holds where user_id = \(user))
+               and exists (select from accountctl.deletion_requests where user_id = \(user) and finished_at is null)
+            """,
+            as: Bool.self
+        )
+    }
+
+    /// Releases every hold of an account; returns how many there were.
+    package func release(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Int {
+        try await connection.atomically { connection in
+            let released = try connection.execute(
+                """
+                update accountctl.holds
+                set user_id = null, released_by = \(operatorName), released_at = clock_timestamp()
+                where user_id = \(user)
+                """
+            )
+            let waiting = try connection.query(
+                "select id from accountctl.deletion_requests where finished_at is null and user_id = \(user)",
+                as: UUID.self
+            )
+            try DeletionJobs.wake(waiting, on: connection)
+            if released > 0 { try log("deletion.release", user, reason, nil, on: connection) }
+            return released
+        }
+    }
+}
