@@ -49,7 +49,6 @@ package enum EmbeddedSQL {
         File(name: "0042_can_send_address.sql") { PackageResources._042_can_send_address_sql },
         File(name: "0043_request_refusals.sql") { PackageResources._043_request_refusals_sql },
         File(name: "0044_deletion_accounts.sql") { PackageResources._044_deletion_accounts_sql },
-        File(name: "0045_avatar_folders.sql") { PackageResources._045_avatar_folders_sql },
         File(name: "0046_apple_failures.sql") { PackageResources._046_apple_failures_sql },
         File(name: "0047_inbox_tries.sql") { PackageResources._047_inbox_tries_sql },
     ]

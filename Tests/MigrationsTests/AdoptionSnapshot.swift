@@ -72,7 +72,7 @@ extension AdoptionDatabase {
             select tablename, policyname, permissive, roles, cmd, qual, with_check
             from pg_policies
             where schemaname in ('public', 'storage')
-              and policyname !~ '^(profiles|avatars)_(select|(insert|update|delete)_(own|open|folder))$'
+              and policyname !~ '^(profiles|avatars)_(select|(insert|update|delete)_(own|open))$'
               and policyname not in (
                   'Public profiles are viewable by everyone.', 'Users can insert their own profile.',
                   'Users can update own profile.', 'Avatar images are publicly accessible.',

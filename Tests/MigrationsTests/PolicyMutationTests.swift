@@ -20,8 +20,6 @@ import TestSupport
         ("avatars_delete_own", "storage.objects"),
         ("avatars_insert_open", "storage.objects"),
         ("avatars_update_open", "storage.objects"),
-        ("avatars_insert_folder", "storage.objects"),
-        ("avatars_update_folder", "storage.objects"),
     ]
 
     private static let dropped = policies.map { "drop policy \($0.name) on \($0.table)" }
@@ -45,8 +43,6 @@ import TestSupport
         "alter policy avatars_delete_own on storage.objects using (owner_id = (select auth.uid()::text))",
         "alter policy avatars_insert_open on storage.objects with check (true)",
         "alter policy avatars_update_open on storage.objects with check (true)",
-        "alter policy avatars_insert_folder on storage.objects with check (true)",
-        "alter policy avatars_update_folder on storage.objects with check (true)",
         "alter table public.profiles disable row level security",
         "alter table storage.objects disable row level security",
         "grant select on public.profiles to anon",

@@ -13,7 +13,7 @@ select policies_are(
     'storage', 'objects',
     array[
         'avatars_select', 'avatars_insert_own', 'avatars_update_own', 'avatars_delete_own', 'avatars_insert_open',
-        'avatars_update_open', 'avatars_insert_folder', 'avatars_update_folder'
+        'avatars_update_open'
     ]
 );
 select policies_are('storage', 'buckets', array[]::name[]);
@@ -63,14 +63,6 @@ values
     (
         'storage.objects', 'avatars_update_open', 'update', false, null,
         '((bucket_id IS DISTINCT FROM ''avatars''::text) OR ( SELECT accountctl.account_open() AS account_open))'
-    ),
-    (
-        'storage.objects', 'avatars_insert_folder', 'insert', false, null,
-        '((bucket_id IS DISTINCT FROM ''avatars''::text) OR accountctl.folder_open(name))'
-    ),
-    (
-        'storage.objects', 'avatars_update_folder', 'update', false, null,
-        '((bucket_id IS DISTINCT FROM ''avatars''::text) OR accountctl.folder_open(name))'
     );
 
 select policy_cmd_is(split_part(relation, '.', 1), split_part(relation, '.', 2), policy, command)
@@ -164,7 +156,7 @@ select is(
         order by 1
     ),
     array[
-        'account_deletion_status', 'account_open', 'cancel_account_deletion', 'folder_open', 'report_apple_credential_state',
+        'account_deletion_status', 'account_open', 'cancel_account_deletion', 'report_apple_credential_state',
         'request_account_deletion', 'submit_apple_authorization_code'
     ],
     'what signed-in users may run in accountctl'

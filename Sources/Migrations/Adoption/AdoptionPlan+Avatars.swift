@@ -1,16 +1,10 @@
 extension AdoptionPlan {
-    /// Migrations 0011 and 0045: the bucket `avatars` and its policies on `storage.objects`.
+    /// Migration 0011: the bucket `avatars` and its policies on `storage.objects`.
     static func avatars(_ facts: AdoptionFacts, visibility: ProfilesVisibility?) -> [Item] {
         let relation = "storage.objects"
         let lock = [TableLock(.accessExclusive, on: relation)]
-        func item(
-            _ name: String,
-            _ object: String,
-            _ decision: AdoptionDecision,
-            _ locks: [TableLock] = [],
-            by migration: Int = 11
-        ) -> Item {
-            Item(name: "avatars.\(name)", migration: migration, object: object, decision: decision, locks: locks)
+        func item(_ name: String, _ object: String, _ decision: AdoptionDecision, _ locks: [TableLock] = []) -> Item {
+            Item(name: "avatars.\(name)", migration: 11, object: object, decision: decision, locks: locks)
         }
         func published(_ command: PolicyCommand) -> AdoptionFacts.Policy? {
             PublishedStarter.avatarsPolicy(command, among: facts.objectPolicies)
@@ -58,9 +52,6 @@ extension AdoptionPlan {
         return items
             + [PolicyCommand.insert, .update].map {
                 item("lockout.\($0.word)", "policy avatars_\($0.word)_open on \(relation)", .create, lock)
-            }
-            + [PolicyCommand.insert, .update].map {
-                item("folder.\($0.word)", "policy avatars_\($0.word)_folder on \(relation)", .create, lock, by: 45)
             }
     }
 }

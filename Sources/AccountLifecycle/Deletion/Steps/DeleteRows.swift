@@ -101,8 +101,8 @@ extension DeletionRun {
         return false
     }
 
-    /// Counts the life of access tokens, and of what they can have signed, from now where a session was begun since the lock-out, or
-    /// the ban was lifted so that one could be: by a sign-in that was under way, or by an administrator.
+    /// Counts the life of access tokens, and of what they can have signed, from now where a session was begun since the lock-out, or the ban was lifted so that one
+    /// could be: by a sign-in that was under way, or by an administrator.
     private func waitForLateTokens(on connection: isolated Connection) throws {
         try connection.execute(
             """
