@@ -49,18 +49,26 @@ import Testing
         #expect(count == 1)
     }
 
-    /// Who leaves the line gives way to those behind.
+    /// Who wants more than is free keeps nobody waiting who wants less.
+    @Test func aWishBeyondWhatIsFreeGetsThat() async throws {
+        let permits = PassPermits(poolOf: 3)
+        let count = try await permits.with { _ in try await permits.with(upTo: 2) { $0 } }
+        #expect(count == 1)
+    }
+
+    /// Who leaves the line takes nothing along.
     @Test func aCancelledWaiterIsForgotten() async throws {
         let permits = PassPermits(poolOf: 3)
-        try await permits.with { _ in
+        try await permits.with(upTo: 2) { _ in
             let wide = Task { try await permits.with(upTo: 2) { $0 } }
             while permits.waiting < 1 { await Task.yield() }
             let narrow = Task { try await permits.with { $0 } }
             while permits.waiting < 2 { await Task.yield() }
             wide.cancel()
-            let count = try await narrow.value
-            #expect(count == 1)
             await #expect(throws: CancellationError.self) { try await wide.value }
+            #expect(permits.waiting == 1)
+            narrow.cancel()
+            await #expect(throws: CancellationError.self) { try await narrow.value }
         }
         let count = try await permits.with(upTo: 2) { $0 }
         #expect(count == 2)

@@ -61,6 +61,41 @@ import Testing
         }
     }
 
+    /// The profile goes before its account does: what hangs off the account alone is still there then.
+    @Test func rowsThatGoWithTheAccountAloneStandInTheWayOfItsProfile() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.posts (
+                    owner_id uuid references auth.users on delete cascade,
+                    author_id uuid references public.profiles
+                )
+                """
+            )
+            // Goes with the profile by one key, and so does not refuse by the other.
+            try await stage.sql(
+                """
+                create table public.notes (
+                    author_id uuid references public.profiles on delete cascade,
+                    withdrawn_by uuid references public.profiles
+                )
+                """
+            )
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.posts values (\(person.id), \(person.id))")
+            try await stage.sql("insert into public.notes values (\(person.id), \(person.id))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            #expect(try await stage.situation(request)?.blockers?.map(\.name) == ["posts_author_id_fkey"])
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+            try await stage.sql("update public.posts set author_id = null")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.posts") == 0)
+            #expect(try await stage.count("select from public.notes") == 0)
+        }
+    }
+
     /// Whoever declared it so wants it; it is told beforehand, and large tables of it go in batches.
     @Test(arguments: ["auth.users", "public.profiles"])
     func profilesOfOthersThatCascadeAreCounted(_ target: String) async throws {

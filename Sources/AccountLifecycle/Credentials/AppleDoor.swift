@@ -92,6 +92,9 @@ package struct AppleDoor: Sendable {
         }
     }
 
+    /// Whether any client id is configured.
+    var isConfigured: Bool { clients?.clientIDs.isEmpty == false }
+
     /// The client id of whatever came without one; nil where several are configured, or none.
     var onlyClientID: String? {
         guard let ids = clients?.clientIDs, ids.count == 1 else { return nil }

@@ -242,7 +242,7 @@ package struct CredentialEvents: Sendable {
         subject: String?,
         on connection: isolated Connection
     ) throws -> CredentialRules.Facts {
-        let (signIn, credential, proof, isBeingErased, hasOtherWayIn) = try connection.one(
+        let (signIn, credential, proof, isBeingErased, hasPassword, hasOtherWayIn) = try connection.one(
             """
             select
                 (
@@ -266,13 +266,13 @@ package struct CredentialEvents: Sendable {
                     from accountctl.deletion_requests
                     where user_id = \(user) and finished_at is null and locked_out_at is not null
                 ),
+                exists (select from auth.users as u where u.id = \(user) and u.encrypted_password <> ''),
                 exists (
                     select
                     from auth.users as u
                     where u.id = \(user)
                       and (
-                          coalesce(u.encrypted_password, '') <> ''
-                          or u.phone_confirmed_at is not null
+                          u.phone_confirmed_at is not null
                           or exists (
                               select
                               from auth.identities as i
@@ -282,14 +282,41 @@ package struct CredentialEvents: Sendable {
                       )
                 )
             """,
-            as: (Date?, Date?, Date?, Bool, Bool).self
+            as: (Date?, Date?, Date?, Bool, Bool, Bool).self
         )
         return CredentialRules.Facts(
             newestSignIn: signIn,
             newestCredential: credential,
             newestProofOfLife: proof,
             isBeingErased: isBeingErased,
-            hasOtherWayIn: hasOtherWayIn
+            hasOtherWayIn: try hasOtherWayIn || hasPassword && !isPasswordEmpty(of: user, on: connection)
+        )
+    }
+
+    /// Whether the account's password is the hash of an empty one, with which nobody signs in.
+    ///
+    /// The auth server gave such hashes to everybody who came with Apple, until its version 2.139.2. Where the database cannot tell, it
+    /// is taken for a password: what is done otherwise cannot be undone.
+    private static func isPasswordEmpty(of user: UUID, on connection: isolated Connection) throws -> Bool {
+        let canTell = try connection.one(
+            "select to_regprocedure('extensions.crypt(text, text)') is not null",
+            as: Bool.self
+        )
+        guard canTell else { return false }
+        return try connection.one(
+            """
+            select exists (
+                select
+                from auth.users
+                where id = \(user)
+                  -- What is no whole hash of this kind would be refused as a salt.
+                  and case
+                      when encrypted_password ~ '^\\$2a\\$[0-9]{2}\\$[./A-Za-z0-9]{53}$'
+                          then extensions.crypt('', encrypted_password) = encrypted_password
+                  end
+            )
+            """,
+            as: Bool.self
         )
     }
 

@@ -82,6 +82,8 @@ package enum PendingRevocation {
         }
         for (id, request, clientID, binding, sealed, name, isOver) in due {
             try Task.checkCancellation()
+            // Pulled since they were read.
+            if try await isPaused(services) { break }
             let outcome: Outcome
             do {
                 let keys = services.vault.keys
@@ -104,6 +106,15 @@ package enum PendingRevocation {
             try connection.one(
                 "select count(*) from accountctl.pending_revocations where state = 'waiting'",
                 as: Int.self
+            )
+        }
+    }
+
+    private static func isPaused(_ services: DeletionServices) async throws -> Bool {
+        try await services.pool.withConnection { connection in
+            try connection.one(
+                "select exists (select from accountctl.deletion_brakes where paused_at is not null)",
+                as: Bool.self
             )
         }
     }

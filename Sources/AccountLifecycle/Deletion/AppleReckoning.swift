@@ -25,14 +25,14 @@ struct AppleReckoning: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - user: Its account.
-    ///   - onlyClientID: The client id of whatever was recorded without one; nil where several are configured, or none.
+    ///   - apple: Whose client ids are configured; the only one is that of whatever was recorded without one.
     ///   - connection: The database.
     /// - Returns: What became of it all.
     /// - Throws: ``PostgresError``.
     static func read(
         _ request: UUID,
         of user: UUID,
-        onlyClientID: String?,
+        apple: AppleDoor,
         on connection: isolated Connection
     ) throws -> AppleReckoning {
         let (counts, recorded, isOpen, isLost, isUnknown, isThere) = try connection.one(
@@ -56,7 +56,7 @@ struct AppleReckoning: Sendable {
                     from accountctl.authorization_codes as c
                     where c.user_id = \(user)
                       and c.state = 'grant_unknown'
-                      and c.settled_at >= \(revoked("coalesce(c.client_id, \(onlyClientID))"))
+                      and c.settled_at >= \(revoked("coalesce(c.client_id, \(apple.onlyClientID))"))
                 ),
                 exists (select from auth.users as u where u.id = \(user))
             from accountctl.deletion_requests as r
@@ -64,8 +64,8 @@ struct AppleReckoning: Sendable {
             """,
             as: (JSON<[String: Int]>, String?, Bool, Bool, Bool, Bool).self
         )
-        // With an account that was deleted in another way went whatever was known of its grants.
-        let isForgotten = counts.value.isEmpty && !isThere
+        // With an account that was deleted in another way went whatever was known of its grants, where any were.
+        let isForgotten = counts.value.isEmpty && !isThere && apple.isConfigured
         return AppleReckoning(
             outcome: outcome(counts.value, isLost: isLost, isUnknown: isUnknown || isForgotten),
             counts: counts.value,

@@ -74,7 +74,9 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
             try connection.execute(
                 """
                 update accountctl.deletion_brakes
-                set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(actor.name), paused_reason = \(reason)
+                set paused_by = case when paused_at is null then \(actor.name) else paused_by end,
+                    paused_reason = case when paused_at is null then \(reason) else paused_reason end,
+                    paused_at = coalesce(paused_at, clock_timestamp())
                 """
             )
             try actor.log("deletion.pause_all", on: nil, reason: reason, connection)

@@ -172,7 +172,7 @@ package struct DeletionDriver: Sendable {
             return .pause(.until(record.facts.now.addingTimeInterval(seconds)))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
-                // The patience with Apple counts from the first failure of its own.
+                // The patience with Apple counts from the first failure of its own, not from one of ours.
                 try journal.stop(
                     state,
                     situation,

@@ -226,7 +226,8 @@ struct DeletionJournal: Sendable {
                     end,
                     failures = case when \(failed) then failures + 1 else failures end,
                     apple_failures = case
-                        when \(failed && waitsForApple) then apple_failures + 1
+                        -- A key that we lack says nothing of Apple.
+                        when \(failed && waitsForApple && situation?.code != .sealingKeyMissing) then apple_failures + 1
                         else apple_failures
                     end
                 where id = \(request) and finished_at is null and exists (select from held)

@@ -7,7 +7,8 @@ final class PassPermits: Sendable {
     private struct Waiter {
         let id: UInt64
         let count: Int
-        let continuation: CheckedContinuation<Bool, Never>
+        /// Given how many it has, nil when it is cancelled.
+        let continuation: CheckedContinuation<Int?, Never>
     }
 
     private struct State {
@@ -15,12 +16,16 @@ final class PassPermits: Sendable {
         var next: UInt64 = 0
         var waiting: [Waiter] = []
 
-        /// Takes those whom the free permits serve out of the line.
-        mutating func serve() -> [CheckedContinuation<Bool, Never>] {
-            var served: [CheckedContinuation<Bool, Never>] = []
-            while let first = waiting.first, first.count <= free {
-                free -= first.count
-                served.append(waiting.removeFirst().continuation)
+        /// Takes those whom the free permits serve out of the line, with how many each gets.
+        ///
+        /// What is free, though it wants more: behind one that waits for two all others would wait for whoever holds the other.
+        mutating func serve() -> [(CheckedContinuation<Int?, Never>, Int)] {
+            var served: [(CheckedContinuation<Int?, Never>, Int)] = []
+            while free > 0, !waiting.isEmpty {
+                let first = waiting.removeFirst()
+                let count = min(first.count, free)
+                free -= count
+                served.append((first.continuation, count))
             }
             return served
         }
@@ -46,39 +51,35 @@ final class PassPermits: Sendable {
         upTo wanted: Int = 1,
         _ body: @Sendable (Int) async throws -> Result
     ) async throws -> Result {
-        let count = min(max(1, wanted), total)
-        try await take(count)
+        let count = try await take(min(max(1, wanted), total))
         defer { giveBack(count) }
         return try await body(count)
     }
 
-    private func take(_ count: Int) async throws {
+    private func take(_ count: Int) async throws -> Int {
         let id = state.withLock { state in
             state.next += 1
             return state.next
         }
-        let isGranted = await withTaskCancellationHandler {
+        let granted: Int? = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (served, isCancelled) = state.withLock { state in
                     // The handler below may have run before there was anybody to resume.
-                    guard !Task.isCancelled else { return ([CheckedContinuation<Bool, Never>](), true) }
+                    guard !Task.isCancelled else { return ([(CheckedContinuation<Int?, Never>, Int)](), true) }
                     state.waiting.append(Waiter(id: id, count: count, continuation: continuation))
                     return (state.serve(), false)
                 }
-                if isCancelled { continuation.resume(returning: false) }
-                for continuation in served { continuation.resume(returning: true) }
+                if isCancelled { continuation.resume(returning: nil) }
+                for (continuation, count) in served { continuation.resume(returning: count) }
             }
         } onCancel: {
-            let (mine, served) = state.withLock { state in
-                let index = state.waiting.firstIndex { $0.id == id }
-                let mine = index.map { state.waiting.remove(at: $0).continuation }
-                // Whoever stood behind a large wish may be served now.
-                return (mine, state.serve())
+            let mine = state.withLock { state in
+                state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
             }
-            mine?.resume(returning: false)
-            for continuation in served { continuation.resume(returning: true) }
+            mine?.resume(returning: nil)
         }
-        guard isGranted else { throw CancellationError() }
+        guard let granted else { throw CancellationError() }
+        return granted
     }
 
     private func giveBack(_ count: Int) {
@@ -86,6 +87,6 @@ final class PassPermits: Sendable {
             state.free += count
             return state.serve()
         }
-        for continuation in served { continuation.resume(returning: true) }
+        for (continuation, count) in served { continuation.resume(returning: count) }
     }
 }

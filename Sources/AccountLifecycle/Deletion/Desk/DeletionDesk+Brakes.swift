@@ -29,7 +29,7 @@ extension DeletionDesk {
                 try connection.execute("select \(DeletionBrakes.awaiting)")
             }
             return []
-        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+        } catch let error as PostgresError where error.waitedTooLong {
             return try StepUnderWay.all(on: connection)
         }
     }

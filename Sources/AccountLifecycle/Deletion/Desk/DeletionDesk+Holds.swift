@@ -24,7 +24,7 @@ extension DeletionDesk {
     package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
         do {
             return try await place(on: user, reason: reason, connection)
-        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+        } catch let error as PostgresError where error.waitedTooLong {
             return .notNow(try StepUnderWay.words(of: user, on: connection))
         }
     }

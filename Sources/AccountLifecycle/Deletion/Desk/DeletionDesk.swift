@@ -210,7 +210,7 @@ package struct DeletionDesk: Sendable {
     ) async throws -> Act {
         do {
             return try await take(on: request, action, reason, connection, body)
-        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+        } catch let error as PostgresError where error.waitedTooLong {
             return .refused(try StepUnderWay.words(of: request, on: connection))
         }
     }

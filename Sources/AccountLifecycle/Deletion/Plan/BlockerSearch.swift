@@ -62,10 +62,10 @@ package struct BlockerSearch: Sendable {
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
             // NO ACTION is checked at the end of the statement: rows that go along by another way do not matter. The account's own
-            // profile has gone by then in any case.
+            // profile has gone by then in any case, in a statement of its own.
             let others: Statement =
                 if key.rule == .noAction, plan.parts.contains(where: { $0.table == key.table }) {
-                    " and not coalesce(\(plan.condition(for: key.table, user: user)), false)"
+                    " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
                 } else if let own = plan.ownRow(in: key.table, of: user) {
                     " and not (\(own))"
                 } else {

@@ -109,6 +109,12 @@ package struct DeletionPlan: Sendable, Hashable {
         condition(for: table, user: user, without: [])
     }
 
+    /// The same of those rows of a key's table that go in one statement with what the key refers to: a profile is deleted before its
+    /// account, and what hangs off the account alone is still there then.
+    func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
+        condition(for: key.table, user: user, without: key.target == profiles?.table ? [.users] : [])
+    }
+
     /// The same of those that go before the account and its own profile do.
     func conditionBeforehand(for table: TableName, user: UUID) -> Statement {
         let condition = condition(for: table, user: user)

@@ -91,7 +91,7 @@ extension DeletionRun {
         let reckoning = try AppleReckoning.read(
             record.id,
             of: user,
-            onlyClientID: services.apple.onlyClientID,
+            apple: services.apple,
             on: connection
         )
         if reckoning.isOpen { return true }

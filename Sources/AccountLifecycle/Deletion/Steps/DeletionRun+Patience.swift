@@ -25,4 +25,7 @@ extension PostgresError {
     var tookTooLong: Bool {
         connectionUsable && (code == .deadlineExceeded || sqlState == .queryCanceled)
     }
+
+    /// Whether it was a lock that was waited for too long; a statement's limit may be shorter than that of locks.
+    var waitedTooLong: Bool { sqlState == .lockNotAvailable || tookTooLong }
 }

@@ -163,7 +163,7 @@ extension DeletionRun {
             let reckoning = try AppleReckoning.read(
                 record.id,
                 of: user,
-                onlyClientID: services.apple.onlyClientID,
+                apple: services.apple,
                 on: connection
             )
             guard !reckoning.isOpen else { return false }
