@@ -327,6 +327,12 @@ for target in package.targets where target.type != .system {
             .enableUpcomingFeature("InferIsolatedConformances"),
             .enableUpcomingFeature("ImmutableWeakCaptures"),
             .treatAllWarnings(as: .error),
+            // Metadata of generic types by their accessors. By mangled name, which is smaller, the runtime looks through every
+            // conformance of the program for each at its first use: a twelfth of the time of `user find`.
+            .unsafeFlags(
+                ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"],
+                .when(configuration: .release)
+            ),
         ]
 }
 
