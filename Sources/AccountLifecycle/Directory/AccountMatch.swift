@@ -97,11 +97,12 @@ package struct LookupAnswer: Sendable, Equatable {
                 case .email: term.email == nil ? "has no blanks" : nil
                 case .phone: term.phone == nil ? "from \(LookupTerm.fewestDigits.ofPhone) digits on" : nil
                 case .appleSub, .providerID: term.providerID == nil ? "only with --by" : nil
+                case .username where term.username == nil: "only with --by"
                 case .username:
                     switch usernames {
                     case .none: "no public.profiles with usernames"
                     case .unindexed: "no index on them"
-                    case .indexed: term.username == nil ? "only with --by" : nil
+                    case .indexed: nil
                     }
                 case .receipt: term.receipt == nil ? "whole numbers only" : nil
                 }

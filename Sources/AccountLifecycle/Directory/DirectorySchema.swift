@@ -16,8 +16,8 @@ package struct DirectorySchema: Sendable, Equatable {
     /// - Throws: ``HiddenAccounts`` for a role that row-level security binds; `PostgresError`.
     static func read(for terms: [LookupTerm], on connection: isolated Connection) throws -> DirectorySchema {
         // Of usernames is asked only what decides: each answer takes a new session half a millisecond or more.
-        let needsUsernames = terms.contains { $0.username != nil || $0.comparison == .prefix }
-        let needsIndex = terms.contains { $0.comparison == .prefix && $0.kind.map { $0 == .username } ?? true }
+        let needsUsernames = terms.contains { $0.username != nil }
+        let needsIndex = terms.contains { $0.username != nil && $0.comparison == .prefix }
         let (hidden, isInstalled, areThere, areIndexed) = try connection.one(
             """
             select array(
