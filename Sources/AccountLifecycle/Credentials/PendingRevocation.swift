@@ -68,7 +68,7 @@ package enum PendingRevocation {
                 from accountctl.pending_revocations
                 where state = 'waiting'
                   -- A clone and a restored backup do not know who has come back since.
-                  and not exists (select from accountctl.deletion_brakes where paused_at is not null)
+                  and not \(DeletionBrakes.isEverythingPaused)
                   and (
                       last_tried_at is null
                       or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
@@ -112,10 +112,7 @@ package enum PendingRevocation {
 
     private static func isPaused(_ services: DeletionServices) async throws -> Bool {
         try await services.pool.withConnection { connection in
-            try connection.one(
-                "select exists (select from accountctl.deletion_brakes where paused_at is not null)",
-                as: Bool.self
-            )
+            try connection.one("select \(DeletionBrakes.isEverythingPaused)", as: Bool.self)
         }
     }
 

@@ -12,6 +12,10 @@ enum DeletionBrakes {
     /// An operator paused the request, or everything.
     static let isPaused: Statement = "(r.paused_at is not null or b.paused_at is not null)"
 
+    /// An operator paused everything; by itself, for whoever has no request.
+    static let isEverythingPaused: Statement =
+        "exists (select from accountctl.deletion_brakes where paused_at is not null)"
+
     /// A legal hold lies on the account.
     static let isHeld: Statement = "exists (select from accountctl.holds as h where h.user_id = r.user_id)"
 

@@ -172,7 +172,8 @@ package struct DeletionDriver: Sendable {
             return .pause(.until(record.facts.now.addingTimeInterval(seconds)))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
-                // The patience with Apple counts from the first failure of its own, not from one of ours.
+                // The patience with Apple counts from the first time that a credential could not be revoked, for whatever reason but
+                // what the database refused.
                 try journal.stop(
                     state,
                     situation,
