@@ -68,9 +68,9 @@ struct QueueBench: Sendable {
 
     }
 
+    /// Jobs that differ in their arguments, as an app's do.
     func jobs(_ count: Int) throws -> [NewJob] {
-        let job = try Self.kind.job(Nothing())
-        return Array(repeating: job, count: count)
+        try (1...count).map { try Self.kind.job(Nothing(n: $0)) }
     }
 
     /// Adds jobs a thousand at a time.

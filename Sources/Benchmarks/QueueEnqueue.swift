@@ -36,7 +36,7 @@ private struct QueueEnqueue {
                 floors.append(
                     1000
                         * (try await bench.pgbench(
-                            "insert into floor_jobs (args) select '{\"n\":1}' from generate_series(1, 1000);",
+                            "insert into floor_jobs (args) select ('{\"n\":' || n || '}')::jsonb from generate_series(1, 1000) as n;",
                             transactions: 100
                         ))
                 )

@@ -5,7 +5,7 @@ import Synchronization
 extension Benchmark {
     static let queueWakeupMedian = Benchmark(
         name: "queue.wakeup.p50",
-        summary: "from the call that enqueues to the start of the handler, idle, against raw LISTEN and claim"
+        summary: "from the call that enqueues to the start of the handler, idle, against LISTEN and claim by the driver"
     ) {
         try await QueueWakeup().measure().filter { $0.name == "queue.wakeup.p50" }
     }
@@ -83,7 +83,7 @@ private struct QueueWakeup {
         }
     }
 
-    /// Insert and notify in one statement, a listener, a claim: nothing else.
+    /// Insert and notify in one statement, a listener, a claim, and nothing else: by the same driver, so that the engine alone is told apart.
     private func raw(_ bench: QueueBench) async throws -> [Double] {
         try await Listener.with(
             bench.configuration,

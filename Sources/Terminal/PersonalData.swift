@@ -21,15 +21,16 @@ package struct PersonalData: Sendable, Hashable {
         guard !value.isEmpty else { return "" }
         switch kind {
         case .email: return Self.maskEmail(value)
-        case .phone: return "***" + value.suffix(2)
+        case .phone: return "***" + String(value.suffix(2))
         case .name: return Self.firstCharacter(of: value)
-        case .identifier: return value.count > 12 ? value.prefix(6) + "***" : Self.firstCharacter(of: value)
+        case .identifier: return value.count > 12 ? String(value.prefix(6)) + "***" : Self.firstCharacter(of: value)
         case .address: return "***"
         }
     }
 
     private static func firstCharacter(of text: some StringProtocol) -> String {
-        text.prefix(1) + "***"
+        // Joined as strings: put together from parts of them, they are joined a character at a time.
+        String(text.prefix(1)) + "***"
     }
 
     /// The domain keeps its last label, which alone tells nobody apart.
@@ -37,7 +38,7 @@ package struct PersonalData: Sendable, Hashable {
         guard let at = value.lastIndex(of: "@") else { return firstCharacter(of: value) }
         let domain = value[value.index(after: at)...]
         let labels = domain.split(separator: ".")
-        let top = labels.count > 1 ? "." + labels[labels.count - 1] : ""
+        let top = labels.count > 1 ? "." + String(labels[labels.count - 1]) : ""
         return firstCharacter(of: value[..<at]) + "@" + firstCharacter(of: domain) + top
     }
 }

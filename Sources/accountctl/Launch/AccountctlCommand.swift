@@ -14,9 +14,6 @@ protocol AccountctlCommand: ParsableCommand {
     /// The names of ``outputFields`` that what is asked for has.
     var selectableFields: [String] { get }
 
-    /// The command that plain words behind its name ask for; nil where they are not plain, or the command leaves all words to the parser.
-    static func plain(_ words: [String]) -> Self?
-
     /// Does the work.
     ///
     /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is thrown.
@@ -28,11 +25,9 @@ extension AccountctlCommand {
     static var sectionFields: [String] { [] }
     var selectableFields: [String] { Self.outputFields }
 
-    static func plain(_ words: [String]) -> Self? { nil }
-
     /// The command that the words after its name ask for; nil when they ask for something else, or are wrong.
     static func parsed(_ words: [String]) -> Self? {
-        plain(words) ?? (try? Leaf<Self>.parseAsRoot(words) as? Leaf<Self>)?.command
+        (try? Leaf<Self>.parseAsRoot(words) as? Leaf<Self>)?.command
     }
 }
 

@@ -20,6 +20,7 @@ protocol PlainCommand: AccountctlCommand, PlainOptions {
 }
 
 extension PlainCommand {
+    /// The command that plain words behind its name ask for; nil where they are not plain.
     static func plain(_ words: [String]) -> Self? {
         var command = Self()
         command.setDefaults()
