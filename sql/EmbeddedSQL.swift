@@ -51,5 +51,7 @@ package enum EmbeddedSQL {
         File(name: "0044_deletion_accounts.sql") { PackageResources._044_deletion_accounts_sql },
         File(name: "0046_apple_failures.sql") { PackageResources._046_apple_failures_sql },
         File(name: "0047_inbox_tries.sql") { PackageResources._047_inbox_tries_sql },
+        File(name: "0048_history_published.sql") { PackageResources._048_history_published_sql },
+        File(name: "0049_apple_rejections_by_key.sql") { PackageResources._049_apple_rejections_by_key_sql },
     ]
 }

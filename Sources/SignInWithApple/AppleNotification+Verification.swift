@@ -73,8 +73,7 @@ extension AppleNotification {
         let claims = try TokenClaims(
             payload,
             audiences: audiences,
-            arrived: arrived,
-            now: now,
+            clock: (arrived: arrived, now: now),
             datesRequired: false
         )
         id = Self.text(payload["jti"], upTo: 255) ?? Self.digest(of: token)

@@ -57,11 +57,11 @@ package struct IdentityToken: Sendable, Hashable {
         }
     }
 
-    /// Reads a token that Apple gave over a connection of ours, and whose signature could not be checked.
-    static func read(fromApple token: String, audiences: Set<String>, now: Date) -> Result<Self, TokenProblem> {
+    /// Reads a token that Apple gave over a connection of ours; neither its signature nor its dates are judged.
+    static func read(fromApple token: String, audiences: Set<String>) -> Result<Self, TokenProblem> {
         guard let payload = SignedToken.unsignedPayload(Array(token.utf8)) else { return .failure(.malformed) }
         do {
-            return .success(try IdentityToken(payload, audiences: audiences, nonce: nil, now: now))
+            return .success(try IdentityToken(payload, audiences: audiences, nonce: nil, now: nil))
         } catch {
             return .failure(error)
         }
@@ -77,8 +77,13 @@ package struct IdentityToken: Sendable, Hashable {
         case refused(TokenProblem)
     }
 
-    private init(_ payload: StrictJSON, audiences: Set<String>, nonce: String?, now: Date) throws(TokenProblem) {
-        let claims = try TokenClaims(payload, audiences: audiences, arrived: now, now: now, datesRequired: true)
+    private init(_ payload: StrictJSON, audiences: Set<String>, nonce: String?, now: Date?) throws(TokenProblem) {
+        let claims = try TokenClaims(
+            payload,
+            audiences: audiences,
+            clock: now.map { (arrived: $0, now: $0) },
+            datesRequired: true
+        )
         guard let sub = payload["sub"]?.text, (1...255).contains(sub.utf8.count), let expires = claims.expiresAt else {
             throw .missingClaim
         }
@@ -134,9 +139,10 @@ extension AppleClients {
 
     /// Reads the identity token that Apple gave us in its answer to an exchange.
     ///
-    /// It is verified like any other. Only where the key cannot be had for the moment, the connection vouches for Apple in place
-    /// of the signature, as OpenID Connect Core 1.0 (3.1.3.7, point 6) allows for a token that comes straight from the token
-    /// endpoint: the code is spent by then, and a grant that is thrown away can never be revoked. Claims are checked all the same.
+    /// It is verified like any other. Only where the key cannot be had for the moment, or our clock is minutes away from Apple's, the
+    /// connection vouches for it in place of the signature and the dates, as OpenID Connect Core 1.0 (3.1.3.7, point 6) allows for a token
+    /// that comes straight from the token endpoint: the code is spent by then, and a grant that is thrown away can never be revoked. The
+    /// other claims are checked all the same.
     ///
     /// - Parameters:
     ///   - token: The compact JWS.
@@ -148,8 +154,11 @@ extension AppleClients {
         for clientID: String
     ) async throws(CancellationError) -> Result<IdentityToken, TokenProblem> {
         let result = try await verify(identityToken: token, for: clientID)
-        guard case .failure(.keysUnavailable) = result, isConnectionTrusted else { return result }
-        return IdentityToken.read(fromApple: token, audiences: [clientID], now: moment)
+        switch result {
+        case .failure(.keysUnavailable), .failure(.notYetIssued), .failure(.expired):
+            return isConnectionTrusted ? IdentityToken.read(fromApple: token, audiences: [clientID]) : result
+        case .success, .failure: return result
+        }
     }
 
     /// Whether any of Apple's keys are at hand or can be had now.

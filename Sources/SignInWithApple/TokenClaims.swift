@@ -17,21 +17,23 @@ struct TokenClaims {
     let issuedAt: Date
     let expiresAt: Date?
 
-    /// What is judged later than it came may have ended since, and no clock's correction since makes it one of the future.
+    /// What is judged later than it came may have ended since, and no clock's correction since makes it one of the future; without a clock
+    /// dates are read, and not judged.
     init(
         _ payload: StrictJSON,
         audiences: Set<String>,
-        arrived: Date,
-        now: Date,
+        clock: (arrived: Date, now: Date)?,
         datesRequired: Bool
     ) throws(TokenProblem) {
         guard payload["iss"]?.text == Self.issuer else { throw .issuer }
         guard let audience = Self.audience(payload["aud"], among: audiences) else { throw .audience }
-        guard let issuedAt = Self.date(payload["iat"]) ?? (datesRequired ? nil : arrived) else { throw .missingClaim }
-        guard issuedAt.timeIntervalSince(now) <= Self.skew else { throw .notYetIssued }
+        guard let issuedAt = Self.date(payload["iat"]) ?? (datesRequired ? nil : clock?.arrived) else {
+            throw .missingClaim
+        }
+        if let clock, issuedAt.timeIntervalSince(clock.now) > Self.skew { throw .notYetIssued }
         if payload["exp"] != nil {
             guard let expires = Self.date(payload["exp"]) else { throw .payload }
-            guard arrived.timeIntervalSince(expires) < Self.skew else { throw .expired }
+            if let clock, clock.arrived.timeIntervalSince(expires) >= Self.skew { throw .expired }
             expiresAt = expires
         } else {
             guard !datesRequired else { throw .missingClaim }

@@ -80,6 +80,77 @@ import Testing
         }
     }
 
+    /// Rows that stay without their account: what refuses that is met before anybody is locked out.
+    @Test func whatRefusesToLoseItsKeyIsFoundBeforehand() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.invoices (
+                    id int,
+                    buyer uuid references auth.users on delete set null,
+                    guest text,
+                    constraint somebody_bought check (buyer is not null or guest is not null)
+                )
+                """
+            )
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.invoices values (1, \(person.id))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let situation = try #require(try await stage.situation(request))
+            #expect(situation.code == .blockingRows)
+            #expect(situation.blockers?.first?.table == "public.invoices")
+            #expect(situation.blockers?.first?.name == "somebody_bought")
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+
+            try await stage.sql("alter table public.invoices drop constraint somebody_bought")
+            try await stage.sql(
+                """
+                create function public.keep() returns trigger language plpgsql as
+                $$ begin raise exception 'posted invoices do not change'; end $$
+                """
+            )
+            try await stage.sql(
+                "create trigger keep_invoices before update on public.invoices for each row execute function public.keep()"
+            )
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .refusingTrigger)
+            #expect(try await stage.situation(request)?.blockers?.first?.name == "keep_invoices")
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+            try await stage.sql("drop trigger keep_invoices on public.invoices")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.invoices where buyer is null") == 1)
+        }
+    }
+
+    /// As tenants' tables have it: the tenant is a part of the key, and stays.
+    @Test func aKeyOfWhichOnlyAPartIsSetToNullRefusesNothing() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.members (
+                    tenant int, member uuid references auth.users on delete cascade, primary key (tenant, member)
+                )
+                """
+            )
+            try await stage.sql(
+                """
+                create table public.notes (
+                    tenant int not null,
+                    author uuid,
+                    foreign key (tenant, author) references public.members on delete set null (author)
+                )
+                """
+            )
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.members values (1, \(person.id))")
+            try await stage.sql("insert into public.notes values (1, \(person.id))")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.notes where tenant = 1 and author is null") == 1)
+        }
+    }
+
     @Test func aTriggerThatSwallowsTheDeleteRefusesToo() async throws {
         try await Stage.with { stage in
             try await stage.sql(

@@ -116,6 +116,29 @@ import Testing
         }
     }
 
+    /// What Apple took at last ends no grant of another client id.
+    @Test func anUnknownGrantIsToldWhenTheRestWasRevokedLater() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql(
+                """
+                insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                values (\(person.id), 'com.example.other', 'grant_unknown', now())
+                """
+            )
+            try await stage.holdCredential(of: person)
+            let request = try await stage.request(person)
+            try await stage.sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
+            stage.sandbox.faults.set(.status(503), for: .appleRevoke)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await told(request, on: stage)[0] == "pending")
+            stage.sandbox.faults.clearAll()
+            #expect(try await stage.retryRevocations() == 0)
+            #expect(stage.sandbox.apple.liveConsents == 0)
+            #expect(try await told(request, on: stage)[0] == "grant_unknown")
+        }
+    }
+
     /// Recorded by a worker that knew one moment for all client ids.
     @Test func aRevocationRecordedWithoutItsClientStandsForAll() async throws {
         try await Stage.with { stage in

@@ -114,6 +114,30 @@ import Testing
         }
     }
 
+    /// A function takes a hundred arguments at most.
+    @Test(arguments: [1, 12]) func aTableOfVeryManyColumnsIsSearched(accounts: Int) async throws {
+        try await Stage.with { stage in
+            let columns = (1...120).map { "c\($0) text" }.joined(separator: ", ")
+            try await stage.sql(Statement(unsafeSQL: "create table public.wide (\(columns))"))
+            var people: [Person] = []
+            for index in 0..<accounts { people.append(try await stage.signUp("anna\(index)")) }
+            try await stage.sql("insert into public.wide (c120) values (\("by " + people[0].email))")
+            // Many identifiers are looked for here, few by the server.
+            let targets = people.map { person in
+                SearchTarget(
+                    request: person.id,
+                    userID: person.id,
+                    identifiers: [
+                        Identifier(email: person.email), Identifier(phone: "49301234\(person.email.utf8.count)"),
+                    ]
+                    .compactMap(\.self)
+                )
+            }
+            let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
+            #expect(found.map(\.column).filter { $0.hasPrefix("public.wide") } == ["public.wide.c120"])
+        }
+    }
+
     @Test func manyAccountsAreSearchedForTogether() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.kept (note text, longer text)")

@@ -370,6 +370,24 @@ import Testing
         }
     }
 
+    /// Woken while it runs, it does not see what it was woken for: then it does not wait.
+    @Test(arguments: [false, true]) func aJobThatIsWokenWhileItRunsRunsOnceMore(_ isWoken: Bool) async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([try Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let job = try await claim(harness, worker)[0]
+            if isWoken { try await harness.execute("update accountctl.jobs set run_at = clock_timestamp()") }
+            let verdict = Verdict.giveBack(wait: .seconds(3600), givesAttemptBack: true)
+            #expect(try await write([FinishedJob(job: job, verdict: verdict)], harness).landed == [job.lease])
+            let again = try await claim(harness, worker)
+            #expect(again.count == (isWoken ? 1 : 0))
+            // Once is enough.
+            guard let next = again.first else { return }
+            #expect(try await write([FinishedJob(job: next, verdict: verdict)], harness).landed == [next.lease])
+            #expect(try await claim(harness, worker).isEmpty)
+        }
+    }
+
     /// One output that the server cannot store must not take the batch with it.
     @Test func aBadValueSpoilsItselfOnly() async throws {
         try await JobHarness.with { harness in

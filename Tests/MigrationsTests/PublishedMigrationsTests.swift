@@ -43,6 +43,10 @@ import Testing
         ("0040_device_reports.sql", "b19f4df7e22a8218b0b82dfbb8b028143b366d870d03f3237821998c81d98d79"),
         ("0041_apple_grants_by_client.sql", "1e9f14aa60a43dd9d85eb1d1e4ee8df3fcff8bf02bc59587d0dffe3c0b0e1104"),
         ("0042_can_send_address.sql", "98f90a8ea62f8e756cb57e7d1afe4556e7e1ab14c79120675c7d0eb7048f5826"),
+        ("0043_request_refusals.sql", "d007b826a99b3c27e5e2d6712fb137a5fc730c2bee95c3164cfd6cdeb929f9c2"),
+        ("0044_deletion_accounts.sql", "abbc0d6642a12f2a8002916d0a1be530195aa2c59f5298ee1e7a5947cee44d0c"),
+        ("0046_apple_failures.sql", "b8fef70563075eb38e8bc2285c666cb30037773e2470009b0c9d7ccbcc949f8e"),
+        ("0047_inbox_tries.sql", "0f46c013464bd3c1da9e573b91869e4475a6cf6734adedd94b2f7658b6acad57"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {

@@ -432,6 +432,23 @@ import Testing
         }
     }
 
+    /// A machine whose clock is minutes away would throw away what can then never be revoked.
+    @Test(arguments: [(-120.0, TokenProblem.notYetIssued), (100_000, .expired)])
+    func ourClockThrowsNoGrantAway(_ seconds: Double, _ problem: TokenProblem) async throws {
+        try await withClients({ _, _ in LyingServer.reply("200 OK", (try? Signer.jwks([.first])) ?? "") }) {
+            clients,
+            _,
+            clock in
+            let token = try Signer.first.sign(Claims.identity())
+            clock.advance(seconds)
+            #expect(try await clients.verify(identityToken: token, for: "com.example.app").problem == problem)
+            #expect(try await clients.verify(identityTokenFromApple: token, for: "com.example.app").isGood)
+            #expect(
+                try await clients.verify(identityTokenFromApple: token, for: "com.example.web").problem == .audience
+            )
+        }
+    }
+
     @Test func anOldSetServesWhileItIsFetchedAnew() async throws {
         let isSlow = Mutex(false)
         try await withClients({ _, _ in

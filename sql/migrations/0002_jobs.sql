@@ -1,4 +1,5 @@
 -- accountctl: bundle=core
+-- accountctl: replaces=0bda35e534f7e66908faf02579c5828b17a3187e08db43300a041464b8cd0dc9
 -- The job table and what stands around it. Unfinished jobs lie in one hot table, finished ones in a history partitioned
 -- by day; see the comments on the tables for who writes what.
 
@@ -142,6 +143,9 @@ comment on column accountctl.job_history.reason is 'Why it was cancelled or disc
 comment on column accountctl.job_history.output is 'What the handler left as its result.';
 
 create table accountctl.job_history_default partition of accountctl.job_history default;
+
+-- Rows are deleted from it, which a publication of all tables allows no table without an identity of its rows.
+alter table accountctl.job_history_default replica identity full;
 
 comment on table accountctl.job_history_default is
     'Takes what no day''s partition takes. Should stay empty; doctor says when it is not.';
@@ -345,6 +349,7 @@ begin
         continue when to_regclass('accountctl.' || partition) is not null;
         -- Made apart and then attached, which locks out neither readers nor writers of the other partitions.
         execute format('create table accountctl.%I (like accountctl.job_history including all)', partition);
+        execute format('alter table accountctl.%I replica identity full', partition);
         execute format(
             'alter table accountctl.%I add constraint %I check (finished_at >= %L and finished_at < %L)',
             partition, partition || '_day', day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC'

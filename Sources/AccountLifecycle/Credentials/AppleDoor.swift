@@ -18,7 +18,7 @@ package struct AppleDoor: Sendable {
         /// Expired, used, or of another client id.
         case refused
         /// Apple gave a grant that cannot be used: no identity token, or one that does not verify.
-        case unusable
+        case unusable(TokenProblem?)
         /// Apple may have acted, and nobody knows.
         case answerLost
         /// Apple did not look at the code.
@@ -28,8 +28,6 @@ package struct AppleDoor: Sendable {
     /// What became of revoking at Apple.
     enum Revocation: Sendable, Hashable {
         case revoked
-        /// Apple knows no such grant under this client id.
-        case refused
         case trouble(Situation)
     }
 
@@ -70,10 +68,12 @@ package struct AppleDoor: Sendable {
         }
         switch try await client.exchange(code: code, redirectURI: redirectURI) {
         case .granted(let grant):
-            guard let token = grant.identityToken?.reveal(),
-                case .success(let identity) = try await clients.verify(identityTokenFromApple: token, for: clientID)
-            else { return .unusable }
-            return .granted(Grant(refreshToken: grant.refreshToken, subject: identity.sub, clientID: clientID))
+            guard let token = grant.identityToken?.reveal() else { return .unusable(nil) }
+            switch try await clients.verify(identityTokenFromApple: token, for: clientID) {
+            case .success(let identity):
+                return .granted(Grant(refreshToken: grant.refreshToken, subject: identity.sub, clientID: clientID))
+            case .failure(let problem): return .unusable(problem)
+            }
         case .codeRefused: return .refused
         case .misconfigured(let reason): return .trouble(Self.situation(reason))
         case .later(let delay): return .trouble(Self.situation(delay, clientID))
@@ -86,7 +86,11 @@ package struct AppleDoor: Sendable {
         guard let client = clients?[clientID] else { return .trouble(Self.unconfigured(clientID)) }
         switch try await client.revoke(token) {
         case .revoked: return .revoked
-        case .grantUnknown: return .refused
+        // A token that is dead gets the answer that it is revoked: this one is asked about under the wrong client id, or in an incident,
+        // and what it stands for may live.
+        case .grantUnknown:
+            let detail = "Apple knows no such grant under this client id"
+            return .trouble(Situation(.appleMisconfigured, subject: clientID, detail: detail))
         case .misconfigured(let reason): return .trouble(Self.situation(reason))
         case .later(let delay): return .trouble(Self.situation(delay, clientID))
         }

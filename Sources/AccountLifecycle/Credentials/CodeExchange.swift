@@ -1,6 +1,8 @@
 package import JobQueue
+import Logging
 import Postgres
 import Sealing
+import SignInWithApple
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -57,7 +59,11 @@ package struct CodeExchange: Sendable {
             return try await store(grant, for: id, code, fence)
         case .refused:
             return try await settle(id, "refused", fence)
-        case .unusable:
+        case .unusable(let problem):
+            services.log.error(
+                "Apple granted what cannot be used, and what can never be revoked",
+                metadata: ["code": "\(id)", "identity_token": "\(problem?.rawValue ?? "missing")"]
+            )
             return try await settle(id, "grant_unknown", fence)
         case .answerLost:
             return try await settle(id, "grant_unknown", fence)

@@ -74,17 +74,23 @@ package struct NotificationIntake: Sendable {
         let place = index == 0 ? "" : "#\(index)"
         let notificationID = "\(notification.audience)/\(notification.id)\(place)"
         // A sub is of one team: one that no account of ours has is nobody's here, and is not kept.
-        let owner: (user: UUID, identity: UUID)? = try event.sub.flatMap { sub in
+        let found: (user: UUID, identity: UUID, isBeingErased: Bool)? = try event.sub.flatMap { sub in
             try connection.first(
                 """
-                select user_id, id
-                from auth.identities
+                select user_id, id, exists (
+                    select
+                    from accountctl.deletion_requests as r
+                    where r.user_id = i.user_id and r.finished_at is null and r.locked_out_at is not null
+                )
+                from auth.identities as i
                 where provider = 'apple'
                   and provider_id = \(sub)
                 """,
-                as: (UUID, UUID).self
+                as: (UUID, UUID, Bool).self
             )
         }
+        // Its rows are locked while they are deleted, which may take long: to name them would keep Apple, and others' events, waiting.
+        let owner = found.flatMap { $0.isBeingErased ? nil : $0 }
         let stored = try connection.first(
             """
             insert into accountctl.credential_events
@@ -100,7 +106,9 @@ package struct NotificationIntake: Sendable {
         )
         guard let id = stored else { return false }
         guard let user = owner?.user else {
-            try CredentialEvents.settle(id, event.sub == nil ? .unknownType : .unknownAccount, on: connection)
+            let outcome: CredentialRules.Outcome =
+                found != nil ? .echo : event.sub == nil ? .unknownType : .unknownAccount
+            try CredentialEvents.settle(id, outcome, on: connection)
             return true
         }
         if kind == .emailEnabled || kind == .emailDisabled {

@@ -52,7 +52,7 @@ package enum PendingRevocation {
     }
 
     /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough;
-    /// none while every deletion is paused.
+    /// none while every deletion is paused, and none of a request that something stops while its account may be there.
     ///
     /// `lease` throws before a call unless nobody can take the work over in the time that the call may take.
     ///
@@ -67,8 +67,7 @@ package enum PendingRevocation {
                 select id, request_id, client_id, binding, sealed_token, sealed_subject, give_up_at <= clock_timestamp()
                 from accountctl.pending_revocations
                 where state = 'waiting'
-                  -- A clone and a restored backup do not know who has come back since.
-                  and not \(DeletionBrakes.isEverythingPaused)
+                  and not \(isStopped("request_id"))
                   and (
                       last_tried_at is null
                       or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
@@ -82,8 +81,8 @@ package enum PendingRevocation {
         }
         for (id, request, clientID, binding, sealed, name, isOver) in due {
             try Task.checkCancellation()
-            // Pulled since they were read.
-            if try await isPaused(services) { break }
+            // Since they were read.
+            if try await isStopped(request, services) { continue }
             let outcome: Outcome
             do {
                 let keys = services.vault.keys
@@ -110,9 +109,27 @@ package enum PendingRevocation {
         }
     }
 
-    private static func isPaused(_ services: DeletionServices) async throws -> Bool {
+    /// Whether an operator's word keeps the revocation of a request's credential from being made: a clone and a restored backup do not
+    /// know who has come back since, and an account that is held or paused lives on.
+    private static func isStopped(_ request: Statement) -> Statement {
+        """
+        (
+            \(DeletionBrakes.isEverythingPaused)
+            or exists (
+                select
+                from accountctl.deletion_requests as r
+                cross join accountctl.deletion_brakes as b
+                where r.id = \(request)
+                  and r.finished_at is null
+                  and (\(DeletionBrakes.isPaused) or \(DeletionBrakes.isHeld) or \(DeletionBrakes.isOtherAccount))
+            )
+        )
+        """
+    }
+
+    private static func isStopped(_ request: UUID?, _ services: DeletionServices) async throws -> Bool {
         try await services.pool.withConnection { connection in
-            try connection.one("select \(DeletionBrakes.isEverythingPaused)", as: Bool.self)
+            try connection.one("select \(isStopped("\(request)"))", as: Bool.self)
         }
     }
 
@@ -152,7 +169,6 @@ package enum PendingRevocation {
         let words: String
         switch outcome {
         case .apple(.revoked): (state, words) = ("revoked", "revoked")
-        case .apple(.refused): (state, words) = ("refused", "refused")
         case .apple(.trouble(let situation)):
             (state, words) = (isOver ? "given_up" : "waiting", situation.code.rawValue)
         case .personReturned: (state, words) = ("given_up", "person_returned")
@@ -190,6 +206,8 @@ package enum PendingRevocation {
                     from accountctl.pending_revocations as p
                     where p.request_id = r.id and p.state in ('given_up', 'refused')
                 ) then 'not_revoked'
+                -- Of another client id: what was revoked did not end it.
+                when r.apple_counts ? 'grant_unknown' then 'grant_unknown'
                 else 'revoked'
             end
             where r.id = any(\(requests))

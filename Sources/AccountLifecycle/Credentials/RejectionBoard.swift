@@ -41,6 +41,7 @@ package final class RejectionBoard: Sendable {
                     """
                     delete from accountctl.apple_rejections
                     where client_id = \(id)
+                      and team_id = \(apple[id]?.identity.teamID)
                       and key_id = \(apple[id]?.identity.keyID)
                     """
                 )
@@ -88,11 +89,8 @@ package final class RejectionBoard: Sendable {
                 """
                 insert into accountctl.apple_rejections as r (client_id, team_id, key_id, refusal, retry_after)
                 values (\(id), \(rejection.teamID), \(rejection.keyID), \(rejection.refusal), \(rejection.until))
-                on conflict (client_id) do update
-                set team_id = excluded.team_id,
-                    key_id = excluded.key_id,
-                    refusal = excluded.refusal,
-                    retry_after = greatest(r.retry_after, excluded.retry_after)
+                on conflict (client_id, team_id, key_id) do update
+                set refusal = excluded.refusal, retry_after = greatest(r.retry_after, excluded.retry_after)
                 """
             )
         } else {
@@ -101,6 +99,8 @@ package final class RejectionBoard: Sendable {
                 update accountctl.apple_rejections
                 set retry_after = \(rejection.until)
                 where client_id = \(id)
+                  and team_id = \(rejection.teamID)
+                  and key_id = \(rejection.keyID)
                   and retry_after < \(rejection.until)
                 """
             )

@@ -35,7 +35,7 @@ struct AppleReckoning: Sendable {
         apple: AppleDoor,
         on connection: isolated Connection
     ) throws -> AppleReckoning {
-        let (counts, recorded, isOpen, isLost, isUnknown, isThere) = try connection.one(
+        let (credentials, recorded, isOpen, isLost, isUnknown, isThere) = try connection.one(
             """
             select
                 r.apple_counts,
@@ -65,10 +65,14 @@ struct AppleReckoning: Sendable {
             as: (JSON<[String: Int]>, String?, Bool, Bool, Bool, Bool).self
         )
         // With an account that was deleted in another way went whatever was known of its grants, where any were.
-        let isForgotten = counts.value.isEmpty && !isThere && apple.isConfigured
+        var counts = credentials.value
+        let isForgotten = counts.isEmpty && !isThere && apple.isConfigured
+        let outcome = outcome(counts, isLost: isLost, isUnknown: isUnknown || isForgotten)
+        // Once the rest is revoked, nothing else tells of it any more.
+        if outcome == .pending, isUnknown { counts[StepOutcome.grantUnknown.rawValue] = 1 }
         return AppleReckoning(
-            outcome: outcome(counts.value, isLost: isLost, isUnknown: isUnknown || isForgotten),
-            counts: counts.value,
+            outcome: outcome,
+            counts: counts,
             isOpen: isOpen,
             recorded: recorded.flatMap(StepOutcome.init(rawValue:))
         )

@@ -160,8 +160,10 @@ package struct DeletionDriver: Sendable {
             }
             log.info("step repeated", metadata: ["step": "\(earlier.rawValue)", "found_by": "\(step.rawValue)"])
         case .stopped(let state, let situation, let seconds):
-            try await services.pool.withConnection { connection in
+            // Counted from the end of the step, which may have taken longer than that.
+            let now = try await services.pool.withConnection { connection in
                 try journal.stop(state, situation, on: connection)
+                return try connection.one("select clock_timestamp()", as: Date.self)
             }
             log.warning(
                 "request stands still",
@@ -169,7 +171,7 @@ package struct DeletionDriver: Sendable {
                     "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
                 ]
             )
-            return .pause(.until(record.facts.now.addingTimeInterval(seconds)))
+            return .pause(.until(now.addingTimeInterval(seconds)))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
                 // The patience with Apple counts from the first time that a credential could not be revoked, for whatever reason but

@@ -31,7 +31,8 @@ package enum DeletionJobs {
         "account.delete",
         queue: "deletions",
         retry: .withoutLastAttempt(attempts: 50, base: .seconds(30)),
-        timeout: .seconds(1800),
+        // One statement may take half an hour, and an account may need several, each in its turn: what is cut off begins anew.
+        timeout: .seconds(6 * 3600),
         // Steps are repeatable: a few deploys gone wrong are no reason to wait a day.
         crashLimit: 20
     )
@@ -117,7 +118,7 @@ package enum DeletionJobs {
     /// How many are woken at a time where there may be very many.
     static let wokenTogether = 1000
 
-    /// Has the jobs of requests run now, and makes those that are missing.
+    /// Has the jobs of requests run now, and makes those that are missing; one that runs already runs once more when it would wait.
     static func wake(_ requests: [UUID], on connection: isolated Connection) throws {
         guard !requests.isEmpty else { return }
         let keys = requests.map(key(of:))
@@ -137,16 +138,17 @@ package enum DeletionJobs {
         // In order: of two who wake the same ones, the second waits for the first.
         try connection.execute(
             """
-            with sleeping as materialized (
+            with woken as materialized (
                 select id
                 from accountctl.jobs
-                where unique_key = any(\(keys)) and state = 'scheduled'
+                where unique_key = any(\(keys)) and state in ('scheduled', 'running')
                 order by id
                 for update
             )
             update accountctl.jobs
-            set run_at = clock_timestamp(), state = 'available'
-            where id = any(array(select id from sleeping))
+            set run_at = clock_timestamp(),
+                state = case when state = 'scheduled' then 'available' else state end
+            where id = any(array(select id from woken))
             """
         )
         try connection.execute("select pg_notify('accountctl_jobs', \(delete.queue))")

@@ -130,27 +130,31 @@ struct DeletionJournal: Sendable {
         _ facts: StepFacts,
         setsAppleOutcome: Bool = false
     ) -> Statement {
-        """
-        request as (
-            update accountctl.deletion_requests
-            set situation = null,
-                situation_since = null,
-                failures = 0,
-                apple_failures = 0,
-                apple_outcome = case when \(setsAppleOutcome) then \(outcome.rawValue) else apple_outcome end
-            where id = \(request)
-              and (\(setsAppleOutcome) or situation is not null or failures > 0 or apple_failures > 0)
-              and exists (select from held)
-        ),
-        step as (
-            insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, finished_at, outcome, facts)
-            select
-                \(request), \(step.rawValue), 1, clock_timestamp(), clock_timestamp(), \(outcome.rawValue), \(JSON(facts))
-            from held
-            on conflict (request_id, step) do update
-            set finished_at = excluded.finished_at, outcome = excluded.outcome, facts = excluded.facts
-        )
-        """
+        // For whoever concludes later, when nothing else tells of it any more.
+        let key = StepOutcome.grantUnknown.rawValue
+        let unknown = setsAppleOutcome ? facts.counts?.filter { $0.key == key } ?? [:] : [:]
+        return """
+            request as (
+                update accountctl.deletion_requests
+                set situation = null,
+                    situation_since = null,
+                    failures = 0,
+                    apple_failures = 0,
+                    apple_outcome = case when \(setsAppleOutcome) then \(outcome.rawValue) else apple_outcome end,
+                    apple_counts = apple_counts || \(JSON(unknown))
+                where id = \(request)
+                  and (\(setsAppleOutcome) or situation is not null or failures > 0 or apple_failures > 0)
+                  and exists (select from held)
+            ),
+            step as (
+                insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, finished_at, outcome, facts)
+                select
+                    \(request), \(step.rawValue), 1, clock_timestamp(), clock_timestamp(), \(outcome.rawValue), \(JSON(facts))
+                from held
+                on conflict (request_id, step) do update
+                set finished_at = excluded.finished_at, outcome = excluded.outcome, facts = excluded.facts
+            )
+            """
     }
 
     /// What a step counted when it was last done.

@@ -75,7 +75,7 @@ struct HourlyCeiling: Sendable {
             from (
                 select
                 from accountctl.deletion_requests
-                where counted_at > clock_timestamp() - interval '1 hour'
+                where counted_at > statement_timestamp() - interval '1 hour'
                 limit \(ceiling)
             ) as passed
             """,

@@ -127,11 +127,16 @@ extension JobQueue {
         var isWell = false
     }
 
-    /// Gives a job back under its lease.
+    /// Gives a job back under its lease; at once, whatever it asks for, where `run_at` was set to now while it ran.
     ///
     /// False when the lease is lost, or when the job is to be cancelled instead.
     func giveBack(_ job: Return, on connection: isolated Connection) throws -> Bool {
-        let state: Statement = job.wait == nil ? "'available'" : "'scheduled'"
+        // Woken while it ran: whatever it would wait for may be over, which it did not see.
+        let wasWoken: Statement = "run_at > claimed_at"
+        let state: Statement =
+            job.wait == nil
+            ? "'available'"
+            : "case when \(wasWoken) then 'available'::\(tables.schema).job_state else 'scheduled'::\(tables.schema).job_state end"
         let errors: Statement = job.failure.map { Self.appended("\($0)::jsonb") } ?? "errors"
         // After an alarm it would have one attempt a day for good.
         let attempt: Statement =
@@ -153,7 +158,10 @@ extension JobQueue {
                 worker = null,
                 lease = \(tables.nextLease),
                 deadline_at = null,
-                run_at = clock_timestamp() + \((job.wait ?? .zero).seconds)::double precision * interval '1 second',
+                run_at = clock_timestamp() + case
+                    when \(wasWoken) then interval '0'
+                    else \((job.wait ?? .zero).seconds)::double precision * interval '1 second'
+                end,
                 attempt = \(attempt),
                 crashes = coalesce(\(job.crashes)::smallint, crashes),
                 exhausted_at = \(exhaustedAt),

@@ -36,6 +36,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     /// 23505, unique violation.
     package static let uniqueViolation = SQLState(rawValue: "23505")
+    /// 23514: a row does not pass a check.
+    package static let checkViolation = SQLState(rawValue: "23514")
     /// 25006, read only transaction.
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     /// 25P02, in failed transaction.
@@ -58,6 +60,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let undefinedTable = SQLState(rawValue: "42P01")
     /// 42704, undefined object.
     package static let undefinedObject = SQLState(rawValue: "42704")
+    /// 55000: among others, a delete from a table that is published without a replica identity.
+    package static let objectNotInPrerequisiteState = SQLState(rawValue: "55000")
     /// 55P03, lock not available.
     package static let lockNotAvailable = SQLState(rawValue: "55P03")
     /// 57014, query canceled.

@@ -34,7 +34,7 @@ extension DatabaseDoctor {
                 Finding(
                     .notice,
                     "deletion.trigger",
-                    "the trigger \(trigger.name) runs when rows of \(trigger.table) are deleted",
+                    "the trigger \(trigger.name) of \(trigger.table) runs when an account is deleted",
                     why: "If it raises an error, the account cannot be deleted.",
                     todo: "Make sure that it lets a delete pass; accountctl deletion plan --ask-triggers tries one."
                 )

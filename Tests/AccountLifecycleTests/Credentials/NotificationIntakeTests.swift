@@ -519,6 +519,25 @@ import struct Sandbox.AppleNotification
         }
     }
 
+    /// Its rows are locked while they are deleted, for half an hour where a table is large: nobody else's event waits for that.
+    @Test func anEchoDoesNotWaitForTheDelete() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("select accountctl.open_deletion_request(\(anna.id), 'app', null, '0')")
+            try await stage.sql(
+                "update accountctl.deletion_requests set state = 'running', locked_out_at = now()"
+            )
+            let services = stage.services()
+            let echo = try told(anna.sub, stage)
+            try await stage.pool.withTransaction { delete in
+                try delete.execute("select from auth.users where id = \(anna.id) for update")
+                // A wait would end as an error.
+                #expect(try await NotificationIntake(services).take(echo) == .stored(events: 1))
+            }
+            #expect(try await stage.outcomes() == ["consent-revoked echo"])
+        }
+    }
+
     @Test func forwardingIsSwitchedWithTheEvent() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

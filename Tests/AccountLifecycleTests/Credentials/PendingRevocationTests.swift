@@ -110,6 +110,61 @@ import Testing
         }
     }
 
+    /// A dead token is answered like one that was revoked: what Apple does not know under this client id may live, and is tried on.
+    @Test func aGrantThatAppleDoesNotKnowIsTriedOn() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .appleMisconfigured)
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+            for _ in 0..<10 {
+                try await stage.sql("update accountctl.jobs set run_at = now()")
+                if try await stage.drive(request) == .ended(.verified) { break }
+            }
+            #expect(try await standing(request, on: stage) == "waiting 0 t pending")
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+            #expect(try await standing(request, on: stage) == "waiting 1 t pending")
+            stage.sandbox.faults.clearAll()
+            try await letTimePass(24, on: stage)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await standing(request, on: stage) == "revoked 2 f revoked")
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+
+    /// The account lives on, for the time being or for good: so does what it signs in with.
+    @Test(arguments: ["paused", "held"]) func whatAnOperatorStopsIsNotRevoked(_ brake: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await handedOver(of: person, on: stage)
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            try await stage.pool.withConnection { connection in
+                if brake == "paused" {
+                    _ = try await desk.pause(request, reason: nil, on: connection)
+                } else {
+                    _ = try await desk.hold(person.id, reason: "x", on: connection)
+                }
+            }
+            let calls = stage.sandbox.journal.count(.appleRevoke)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == calls)
+            #expect(stage.sandbox.apple.liveConsents == 1)
+            try await stage.pool.withConnection { connection in
+                if brake == "paused" {
+                    _ = try await desk.resume(request, on: connection)
+                } else {
+                    _ = try await desk.release(person.id, reason: nil, on: connection)
+                }
+            }
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+
     @Test func itIsGivenUpWhenItsTimeIsOverAndThePersonIsTold() async throws {
         try await Stage.with { stage in
             let request = try await erased(on: stage)

@@ -117,6 +117,31 @@ import Testing
         }
     }
 
+    /// Both keys are rejected: the rejection of the one is no success of the other.
+    @Test func twoKeysThatAreBothRejectedStayPaused() async throws {
+        try await CredentialStage.with { stage in
+            let id = CredentialStage.clientID
+            try await withNeighbour(stage) { neighbour, board in
+                stage.sandbox.faults.set(Fault.appleError("invalid_client").only(for: id), for: .appleToken)
+                _ = try await neighbour[id]?.exchange(code: Secret("c"), redirectURI: nil)
+                try await board.exchange()
+                // As the worker with the other key tells it.
+                try await stage.sql(
+                    """
+                    insert into accountctl.apple_rejections as r (client_id, team_id, key_id, refusal, retry_after)
+                    values (\(id), 'TEAM000001', 'KEY0000001', 'invalid_client', now() + interval '1 hour')
+                    on conflict (client_id, team_id, key_id) do nothing
+                    """
+                )
+                for _ in 0..<3 {
+                    try await board.exchange()
+                    #expect(neighbour.isPaused(id))
+                }
+                #expect(try await stage.value("select count(*) from accountctl.apple_rejections", as: Int.self) == 2)
+            }
+        }
+    }
+
     @Test func whoStartsLaterTestsBeforeItCalls() async throws {
         try await CredentialStage.with { stage in
             let id = CredentialStage.clientID

@@ -32,7 +32,7 @@ package struct BlockerSearch: Sendable {
         return try refusingRows(deadline, on: connection) + tooManyRows(maximumRows, deadline, on: connection)
     }
 
-    /// What came of asking triggers.
+    /// What came of asking triggers and checks.
     package enum Answer: Sendable, Hashable {
         /// None refuses, or there is none.
         case pass
@@ -41,12 +41,12 @@ package struct BlockerSearch: Sendable {
         case unknown([DeletionCatalog.Trigger])
     }
 
-    /// Asks the triggers on the way whether they refuse, which only they know.
+    /// Asks the triggers on the way whether they refuse, which only they know, and the checks of rows that stay without their key.
     ///
     /// The delete is done and rolled back: for when nothing else stands in the way. Where one may do what no rollback takes back,
     /// none is asked.
     package func askTriggers(on connection: isolated Connection) async throws -> Answer {
-        guard !plan.triggers.isEmpty else { return .pass }
+        guard plan.needsTrial else { return .pass }
         guard plan.reachingOutside.isEmpty else { return .unknown(plan.reachingOutside) }
         do {
             return try await trial(on: connection).map(Answer.refusal) ?? .pass
@@ -172,12 +172,33 @@ package struct BlockerSearch: Sendable {
         switch state {
         case .foreignKeyViolation, .notNullViolation:
             return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
+        case .checkViolation where error.diagnostics?.constraint != nil:
+            let detail = "a check that rows without their account do not pass"
+            return Blocker(
+                table: table,
+                name: error.diagnostics?.constraint,
+                rows: nil,
+                code: .blockingRows,
+                detail: detail
+            )
         case .insufficientPrivilege where plan.triggers.isEmpty:
             return Blocker(table: table, name: nil, rows: nil, code: .missingRight)
-        default:
+        case .objectNotInPrerequisiteState where plan.triggers.isEmpty:
+            let detail = "SQLSTATE \(state): a table on the way is published without a replica identity"
             return Blocker(
-                table: plan.triggers.map(\.table.description).first ?? table,
-                name: plan.triggers.map(\.name).joined(separator: ", "),
+                table: TableName.users.description,
+                name: nil,
+                rows: nil,
+                code: .blockingRows,
+                detail: detail
+            )
+        default:
+            // Which trigger it was, the server does not say.
+            let triggers = plan.triggers.filter { table.isEmpty || $0.table.description == table }
+            return Blocker(
+                table: table.isEmpty ? triggers.first?.table.description ?? TableName.users.description : table,
+                name: error.diagnostics?.constraint
+                    ?? (triggers.isEmpty ? nil : triggers.map(\.name).joined(separator: ", ")),
                 rows: nil,
                 code: .refusingTrigger,
                 detail: "SQLSTATE \(state)"

@@ -138,7 +138,10 @@ package struct DeletionCatalog: Sendable, Hashable {
             exists (
                 select
                 from pg_catalog.pg_attribute as a
-                where a.attrelid = k.conrelid and a.attnum = any(k.conkey) and a.attnotnull
+                where a.attrelid = k.conrelid
+                  -- ON DELETE SET NULL may name some of its columns only.
+                  and a.attnum = any(coalesce(k.confdelsetcols, k.conkey))
+                  and a.attnotnull
             ),
             exists (
                 select

@@ -29,10 +29,12 @@ package struct DeletionPlan: Sendable, Hashable {
     package let refusing: [ForeignKey]
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
-    /// Triggers that run on the way.
+    /// Triggers that run on the way: where rows go, and where a key is set to NULL or a default.
     package let triggers: [DeletionCatalog.Trigger]
-    /// Triggers that run on the way, or where a key is set to NULL or a default, and may do what no rollback takes back.
+    /// Those of them that may do what no rollback takes back.
     package let reachingOutside: [DeletionCatalog.Trigger]
+    /// Whether only a delete can tell that nothing refuses it: triggers may, and checks of rows whose key is set to NULL or a default.
+    package let needsTrial: Bool
     /// Rights that are missing.
     package let faults: [Blocker]
     package let profiles: DeletionCatalog.Profiles?
@@ -81,13 +83,14 @@ package struct DeletionPlan: Sendable, Hashable {
             }
         }
         unindexed = onward.filter { !$0.isIndexed }
-        triggers = catalog.triggers.filter { $0.runsOnDelete && lost.contains($0.table) }
         let changed = Set(onward.filter { $0.rule == .setNull || $0.rule == .setDefault }.map(\.table))
-        reachingOutside = catalog.triggers.filter { trigger in
-            trigger.reachesOutside
-                && (trigger.runsOnDelete && lost.contains(trigger.table)
-                    || trigger.runsOnUpdate && changed.contains(trigger.table))
+        triggers = catalog.triggers.filter { trigger in
+            trigger.runsOnDelete && lost.contains(trigger.table)
+                || trigger.runsOnUpdate && changed.contains(trigger.table)
         }
+        reachingOutside = triggers.filter(\.reachesOutside)
+        // Our own tables refuse nothing.
+        needsTrial = !triggers.isEmpty || changed.contains { $0.schema != "accountctl" }
         faults = order.flatMap { table -> [Blocker] in
             guard let rights = catalog.rights[table] else { return [] }
             var faults: [Blocker] = []

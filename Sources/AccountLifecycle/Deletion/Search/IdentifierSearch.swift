@@ -184,8 +184,14 @@ package struct IdentifierSearch: Sendable {
         "coalesce(searched.\(quoteIdentifier(column.name))::text, '')"
     }
 
+    /// In groups, since a function takes at most a hundred arguments; there are as many separators either way.
     private static func concatenation(of values: [String], by separator: String) -> Statement {
-        Statement(unsafeSQL: "concat_ws(\(separator), \(values.joined(separator: ", ")))")
+        let groups = stride(from: 0, to: values.count, by: 50).map { start in
+            "concat_ws(\(separator), \(values[start..<min(start + 50, values.count)].joined(separator: ", ")))"
+        }
+        return Statement(
+            unsafeSQL: groups.count == 1 ? groups[0] : "concat_ws(\(separator), \(groups.joined(separator: ", ")))"
+        )
     }
 
     private static func any(_ conditions: [Statement]) -> Statement {

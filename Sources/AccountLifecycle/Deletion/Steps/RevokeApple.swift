@@ -57,8 +57,6 @@ extension DeletionRun {
         case .revoked:
             try await services.probe(.middle(.revokeApple))
             try await forget(credential, as: .revoked, at: askedAt)
-        case .refused:
-            try await forget(credential, as: .notRevoked)
         case .trouble(let situation):
             guard canGoOnWithoutApple else { return situation }
             try await handOver(credential, token)
