@@ -1,6 +1,8 @@
 /// What a command tells its user on standard error, apart from its data.
 package struct Messages: Sendable {
     package let style: StreamStyle
+    /// What becomes of a sentence before it is told, such as of the commands that it names.
+    package var completed: @Sendable (String) -> String = { $0 }
     private let sink: any ByteSink
 
     package init(style: StreamStyle, sink: any ByteSink) {
@@ -10,18 +12,18 @@ package struct Messages: Sendable {
 
     /// A plain sentence.
     package func note(_ text: String) {
-        write(SafeText.lines(text))
+        write(SafeText.lines(completed(text)))
     }
 
     /// Something to look at that does not stop the command.
     package func warning(_ text: String) {
-        write(Emphasis.caution.apply(to: "warning:", style: style) + " " + SafeText.lines(text))
+        write(Emphasis.caution.apply(to: "warning:", style: style) + " " + SafeText.lines(completed(text)))
     }
 
     /// Why the command failed, and what to do if that is known.
     package func failure(_ text: String, hint: String? = nil) {
-        var message = Emphasis.bad.apply(to: "error:", style: style) + " " + SafeText.lines(text)
-        if let hint { message += "\n" + SafeText.lines(hint) }
+        var message = Emphasis.bad.apply(to: "error:", style: style) + " " + SafeText.lines(completed(text))
+        if let hint { message += "\n" + SafeText.lines(completed(hint)) }
         write(message)
     }
 

@@ -114,6 +114,41 @@ import Testing
         }
     }
 
+    /// Anybody may give a file of theirs any name: that keeps nobody's erasure from its end, and is told.
+    @Test func filesOfOthersThatNameTheAccountAreTheirs() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await stage.signUp("ben")
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                values ('avatars', \("of-\(person.text).png"), \(other.id), \(other.text))
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let told = try await stage.value(
+                "select document::text from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(told.contains("files that other accounts own"), "\(told)")
+            // Of nobody, or of somebody who is gone, it is residue.
+            let next = try await stage.signUp("cleo")
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                values ('avatars', \("of-\(next.text).png"), \(person.id), \(person.text))
+                """
+            )
+            let second = try await stage.request(next)
+            try await stage.drive(second)
+            #expect(try await stage.state(second) == "residue")
+            #expect(
+                try await stage.situation(second)?.findings?.contains { $0.column == "storage.objects.name" } == true
+            )
+        }
+    }
+
     /// A function takes a hundred arguments at most.
     @Test(arguments: [1, 12]) func aTableOfVeryManyColumnsIsSearched(accounts: Int) async throws {
         try await Stage.with { stage in

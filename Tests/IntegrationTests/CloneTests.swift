@@ -10,7 +10,8 @@ struct CloneTests {
         try await ErasureSite.with(accounts: 2) { site in
             // Production has worked before, and has two requests left when it is cloned.
             for words in [
-                ["deletion", "pause", "--all"], ["worker", "--until-idle"], ["deletion", "resume", "--all"],
+                ["deletion", "pause", "--all"], ["worker", "--until-idle"],
+                ["deletion", "resume", "--all", "--confirm=all"],
             ] {
                 let result = try await AccountctlProcess(words, environment: site.variables).result()
                 #expect(result.status == 0, "\(words): \(result.errors)")
@@ -23,6 +24,12 @@ struct CloneTests {
             )
             try await cluster.psql("create database \(clone) template \(site.database.name) owner postgres")
             let variables = site.variables.mapValues { $0.replacingOccurrences(of: site.database.name, with: clone) }
+            // Before any worker has seen it, too, and by a person.
+            let account = try await site.database.psql("select id from auth.users limit 1")
+            for words in [["avatars", "sweep"], ["deletion", "rehearse", account, "--confirm=\(account)"]] {
+                let refused = try await AccountctlProcess(words, environment: variables).result()
+                #expect(refused.status == 6 && refused.errors.contains("the database was"), "\(words): \(refused)")
+            }
             let worked = try await AccountctlProcess(["worker", "--until-idle"], environment: variables).result()
             #expect(worked.status == 0, "\(worked.errors)")
             #expect(worked.errors.contains("the database was"), "\(worked.errors)")
@@ -33,7 +40,8 @@ struct CloneTests {
             let brakes = "select paused_by || ': ' || paused_reason from accountctl.deletion_brakes"
             let told = try await cluster.psql(database: clone, user: "supabase_admin", brakes)
             #expect(told.hasPrefix("accountctl worker: the database was"), "\(told)")
-            let resumed = try await AccountctlProcess(["deletion", "resume", "--all"], environment: variables).result()
+            let resume = ["deletion", "resume", "--all", "--confirm=all"]
+            let resumed = try await AccountctlProcess(resume, environment: variables).result()
             #expect(resumed.status == 0, "\(resumed.errors)")
             // The original goes on.
             let left = try await AccountctlProcess(["worker", "--until-idle"], environment: site.variables).result()

@@ -35,11 +35,10 @@ struct DeletionCommandTests {
             let before = try await site.everything()
             let irreversible = [
                 ["request", account], ["rehearse", account], ["proceed", "--without-apple", request],
-                ["accept", "public.invoices.buyer", "--reason", "kept by law"],
+                ["accept", "public.invoices.buyer", "--reason", "kept by law"], ["resume", "--all"],
             ]
             let reversible = [
                 ["cancel", request], ["retry", request], ["pause", request], ["pause", "--all"], ["resume", request],
-                ["resume", "--all"],
             ]
             for words in irreversible + reversible {
                 let result = try await site.deletion(words + ["--dry-run"])
@@ -69,6 +68,9 @@ struct DeletionCommandTests {
             let again = try await site.deletion(["request", account, "--confirm=\(account)"])
             #expect(again.status == 0)
             #expect(again.errors.contains("an open request already"))
+            let rehearsed = try await site.deletion(["request", account, "--dry-run", "--grace-seconds", "0"])
+            #expect(rehearsed.status == 0 && rehearsed.errors.contains("grace stays as it was"), "\(rehearsed)")
+            #expect(rehearsed.output.contains("found"), "\(rehearsed.output)")
             #expect(try await site.deletion(["list", "--state", "grace"]).output.contains("grace"))
             let paused = "select count(*) from accountctl.deletion_requests where paused_at is not null"
             #expect(try await site.deletion(["pause", account]).status == 0)
@@ -77,7 +79,19 @@ struct DeletionCommandTests {
             #expect(try await site.database.psql(paused) == "0")
             #expect(try await site.deletion(["pause", "--all", "--reason", "looking"]).status == 0)
             #expect(try await site.deletion(["show", account]).output.contains("everything is"))
-            #expect(try await site.deletion(["resume", "--all"]).status == 0)
+            let unasked = try await site.deletion(["resume", "--all"])
+            #expect(unasked.status == 2 && unasked.errors.contains("--confirm=all"), "\(unasked.errors)")
+            #expect(try await site.deletion(["resume", "--all", "--confirm=all"]).status == 0)
+            // Its time of grace over, nothing but the brake keeps it.
+            let due = "update accountctl.deletion_requests set run_after = now() where user_id = '\(account)'"
+            _ = try await site.database.psql(due)
+            #expect(try await site.deletion(["pause", account]).status == 0)
+            #expect(try await site.deletion(["resume", account]).status == 2)
+            #expect(try await site.database.psql(paused) == "1")
+            _ = try await site.database.psql(
+                "update accountctl.deletion_requests set run_after = now() + interval '1 day'"
+            )
+            #expect(try await site.deletion(["resume", account]).status == 0)
             #expect(try await site.deletion(["retry", account]).status == 0)
             let goesOn = try await site.deletion(["proceed", account, "--without-apple"])
             let id = try await site.database.psql(
@@ -94,7 +108,7 @@ struct DeletionCommandTests {
             let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
             let actions = """
                 deletion.request deletion.request deletion.pause deletion.resume deletion.pause_all deletion.resume_all \
-                deletion.retry deletion.proceed deletion.cancel
+                deletion.pause deletion.resume deletion.retry deletion.proceed deletion.cancel
                 """
             #expect(try await site.database.psql(log) == actions)
         }

@@ -312,7 +312,7 @@ struct DoctorTests {
             try await run("deletion", "pause", "--all", "--reason", "a complaint", "--as", "olga")
             let all = try await deployment.find("deletion.paused", "warning")
             #expect(all.contains("every deletion is paused") && all.contains("by olga"), "\(all)")
-            try await run("deletion", "resume", "--all")
+            try await run("deletion", "resume", "--all", "--confirm=all")
             try await deployment.database.psql(
                 """
                 insert into accountctl.deletion_requests (user_id, origin, state, situation, run_after, legal_deadline, paused_at)

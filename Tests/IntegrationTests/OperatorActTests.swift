@@ -48,7 +48,7 @@ struct OperatorActTests {
                     ["deletion", "accept", "public.invoices.buyer", "--confirm=public.invoices.buyer"],
                     "public.invoices.buyer"
                 ),
-                ("deletion.resume_all", ["deletion", "resume", "--all"], "{}"),
+                ("deletion.resume_all", ["deletion", "resume", "--all", "--confirm=all"], "{}"),
             ]
             for (action, words, fact) in acts {
                 let why = ["--reason", "because", "--ticket", "T-1"]
@@ -172,6 +172,7 @@ struct OperatorActTests {
                 var typed = told.1.replacing("WHY", with: "mistake").split(separator: " ").map(String.init)
                 if typed.starts(with: ["deletion", "request"]) { typed.append("--confirm=\(one)") }
                 if typed.starts(with: ["user", "suspend"]) { typed.append("--yes") }
+                if typed.starts(with: ["deletion", "resume", "--all"]) { typed.append("--confirm=all") }
                 let next = try await stage.run(typed)
                 #expect(next.status == 0, "\(typed): \(next.errors)")
                 let filter = words[0] == "user" && after.contains("auth.users") ? " where id = '\(one)'" : ""
@@ -195,7 +196,7 @@ struct OperatorActTests {
             let shown = try await stage.run(["deletion", "show", id])
             #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
             for said in ["Done: released.", "Nothing to do."] {
-                let released = try await stage.run(["user", "release", id, "--confirm=\(id)"])
+                let released = try await stage.run(["user", "release", id, "--all-holds", "--confirm=\(id)"])
                 #expect(released.errors.contains(said), "\(released)")
             }
             let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
@@ -204,6 +205,58 @@ struct OperatorActTests {
                     == "deletion.hold deletion.hold deletion.request deletion.release"
             )
         }
+    }
+
+    @Test("Of several legal holds none is released without a word which")
+    func severalHolds() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            for reason in ["court order", "tax audit", "third"] {
+                #expect(try await stage.run(["user", "hold", id, "--reason", reason]).status == 0)
+            }
+            let asked = try await stage.run(["user", "release", id])
+            #expect(asked.status == 6 && asked.errors.contains("court order"), "\(asked)")
+            let left = "select string_agg(reason, ', ' order by id) from accountctl.holds where user_id is not null"
+            let audit = try await stage.database.psql("select id from accountctl.holds where reason = 'tax audit'")
+            #expect(try await stage.run(["user", "release", id, "--hold", audit]).status == 0)
+            #expect(try await stage.database.psql(left) == "court order, third")
+            #expect(try await stage.run(["user", "release", id, "--all-holds"]).status == 0)
+            #expect(try await stage.database.psql(left) == "")
+        }
+    }
+
+    @Test("A hash key that cannot be read is no reason to make another one")
+    func unreadableKey() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let path = stage.path("damaged.key")
+            try Data("damaged".utf8).write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            let result = try await AccountctlProcess(
+                ["user", "hold", OperatorStage.id(1), "--reason", "x"],
+                environment: stage.variables.merging(["ACCOUNTCTL_KEYS_HASH_FILE": path]) { $1 }
+            ).result()
+            #expect(result.status == 2 && result.errors.contains("cannot be read"), "\(result)")
+            #expect(!result.errors.contains("keys new"), "\(result)")
+        }
+    }
+
+    @Test("Commands that are named act where the one acted that names them")
+    func elsewhere() throws {
+        var global = GlobalOptions()
+        global.setDefaults()
+        let text = "go on with: accountctl deletion resume --all; this is accountctl 0.1.0"
+        #expect(FollowUp(global).completed(text) == text)
+        global.environment = "staging"
+        global.config = "my settings.toml"
+        #expect(
+            FollowUp(global).completed(text)
+                == "go on with: accountctl --environment staging --config 'my settings.toml' deletion resume --all; "
+                + "this is accountctl 0.1.0"
+        )
+        global.databaseURL = "postgres://postgres:secret@db.example.com/postgres"
+        #expect(!FollowUp(global).completed(text).contains("secret"))
     }
 
     @Test("What was done is followed by the command that undoes it or goes on, and what was not done is not")

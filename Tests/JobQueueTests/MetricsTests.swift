@@ -157,6 +157,16 @@ import Testing
                 }
             }
             let text = metrics.text()
+            #expect(value("jobs_oldest_ready_seconds{queue=\"others\"}", text) ?? 0 == 0)
+            // Due, and nobody there who makes it available; and of a queue that is paused none could run.
+            try await harness.execute(
+                "update accountctl.jobs set run_at = now() - interval '2 hours' where queue = 'others'"
+            )
+            try await harness.execute("insert into accountctl.queues (name, paused_at) values ('one', now())")
+            try await worker.recordGauges()
+            let later = metrics.text()
+            #expect((7200...7300).contains(value("jobs_oldest_ready_seconds{queue=\"others\"}", later) ?? 0))
+            #expect(value(oldest, later) == 0)
             #expect(value(available, text) == 7)
             #expect(value(others, text) == 2)
             #expect((3600...3700).contains(value(oldest, text) ?? 0))

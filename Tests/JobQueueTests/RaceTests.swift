@@ -370,6 +370,28 @@ import Testing
         }
     }
 
+    /// Its handler does not stop: the job goes on elsewhere, and is an alarm once its usual attempts are used up.
+    @Test func aJobWhoseHandlerDoesNotStopIsTakenAndToldAtLast() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([try Self.kind.job(Note())])
+            let worker = try await host(harness)
+            for attempt in 1...2 {
+                let job = try await claim(harness, worker)[0]
+                try await harness.execute("update accountctl.jobs set deadline_at = now() - interval '1 second'")
+                let taken = try await harness.pool.withConnection { connection in
+                    try harness.queue.takeOverdue(grace: .zero, usual: ["test.plain": 2], on: connection)
+                }
+                #expect(taken == 1)
+                // What the deaf handler says at last is not written.
+                #expect(try await !finish(harness, job))
+                let alarms =
+                    "select count(*) from accountctl.jobs where exhausted_at is not null and run_at > now() + interval '1 hour'"
+                #expect(try await harness.count(Statement(unsafeSQL: alarms)) == (attempt == 2 ? 1 : 0))
+                try await harness.execute("update accountctl.jobs set run_at = now(), state = 'available'")
+            }
+        }
+    }
+
     /// Woken while it runs, it does not see what it was woken for: then it does not wait.
     @Test(arguments: [false, true]) func aJobThatIsWokenWhileItRunsRunsOnceMore(_ isWoken: Bool) async throws {
         try await JobHarness.with { harness in

@@ -34,6 +34,21 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         DatabaseUse(database: database, storage: storage ?? recorded.storage)
     }
 
+    /// In what a database differs from what its workers recorded; nil where it does not, or nothing was recorded.
+    ///
+    /// For whoever does something outside without a worker. Changes nothing.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func difference(storage: String?, on connection: isolated Connection) throws -> String? {
+        let use = DatabaseUse(database: try DatabaseIdentity.read(on: connection).description, storage: storage)
+        let recorded = try connection.first(
+            "select value from accountctl.settings where name = \(name)",
+            as: JSON<DatabaseUse>.self
+        )
+        let differences = recorded.map { use.differences(from: $0.value) } ?? []
+        return differences.isEmpty ? nil : differences.joined(separator: "; ")
+    }
+
     /// Records with what a worker is about to work, before it does; pulls the general brake where anything is another than before.
     ///
     /// All in one transaction: of several workers that start at once one records, and the others find it recorded.

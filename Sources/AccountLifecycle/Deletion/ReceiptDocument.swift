@@ -47,6 +47,12 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     ]
 
     /// The buckets that may keep objects, as the last search counted them.
+    private static func ofOthers(by steps: [Step]) -> [String] {
+        guard let count = steps.last(where: { $0.facts.counts?["others_files"] != nil })?.facts.counts?["others_files"]
+        else { return [] }
+        return ["names of files that other accounts own: in \(count) places they name this one"]
+    }
+
     private static func kept(by steps: [Step]) -> [String] {
         let last = steps.last { $0.facts.kept != nil }
         return (last?.facts.kept ?? [:]).sorted { $0.key < $1.key }.map { bucket, count in
@@ -96,7 +102,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
             legalDeadline: deadline.wholeSecond,
             apple: apple,
             steps: steps,
-            outOfScope: limits + kept(by: steps)
+            outOfScope: limits + kept(by: steps) + ofOthers(by: steps)
         )
     }
 

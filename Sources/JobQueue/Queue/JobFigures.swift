@@ -10,7 +10,7 @@ package struct JobFigures: Sendable, Hashable {
     }
 
     package let depths: [Depth]
-    /// Seconds for which the oldest job that could run has waited, by queue.
+    /// Seconds for which the oldest job that could run has waited, by queue; one that is due could, and none of a queue that is paused.
     package let oldestReady: [String: Double]
     /// Jobs that must not be given up and used up their usual attempts.
     package let exhausted: Int
@@ -35,7 +35,13 @@ extension JobQueue {
             """
             select queue, state::text, count(*), count(exhausted_at),
                 max(
-                    case when state = 'available' then extract(epoch from clock_timestamp() - (\(Self.readySince))) end
+                    case
+                        when queue in (select q.name from \(tables.queues) q where q.paused_at is not null) then null
+                        when state = 'available' then extract(epoch from clock_timestamp() - (\(Self.readySince)))
+                        -- Nobody may be there to make it available.
+                        when state = 'scheduled' and run_at <= clock_timestamp()
+                            then extract(epoch from clock_timestamp() - (\(Self.readyAt)))
+                    end
                 )::double precision
             from \(tables.jobs)
             group by queue, state
@@ -69,7 +75,9 @@ extension JobQueue {
             as: (Double, Int64, Int64).self
         )
         var oldest: [String: Double] = [:]
-        for depth in depths where depth.4 != nil { oldest[depth.0] = max(0, depth.4 ?? 0) }
+        for (queue, _, _, _, age) in depths {
+            if let age { oldest[queue] = max(age, oldest[queue] ?? 0) }
+        }
         return JobFigures(
             depths: depths.map { JobFigures.Depth(queue: $0.0, state: $0.1, count: Int($0.2)) },
             oldestReady: oldest,

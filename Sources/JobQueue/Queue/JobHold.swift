@@ -33,13 +33,20 @@ package final class JobHold: Sendable {
     private let lease: Int64
     private let trustedUntil: Mutex<ContinuousClock.Instant>
 
-    fileprivate init(_ queue: JobQueue, _ holder: Holder, worker: Int64, job: Int64, lease: Int64) {
+    fileprivate init(
+        _ queue: JobQueue,
+        _ holder: Holder,
+        worker: Int64,
+        job: Int64,
+        lease: Int64,
+        sentAt: ContinuousClock.Instant
+    ) {
         self.queue = queue
         self.holder = holder
         self.worker = worker
         self.job = job
         self.lease = lease
-        trustedUntil = Mutex(.now.advanced(by: holder.lifetime))
+        trustedUntil = Mutex(sentAt.advanced(by: holder.lifetime))
     }
 
     /// Keeps writes out once the job was given to somebody else.
@@ -155,10 +162,12 @@ extension JobQueue {
             limits: [],
             lifetime: holder.lifetime
         )
+        // As long as the server holds it, which counts from when it heard of the holder.
+        let sentAt = ContinuousClock.now
         let worker = try register(registration, on: connection).id
         let lane = Lane(queue: "", kind: "", timeout: holder.longest)
         let job = try connection.one(take("array[\(free)]::bigint[]", [lane], worker: worker), as: ClaimRow.self)
-        return JobHold(self, holder, worker: worker, job: job.0, lease: job.1)
+        return JobHold(self, holder, worker: worker, job: job.0, lease: job.1, sentAt: sentAt)
     }
 
     /// Tells workers of every queue with work that there is some.

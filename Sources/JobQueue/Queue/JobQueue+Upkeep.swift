@@ -34,7 +34,12 @@ extension JobQueue {
             for update skip locked
         )
         update \(tables.jobs)
-        set state = 'available', run_at = clock_timestamp()
+        set state = 'available',
+            -- Since when it could have run, however late somebody came to see it.
+            waiting_since = \(Self.readyAt),
+            aged_at = clock.now,
+            run_at = clock.now
+        from (select clock_timestamp() as now offset 0) as clock
         where id = any(array(select id from due))
         """
     }
@@ -104,16 +109,24 @@ extension JobQueue {
     /// Takes jobs that are past their deadline by `grace` although their worker lives: their handlers did not stop when
     /// told.
     ///
-    /// The attempt counts.
-    func takeOverdue(grace: Duration, on connection: isolated Connection) throws -> Int {
-        try connection.execute(
+    /// The attempt counts; beyond the usual ones of its kind, which `usual` holds, the job is tried once a day, and somebody should look.
+    func takeOverdue(grace: Duration, usual: [String: Int], on connection: isolated Connection) throws -> Int {
+        let kinds = usual.keys.sorted()
+        let isExhausted: Statement = """
+            attempt >= coalesce(
+                max_attempts,
+                (\(kinds.map { Int32(clamping: usual[$0] ?? 0) })::int[])[array_position(\(kinds)::text[], kind::text)]
+            )
+            """
+        return try connection.execute(
             """
             update \(tables.jobs)
             set state = 'scheduled',
                 worker = null,
                 lease = \(tables.nextLease),
                 deadline_at = null,
-                run_at = clock_timestamp() + interval '1 minute',
+                run_at = clock_timestamp() + case when \(isExhausted) then interval '1 day' else interval '1 minute' end,
+                exhausted_at = case when \(isExhausted) then coalesce(exhausted_at, clock_timestamp()) else exhausted_at end,
                 errors = \(Self.appended(
                     """
                     jsonb_build_object(

@@ -80,10 +80,11 @@ extension Worker {
     func rescueLost() async throws {
         let queue = self.queue
         let grace = configuration.overdueGrace
+        let usual = registry.entries.mapValues(\.retry.attempts)
         let all = lanes
         let (rescued, overdue, unparked) = try await control.withConnection { connection in
             (
-                try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, on: connection),
+                try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, usual: usual, on: connection),
                 try queue.unparkUnlimited(all, on: connection)
             )
         }
@@ -97,6 +98,7 @@ extension Worker {
             wake()
         }
         if overdue > 0 {
+            metrics.overdue.increment(by: overdue)
             logger.error("took jobs whose handlers did not stop at their deadline", metadata: ["jobs": "\(overdue)"])
         }
     }

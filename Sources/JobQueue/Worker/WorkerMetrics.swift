@@ -11,6 +11,7 @@ import Synchronization
 /// | jobs_leases_lost_total | counter | | outcomes refused since the lease was lost |
 /// | jobs_exhausted_total | counter | kind | alarms of kinds without a last attempt |
 /// | jobs_rescued_total | counter | | jobs taken from lost workers |
+/// | jobs_overdue_total | counter | | jobs taken from handlers that did not stop at their deadline, each of which holds a slot |
 /// | jobs_running | gauge | | jobs that run in this process |
 /// | jobs_depth | gauge | queue, state | unfinished jobs |
 /// | jobs_oldest_ready_seconds | gauge | queue | age of the oldest job that could run |
@@ -47,6 +48,7 @@ final class WorkerMetrics: Sendable {
     let kinds: [String: Kind]
     let leasesLost: Counter
     let rescued: Counter
+    let overdue: Counter
     let running: Gauge
     private let oldestSnapshot: Gauge
     private let deadRows: Gauge
@@ -61,6 +63,7 @@ final class WorkerMetrics: Sendable {
         self.factory = factory
         leasesLost = Counter(label: "jobs_leases_lost_total", factory: factory)
         rescued = Counter(label: "jobs_rescued_total", factory: factory)
+        overdue = Counter(label: "jobs_overdue_total", factory: factory)
         running = Gauge(label: "jobs_running", factory: factory)
         oldestSnapshot = Gauge(label: "jobs_oldest_snapshot_seconds", factory: factory)
         deadRows = Gauge(label: "jobs_dead_rows", factory: factory)

@@ -102,8 +102,20 @@ extension CommandContext {
     }
 
     /// The key of keyed hashes, which acts on accounts cannot do without.
+    ///
+    /// - Throws: ``CommandError`` where there is none, or it cannot be read: another one would find nothing that was hashed before.
     func neededHashKey() throws -> HashKey {
-        guard let key = try hashKey() else {
+        let found: HashKey?
+        do {
+            found = try readHashKey()
+        } catch let error as HashKeyUnreadable {
+            throw CommandError(
+                .usage,
+                "\(error)",
+                hint: "Bring the same key back: with another one nothing is found that was hashed before."
+            )
+        }
+        guard let key = found else {
             throw CommandError(
                 .usage,
                 "the setting keys.hash_file is missing: the operators' log names accounts by a keyed hash",

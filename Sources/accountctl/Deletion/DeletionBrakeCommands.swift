@@ -76,7 +76,8 @@ struct DeletionResumeCommand: AccountctlCommand {
         commandName: "resume",
         abstract: "Let one paused deletion, or all, go on.",
         discussion: """
-            After resume --all, what is paused by itself stays so.
+            After resume --all, what is paused by itself stays so. What goes on is erased next, for good: so the word all, or the id of
+            a request whose time of grace is over, has to be typed, or given with --confirm.
 
             EXAMPLES
               accountctl deletion resume --all
@@ -92,7 +93,7 @@ struct DeletionResumeCommand: AccountctlCommand {
     var acting: ActingOptions
 
     @OptionGroup
-    var consent: WriteOptions
+    var consent: ConfirmOptions
 
     @OptionGroup
     var global: GlobalOptions
@@ -100,9 +101,15 @@ struct DeletionResumeCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let reason = acting.reason
         if let request = target.one {
-            let act = Act(plan: "would go on", done: "goes on") { actor, request, connection in
-                try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
-            }
+            let act = Act(
+                plan: "would go on",
+                done: "goes on",
+                question: { "Let the deletion \($0) go on, which erases its account for good?" },
+                asks: { try DeletionDesk.isDue($0, on: $1) },
+                perform: { actor, request, connection in
+                    try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
+                }
+            )
             return try await context.carryOut(act, on: request, acting, consent)
         }
         let actor = try context.actor(acting)
@@ -110,6 +117,13 @@ struct DeletionResumeCommand: AccountctlCommand {
             context.messages.note("would let every deletion go on")
             return .ok
         }
+        let brake = try await context.withConnection { try DeletionDesk.generalBrake(on: $0) }
+        let pause = brake.paused.map { "; paused by \($0.by)" + ($0.reason.map { ": \($0)" } ?? "") } ?? ""
+        try context.confirmIrreversible(
+            "Let every deletion go on, which erases accounts for good (\(Wording.count(brake.open, "open request"))\(pause))?",
+            id: "all",
+            consent
+        )
         try await context.withConnection { try await DeletionDesk(actor).resumeAll(reason: reason, on: $0) }
         context.messages.note("deletions go on")
         return .ok

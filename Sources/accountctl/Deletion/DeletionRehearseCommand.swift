@@ -55,7 +55,10 @@ struct DeletionRehearseCommand: AccountctlCommand {
         let actor = try context.actor(acting)
         let term = try lookup.term(user)
         let directory = AccountDirectory(hashKey: actor.hashKey)
-        let account = try await context.withConnection { try context.oneAccount(term, in: directory, on: $0) }
+        let account = try await context.withConnection { connection in
+            try context.refuseClone(settings, on: connection)
+            return try context.oneAccount(term, in: directory, on: connection)
+        }
         let id = account.id.uuidString.lowercased()
         if confirmation.dryRun {
             context.messages.note(

@@ -79,23 +79,28 @@ struct DeletionRequestCommand: AccountctlCommand {
                 "the account is under a legal hold: it is not erased until accountctl user release"
             )
         }
-        if confirmation.dryRun {
-            try context.output.show(sheet(nil, id, "would_be_requested", account.isHeld))
-            return .ok
+        let isRehearsed = confirmation.dryRun
+        if !isRehearsed {
+            try context.confirmIrreversible("Delete the account \(id) for good?", id: id, confirmation)
         }
-        try context.confirmIrreversible("Delete the account \(id) for good?", id: id, confirmation)
         let grace = grace
+        // A dry run does it, and undoes it: what it says is what would come of it.
         let opening = try await context.withConnection { connection in
-            try await DeletionDesk(actor).request(account.id, reason: acting.reason, grace: grace, on: connection)
+            try await connection.transaction(rehearsed: isRehearsed) { connection in
+                try await DeletionDesk(actor).request(account.id, reason: acting.reason, grace: grace, on: connection)
+            }
         }
         switch opening {
+        case .opened where isRehearsed:
+            try context.output.show(sheet(nil, id, "would_be_requested", account.isHeld))
         case .opened(let request):
             context.messages.note(
                 "requested; cancel with: accountctl deletion cancel \(request.uuidString.lowercased())"
             )
             try context.output.show(sheet(request, id, "requested", account.isHeld))
         case .found(let request):
-            context.messages.note("there was an open request already")
+            let kept = grace == nil ? "" : "; its time of grace stays as it was"
+            context.messages.note("there was an open request already\(kept)")
             try context.output.show(sheet(request, id, "found", account.isHeld))
         case .unknownUser:
             throw CommandError(.notFound, "the account has just gone")

@@ -27,6 +27,8 @@ struct Launch {
         } catch {
             return reportParsing(error, words: words, messages: messages)
         }
+        var messages = messages
+        messages.completed = FollowUp(command.global).completed
         do {
             let style = style(.output, noColour: refusesColour)
             let output = Output(
@@ -55,12 +57,14 @@ struct Launch {
             if Accountctl.exitCode(for: error) == .success {
                 return reportParsing(error, words: words, messages: messages)
             }
-            return report(error)
+            return report(error, messages)
         }
     }
 
     /// Tells of an error, and what the process ends with for it.
-    func report(_ error: any Error) -> ExitStatus {
+    func report(_ error: any Error) -> ExitStatus { report(error, messages) }
+
+    private func report(_ error: any Error, _ messages: Messages) -> ExitStatus {
         let report = ErrorReport(error)
         if !report.message.isEmpty { messages.failure(report.message, hint: report.hint) }
         return report.status

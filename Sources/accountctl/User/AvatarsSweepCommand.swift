@@ -60,6 +60,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
             try await context.withDatabase { pool in
                 do {
                     let survey = try await pool.withConnection { connection in
+                        try context.refuseClone(settings, on: connection)
                         let names = try sweep.names(on: connection)
                         return try sweep.survey(examples: 20, except: names, on: connection)
                     }
@@ -104,6 +105,13 @@ struct AvatarsSweepCommand: AccountctlCommand {
             }
             let limit = min(AvatarSweep.batch, survey.objects - done)
             let batch = try await pool.withConnection { [last, names] connection in
+                if let pause = try DeletionDesk.generalBrake(on: connection).paused {
+                    throw CommandError(
+                        .blocked,
+                        "every deletion is paused, by \(pause.by): no file is deleted either",
+                        hint: "Go on with: accountctl deletion resume --all"
+                    )
+                }
                 let batch = try sweep.next(after: last, limit: limit, except: names, on: connection)
                 guard !batch.leftovers.isEmpty else { return batch }
                 // Before they go: what cannot be recorded is not done.

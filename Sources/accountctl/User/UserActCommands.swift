@@ -194,7 +194,7 @@ struct UserReleaseCommand: ActCommand {
         abstract: "Release the legal holds of an account; an open deletion goes on.",
         discussion: """
             Where a deletion waits for the release, the account is erased next, for good: then its id has to be typed, or given with
-            --confirm.
+            --confirm. Of several holds none is released without a word: name one with --hold, or give --all-holds.
 
             EXAMPLES
               accountctl user release anna@example.com --reason "order lifted"
@@ -203,6 +203,12 @@ struct UserReleaseCommand: ActCommand {
 
     @OptionGroup
     var target: AccountTarget
+
+    @Option(name: .long, help: ArgumentHelp("Only the hold of this number.", valueName: "number"))
+    var hold: Int64?
+
+    @Flag(name: .long, help: "Every hold, where there are several.")
+    var allHolds = false
 
     @OptionGroup
     var acting: ActingOptions
@@ -221,10 +227,23 @@ struct UserReleaseCommand: ActCommand {
             next: { "undo with: accountctl user hold \($0.id) --reason WHY" },
             question: { "Release \($0), so that its open deletion erases it for good?" },
             asks: { try DeletionDesk.waitsForRelease(of: $0, on: $1) },
-            perform: { actor, user, connection in
-                try await DeletionDesk(actor).release(user, reason: reason, on: connection) > 0
+            perform: { [hold, allHolds] actor, user, connection in
+                let holds = try DeletionDesk.holds(of: user, on: connection)
+                if holds.count > 1, hold == nil, !allHolds { return .notNow(Self.choice(of: holds)) }
+                let meant = holds.map(\.id).filter { hold == nil || $0 == hold }
+                return try await DeletionDesk(actor).release(user, holds: meant, reason: reason, on: connection) > 0
                     ? .done(sessions: 0) : .unchanged
             }
         )
+    }
+
+    func validate() throws {
+        if hold != nil, allHolds { throw ValidationError("--hold and --all-holds exclude each other") }
+    }
+
+    private static func choice(of holds: [DeletionDesk.Hold]) -> String {
+        let list = holds.map { "\($0.id) by \($0.placedBy) on \(Wording.moment($0.placedAt)) (\($0.reason))" }
+        return
+            "\(holds.count) holds lie on the account: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"
     }
 }

@@ -55,6 +55,18 @@ extension LookupKind: ExpressibleByArgument {
 extension CommandContext {
     /// The key of keyed hashes, by which erased accounts and operations are found; nil with a warning where it cannot be read.
     func hashKey() throws -> HashKey? {
+        do {
+            return try readHashKey()
+        } catch let error as HashKeyUnreadable {
+            messages.warning("\(error), so erased accounts are not found by their id")
+            return nil
+        }
+    }
+
+    /// The same where nothing goes on without it; nil where the settings name none.
+    ///
+    /// - Throws: ``HashKeyUnreadable``.
+    func readHashKey() throws -> HashKey? {
         let settings = try checkedSettings().settings
         guard let path = settings.keys.hashKeyFile else { return nil }
         do {
@@ -63,8 +75,7 @@ extension CommandContext {
             }
             return try HashKey(fileText: text)
         } catch {
-            messages.warning("the hash key cannot be read, so erased accounts are not found by their id: \(error)")
-            return nil
+            throw HashKeyUnreadable(reason: "\(error)")
         }
     }
 
@@ -95,6 +106,13 @@ extension CommandContext {
         }
         return match
     }
+}
+
+/// The hash key is there by the settings, and cannot be read.
+struct HashKeyUnreadable: Error, CustomStringConvertible {
+    let reason: String
+
+    var description: String { "the hash key cannot be read: \(reason)" }
 }
 
 extension LookupAnswer {

@@ -25,6 +25,8 @@ enum ExampleRules {
         ("~/.config/fish/completions/", "etc/"), ("/usr/local/share/man/man1", "etc"),
         // Twelve accounts instead of a large number of them.
         ("--confirm=1200", "--confirm=12"),
+        // What is asked, answered.
+        ("deletion resume --all", "deletion resume --all --confirm=all"),
     ]
 
     /// Exit codes other than 0 that are right on the stage, by the example, with the reason.

@@ -1,9 +1,9 @@
 package import Postgres
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 extension DeletionDesk {
@@ -59,5 +59,38 @@ extension DeletionDesk {
             let part = waiting[start...].prefix(DeletionJobs.wokenTogether)
             try await connection.atomically { try DeletionJobs.wake(Array(part), on: $0) }
         }
+    }
+
+    /// Whether the time of grace of an open request is over, so that nothing but a brake may keep it from its account.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func isDue(_ request: UUID, on connection: isolated Connection) throws -> Bool {
+        try connection.first(
+            """
+            select run_after <= clock_timestamp()
+            from accountctl.deletion_requests
+            where id = \(request) and finished_at is null
+            """,
+            as: Bool.self
+        ) ?? false
+    }
+
+    /// Who paused everything and why, nil where nobody did; and how many requests are open.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func generalBrake(
+        on connection: isolated Connection
+    ) throws -> (paused: (by: String, reason: String?)?, open: Int) {
+        let (by, reason, open) = try connection.one(
+            """
+            select
+                case when paused_at is not null then coalesce(paused_by, '?') end,
+                paused_reason,
+                (select count(*) from accountctl.deletion_requests where finished_at is null)
+            from accountctl.deletion_brakes
+            """,
+            as: (String?, String?, Int).self
+        )
+        return (by.map { ($0, reason) }, open)
     }
 }

@@ -77,22 +77,62 @@ extension DeletionDesk {
         )
     }
 
-    /// Releases every hold of an account; returns how many there were.
-    package func release(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Int {
+    /// A hold that lies on an account.
+    package struct Hold: Sendable, Hashable {
+        package let id: Int64
+        package let reason: String
+        package let placedBy: String
+        package let placedAt: Date
+    }
+
+    /// The holds of an account, oldest first.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func holds(of user: UUID, on connection: isolated Connection) throws -> [Hold] {
+        try connection.query(
+            """
+            select id, reason, placed_by, placed_at
+            from accountctl.holds
+            where user_id = \(user)
+            order by id
+            """,
+            as: (Int64, String, String, Date).self
+        ).map { Hold(id: $0, reason: $1, placedBy: $2, placedAt: $3) }
+    }
+
+    /// Releases the given holds of an account, nil for every one; returns how many there were.
+    package func release(
+        _ user: UUID,
+        holds: [Int64]? = nil,
+        reason: String?,
+        on connection: isolated Connection
+    ) async throws -> Int {
         try await connection.atomically { connection in
-            let released = try connection.execute(
+            let ids = try connection.query(
                 """
                 update accountctl.holds
                 set user_id = null, released_by = \(operatorName), released_at = clock_timestamp()
                 where user_id = \(user)
-                """
+                  and (\(holds)::bigint[] is null or id = any(\(holds)::bigint[]))
+                returning id
+                """,
+                as: Int64.self
             )
+            let released = ids.count
             let waiting = try connection.query(
                 "select id from accountctl.deletion_requests where finished_at is null and user_id = \(user)",
                 as: UUID.self
             )
             try DeletionJobs.wake(waiting, on: connection)
-            if released > 0 { try log("deletion.release", user, reason, nil, on: connection) }
+            if released > 0 {
+                try actor.log(
+                    "deletion.release",
+                    on: user,
+                    reason: reason,
+                    facts: ["holds": ids.sorted().map(String.init).joined(separator: ", ")],
+                    connection
+                )
+            }
             return released
         }
     }

@@ -67,7 +67,11 @@ package struct IdentifierSearch: Sendable {
         var tallies: [Place: Tally] = [:]
         for table in tables {
             try Task.checkCancellation()
-            try search(table, on: connection, into: &tallies)
+            if table.isObjects {
+                try searchObjects(table, on: connection, into: &tallies, othersFiles: &report.othersFiles)
+            } else {
+                try search(table, on: connection, into: &tallies)
+            }
         }
         for (place, tally) in tallies {
             report.findings[targets[place.target].request, default: []].append(
@@ -84,8 +88,13 @@ package struct IdentifierSearch: Sendable {
     }
 
     private struct Tally {
-        var kinds: Set<Identifier.Kind> = []
-        var count = 0
+        private(set) var kinds: Set<Identifier.Kind> = []
+        private(set) var count = 0
+
+        mutating func add(_ kind: Identifier.Kind) {
+            kinds.insert(kind)
+            count += 1
+        }
     }
 
     /// How long one table may take.
@@ -100,18 +109,57 @@ package struct IdentifierSearch: Sendable {
         into tallies: inout [Place: Tally]
     ) throws {
         try connection.stream(statement(for: table), as: String.self, deadline: Self.deadline) { row in
-            var text = row
-            text.withUTF8 { bytes in
-                judge(UnsafeRawBufferPointer(bytes), of: table, into: &tallies)
+            judge(row, of: table) { place, kind in tallies[place, default: Tally()].add(kind) }
+        }
+    }
+
+    /// Searches the files of Storage, whose names are their uploaders' to choose.
+    ///
+    /// One that somebody else owns is somebody else's, whomever it names, and only counted: otherwise anybody who is signed in could keep
+    /// another's erasure from its end.
+    private func searchObjects(
+        _ table: SearchCatalog.Table,
+        on connection: isolated Connection,
+        into tallies: inout [Place: Tally],
+        othersFiles: inout [UUID: Int]
+    ) throws {
+        var found: [(owner: UUID?, place: Place, kind: Identifier.Kind)] = []
+        let owner: Statement = "coalesce(nullif(searched.owner_id, ''), searched.owner::text, '')"
+        try connection.stream(
+            statement(for: table, besides: owner),
+            as: (String, String).self,
+            deadline: Self.deadline
+        ) { row, owner in
+            judge(row, of: table) { place, kind in found.append((UUID(uuidString: owner), place, kind)) }
+        }
+        let owners = Set(found.compactMap(\.owner)).subtracting(targets.map(\.userID))
+        let others =
+            owners.isEmpty
+            ? []
+            : Set(try connection.query("select id from auth.users where id = any(\(Array(owners)))", as: UUID.self))
+        for match in found {
+            if let owner = match.owner, others.contains(owner) {
+                othersFiles[targets[match.place.target].request, default: 0] += 1
+            } else {
+                tallies[match.place, default: Tally()].add(match.kind)
             }
         }
     }
 
     /// Judges one row, whose columns are joined by ``separator``.
     private func judge(
+        _ row: String,
+        of table: SearchCatalog.Table,
+        _ found: (Place, Identifier.Kind) -> Void
+    ) {
+        var text = row
+        text.withUTF8 { judge(UnsafeRawBufferPointer($0), of: table, found) }
+    }
+
+    private func judge(
         _ row: UnsafeRawBufferPointer,
         of table: SearchCatalog.Table,
-        into tallies: inout [Place: Tally]
+        _ found: (Place, Identifier.Kind) -> Void
     ) {
         var matches: [IdentifierMatcher.Match] = []
         matcher.forEachMatch(in: row) { matches.append($0) }
@@ -122,8 +170,7 @@ package struct IdentifierSearch: Sendable {
                 continue
             }
             let place = Place(target: target, column: column(at: match.offset, in: row, of: table))
-            tallies[place, default: Tally()].kinds.insert(matcher.identifiers[match.identifier].kind)
-            tallies[place, default: Tally()].count += 1
+            found(place, matcher.identifiers[match.identifier].kind)
         }
     }
 
@@ -133,9 +180,9 @@ package struct IdentifierSearch: Sendable {
         return "\(table.schema).\(table.name).\(table.columns[index].name)"
     }
 
-    /// Rows of a table as text: all of them, or those in which the server sees the beginning of an identifier.
-    private func statement(for table: SearchCatalog.Table) -> Statement {
-        let joined = Self.joining(table.columns)
+    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning of an identifier.
+    private func statement(for table: SearchCatalog.Table, besides other: Statement? = nil) -> Statement {
+        let joined = Self.joining(table.columns) + (other.map { ", " + $0 } ?? "")
         let from: Statement = "from only \(identifier: table.schema).\(identifier: table.name) as searched"
         // Objects of buckets that may keep them are no residue.
         let isObjects = table.schema == "storage" && ["objects", "s3_multipart_uploads"].contains(table.name)

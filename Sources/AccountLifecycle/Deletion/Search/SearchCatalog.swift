@@ -9,6 +9,9 @@ package struct SearchCatalog: Sendable, Hashable {
         package let columns: [Column]
         /// An estimate by the server's statistics.
         package let bytes: Int64
+
+        /// Whether its rows are the files of Storage.
+        var isObjects: Bool { schema == "storage" && name == "objects" }
     }
 
     /// A column to search.

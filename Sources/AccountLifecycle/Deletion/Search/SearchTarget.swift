@@ -24,6 +24,8 @@ package struct SearchTarget: Sendable, Hashable {
 package struct SearchReport: Sendable, Hashable {
     /// Findings by request; a request without any is missing.
     package var findings: [UUID: [Situation.Finding]]
+    /// How many times files of other accounts name the account, by request; they are theirs, and no findings.
+    package var othersFiles: [UUID: Int]
     /// How many tables and columns were searched.
     package var tables: Int
     package var columns: Int
@@ -32,11 +34,13 @@ package struct SearchReport: Sendable, Hashable {
 
     package init(
         findings: [UUID: [Situation.Finding]] = [:],
+        othersFiles: [UUID: Int] = [:],
         tables: Int = 0,
         columns: Int = 0,
         unreadable: [SearchCatalog.Unreadable] = []
     ) {
         self.findings = findings
+        self.othersFiles = othersFiles
         self.tables = tables
         self.columns = columns
         self.unreadable = unreadable
@@ -46,6 +50,7 @@ package struct SearchReport: Sendable, Hashable {
     package func merging(_ other: SearchReport) -> SearchReport {
         SearchReport(
             findings: findings.merging(other.findings) { ($0 + $1).sorted() },
+            othersFiles: othersFiles.merging(other.othersFiles, uniquingKeysWith: +),
             tables: tables + other.tables,
             columns: columns + other.columns,
             unreadable: unreadable + other.unreadable

@@ -43,8 +43,10 @@ extension DeletionRun {
         guard residue.isEmpty else {
             return .stopped(.residue, Situation(.residue, findings: residue), lookAgainAfter: Self.lookAtResidueAfter)
         }
+        var counts = ["tables": report.tables, "columns": report.columns, "identifiers": target.identifiers.count]
+        counts["others_files"] = report.othersFiles[record.id]
         let facts = StepFacts(
-            counts: ["tables": report.tables, "columns": report.columns, "identifiers": target.identifiers.count],
+            counts: counts,
             accepted: findings.isEmpty ? nil : findings,
             kept: try await keptObjects(),
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Postgres
+
+/// Completes the commands that a text names by the options which told this one where to act: pasted as they stand, they would act in
+/// another environment.
+struct FollowUp: Sendable {
+    /// A blank before each; empty where the settings alone decide.
+    private let options: String
+
+    init(_ global: GlobalOptions) {
+        var words: [String] = []
+        if let environment = global.environment { words += ["--environment", Self.quoted(environment)] }
+        if let config = global.config { words += ["--config", Self.quoted(config)] }
+        if let url = global.databaseURL {
+            let holdsSecret = ConnectionConfiguration(conninfo: url).holdsSecret
+            words += ["--database-url", holdsSecret ? "CONNINFO" : Self.quoted(url)]
+        }
+        options = words.reduce("") { $0 + " " + $1 }
+    }
+
+    /// The text with the options behind the program's name wherever a command follows it.
+    func completed(_ text: String) -> String {
+        guard !options.isEmpty else { return text }
+        let parts = text.split(separator: Self.program, omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(String(parts[0])) { done, part in
+            let command = part.prefix { $0.isLetter || $0 == "-" }
+            let isCommand = Self.commands.contains(String(command))
+            return done + (isCommand ? "accountctl" + options + " " : Self.program) + part
+        }
+    }
+
+    private static let program = "accountctl "
+    private static let commands = Set(
+        (CommandList.running + CommandList.accounts + CommandList.help).map { $0._commandName }
+    )
+
+    /// As a shell reads it back.
+    private static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                (byte | 0x20) &- 97 < 26 || byte &- 48 < 10 || "_./:@%+,=-".utf8.contains(byte)
+            }
+        return isPlain
+            ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+}
