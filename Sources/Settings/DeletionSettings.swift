@@ -30,7 +30,7 @@ package struct DeletionSettings: Sendable {
             "deletion.token_life",
             .duration(.zero ... .days(7)),
             default: .seconds(3600),
-            "The longest life of an access token: after locking out the last sweep waits for that and a minute; with 0 for neither."
+            "The longest life of an access token: after locking out the last sweep waits for that and a minute; with 0 for no token."
         )
         uploadLife = reader.read(
             "deletion.upload_life",
@@ -50,6 +50,10 @@ package struct DeletionSettings: Sendable {
             default: [],
             "Buckets that may keep objects of erased accounts: they are not searched, and the receipt counts what stayed."
         )
+        for bucket in Set(keptBuckets).intersection(buckets + ["avatars"]).sorted() {
+            let list = bucket == "avatars" ? "always emptied" : "named in deletion.buckets, too"
+            reader.report("deletion.kept_buckets", "the bucket \(bucket) cannot be kept: it is \(list)")
+        }
     }
 }
 

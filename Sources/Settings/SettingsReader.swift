@@ -63,7 +63,13 @@ package struct SettingsReader {
         let form = "a path, or - for standard input"
         if let direct, case .variable = direct.source {
             declare(fileKey, form, nil, help, isSecret: true, nil, direct.source)
-            return Secret(direct.text)
+            // As in a file, where a line end belongs to none.
+            let end = direct.text.lastIndex { !$0.isNewline }
+            guard let end else {
+                report(key, direct.source, "is empty: set it, or leave it out", stopsNothing: !isNeeded)
+                return nil
+            }
+            return Secret(String(direct.text[...end]))
         }
         let shown = named.map { $0.text == "-" || PathText.isPath($0.text) ? $0.text : "(set)" }
         declare(fileKey, form, nil, help, isSecret: true, shown, named?.source)

@@ -44,6 +44,37 @@ struct SettingsTests {
         #expect(try Settings(inputs(file, variables: variables, flags: flags)).deletion.grace == .seconds(14400))
     }
 
+    @Test("A file with the line ends of Windows says the same")
+    func windows() throws {
+        let file = "# Ours\nenvironment = production\n[deletion]\ngrace = 3h\nkept_buckets = invoices\n"
+        let windows = try Settings(inputs(file.split(separator: "\n").joined(separator: "\r\n")))
+        #expect(windows.deletion.grace == .seconds(10800))
+        #expect(windows.deletion.keptBuckets == ["invoices"])
+        #expect(windows.environmentName == "production" && windows.environment.isProduction)
+    }
+
+    @Test("What is kept is not emptied, wherever the one and the other stand")
+    func keptAndEmptied() {
+        let base = "[deletion]\nbuckets = exports\n[environments.staging.deletion]\nkept_buckets = exports\n"
+        for (file, variables) in [
+            (base, ["ACCOUNTCTL_ENVIRONMENT": "staging"]), ("[deletion]\nkept_buckets = invoices, avatars\n", [:]),
+        ] {
+            let error = #expect(throws: SettingsError.self) { try Settings(inputs(file, variables: variables)) }
+            #expect(error?.problems.map(\.key) == ["deletion.kept_buckets"])
+        }
+    }
+
+    @Test("An empty variable is no secret, and a line end belongs to none")
+    func emptySecret() throws {
+        let files = ["p": "good"]
+        let named = ["ACCOUNTCTL_DATABASE_PASSWORD_FILE": "p"]
+        let empty = named.merging(["ACCOUNTCTL_DATABASE_PASSWORD": "\n"]) { $1 }
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(variables: empty, files: files)) }
+        #expect(error?.problems.map(\.key) == ["database.password"])
+        let ended = named.merging(["ACCOUNTCTL_DATABASE_PASSWORD": "v\n"]) { $1 }
+        #expect(try Settings(inputs(variables: ended, files: files)).database.password?.reveal() == "v")
+    }
+
     @Test("All problems come in one error, each with key, source and expected form")
     func problems() throws {
         let file = """

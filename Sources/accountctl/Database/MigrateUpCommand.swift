@@ -38,6 +38,12 @@ struct MigrateUpCommand: AccountctlCommand {
         let report = try await context.withMigrations(sessionSettings: options.sessionSettings) { engine, connection in
             try await engine.up(bundles: options.bundles(of: engine.set), on: connection)
         }
+        if let visibility = options.visibility, !report.applied.contains(where: { $0.contains("profiles") }) {
+            context.messages.warning(
+                "--visibility \(visibility.rawValue) changed nothing: it is read when profiles are installed, which they are; who may read "
+                    + "them is decided by their policies"
+            )
+        }
         if context.output.format == .table {
             context.messages.note(
                 report.applied.isEmpty

@@ -67,6 +67,13 @@ struct WorkerProcess {
                 )
             }
         }
+        if role != .untilIdle, let listener = adminListener(health, metrics, queue, pools.control, logger) {
+            services.append(.init(service: listener))
+        }
+        if role != .untilIdle, let listener = try publicListener(pools.intake, parts, apple, logger) {
+            services.append(.init(service: listener))
+        }
+        // The last to start is the first to be told of the end: it takes no new job while requests at the listeners end.
         if role != .listeners {
             let worker = try await makeWorker(pools, parts, apple, queue, logger)
             services.append(
@@ -76,12 +83,6 @@ struct WorkerProcess {
                     failureTerminationBehavior: .cancelGroup
                 )
             )
-        }
-        if role != .untilIdle, let listener = adminListener(health, metrics, queue, pools.control, logger) {
-            services.append(.init(service: listener))
-        }
-        if role != .untilIdle, let listener = try publicListener(pools.intake, parts, apple, logger) {
-            services.append(.init(service: listener))
         }
         let signals = await Supervision.trapSignals()
         logger.notice("started", metadata: ["version": "\(Version.number)", "role": "\(role)"])
