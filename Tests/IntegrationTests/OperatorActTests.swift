@@ -290,6 +290,21 @@ struct OperatorActTests {
         }
     }
 
+    @Test("A suspension is not shortened by a later one without a word")
+    func shorter() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let words = ["user", "suspend", OperatorStage.id(1), "--reason", "spam", "--yes", "--for"]
+            #expect(try await stage.run(words + ["3650d"]).status == 0)
+            let refused = try await stage.run(words + ["7d"])
+            #expect(refused.status == 6 && refused.errors.contains("--shorten"), "\(refused)")
+            let isLong = "select banned_until > now() + interval '9 years' from auth.users"
+            #expect(try await stage.database.psql(isLong) == "t")
+            #expect(try await stage.run(words + ["7d", "--shorten"]).status == 0)
+            #expect(try await stage.database.psql(isLong) == "f")
+        }
+    }
+
     @Test("A suspension ends while dates can be written")
     func longest() async throws {
         try await OperatorStage.with { stage in

@@ -46,15 +46,29 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Forbids signing in until then, and ends every session.
+    /// Forbids signing in until then, and ends every session; a suspension that ends later stands, unless it may be shortened.
     package func suspend(
         _ user: UUID,
         until: Date,
+        mayShorten: Bool = false,
         reason: String,
         on connection: isolated Connection
     ) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
+            let standing = try connection.first(
+                """
+                select to_char(banned_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"')
+                from auth.users
+                where id = \(user) and banned_until > \(until)
+                """,
+                as: String?.self
+            )
+            if let standing, !mayShorten {
+                return .notNow(
+                    "it is suspended until \(standing ?? "further notice") already: --shorten ends that sooner"
+                )
+            }
             // A finite date: GoTrue cannot read an infinite one and would fail every request of this account.
             try connection.execute(
                 "update auth.users set banned_until = \(until), updated_at = now() where id = \(user)"

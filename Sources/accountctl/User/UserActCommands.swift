@@ -68,6 +68,9 @@ struct UserSuspendCommand: ActCommand {
     )
     var length: String = "3650d"
 
+    @Flag(name: .long, help: "Let a suspension that ends later end then; otherwise it stands.")
+    var shorten = false
+
     /// Supabase cannot write dates beyond the year 9999, and then no account at all.
     private static let longest = Duration.seconds(36500 * 86400)
 
@@ -100,8 +103,9 @@ struct UserSuspendCommand: ActCommand {
             done: done,
             next: { "undo with: accountctl user restore \($0.id)" },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
-            perform: { actor, user, connection in
-                try await AccountDesk(actor).suspend(user, until: until, reason: reason, on: connection)
+            perform: { [shorten] actor, user, connection in
+                try await AccountDesk(actor)
+                    .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
             }
         )
     }
