@@ -151,6 +151,27 @@ import Testing
         }
     }
 
+    @Test(arguments: ["cascade", "set null"]) func aTableThatCannotBePublishedIsNamed(_ rule: String) async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                Statement(
+                    unsafeSQL: "create table public.posts (id int, author uuid references auth.users on delete \(rule))"
+                )
+            )
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.posts values (1, \(person.id))")
+            try await stage.sql("create publication everything for all tables")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let situation = try #require(try await stage.situation(request))
+            #expect(situation.code == .unpublishable)
+            #expect(situation.blockers?.map(\.table) == ["public.posts"])
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+            try await stage.sql("alter table public.posts replica identity full")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     @Test func aTriggerThatSwallowsTheDeleteRefusesToo() async throws {
         try await Stage.with { stage in
             try await stage.sql(

@@ -12,6 +12,8 @@ package struct Situation: Sendable, Hashable, Codable {
         case blockingRows = "blocking_rows"
         /// A trigger refuses the delete.
         case refusingTrigger = "refusing_trigger"
+        /// A table's deletes or updates are published, and it has no replica identity.
+        case unpublishable
         /// A right is missing on a table that must be read or deleted from.
         case missingRight = "missing_right"
         /// Row-level security hides rows from our role, so that nothing it says can be believed.
@@ -88,6 +90,7 @@ package struct Situation: Sendable, Hashable, Codable {
         case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling"
         case .blockingRows: "deleting the named rows or giving the constraint ON DELETE CASCADE; then deletion retry"
         case .refusingTrigger: "changing the trigger, or what it objects to; then deletion retry"
+        case .unpublishable: "giving the named table a primary key or another replica identity; then deletion retry"
         case .missingRight: "granting the right to the worker's role; then deletion retry"
         case .hiddenRows: "giving the worker's role BYPASSRLS; then deletion retry"
         case .tooLarge: "a higher deletion.max_rows, or deleting the rows beforehand; then deletion retry"

@@ -183,15 +183,10 @@ package struct BlockerSearch: Sendable {
             )
         case .insufficientPrivilege where plan.triggers.isEmpty:
             return Blocker(table: table, name: nil, rows: nil, code: .missingRight)
-        case .objectNotInPrerequisiteState where plan.triggers.isEmpty:
-            let detail = "SQLSTATE \(state): a table on the way is published without a replica identity"
-            return Blocker(
-                table: TableName.users.description,
-                name: nil,
-                rows: nil,
-                code: .blockingRows,
-                detail: detail
-            )
+        case .objectNotInPrerequisiteState where !plan.unidentified.isEmpty:
+            // The server names the table in its message alone.
+            let tables = plan.unidentified.map(\.description).joined(separator: ", ")
+            return Blocker(table: tables, name: nil, rows: nil, code: .unpublishable)
         default:
             // Which trigger it was, the server does not say.
             let triggers = plan.triggers.filter { table.isEmpty || $0.table.description == table }

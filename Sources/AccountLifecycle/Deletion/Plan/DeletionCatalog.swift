@@ -19,6 +19,9 @@ package struct DeletionCatalog: Sendable, Hashable {
         package let mayDelete: Bool
         /// Whether row-level security applies to our role, so that rows may be there that it does not see.
         package let hidesRows: Bool
+        /// Whether there are publications of changes and the table has nothing to tell its rows apart by: where it is published, the
+        /// server refuses every delete and update.
+        package var lacksIdentity = false
     }
 
     package var foreignKeys: [ForeignKey]
@@ -92,8 +95,8 @@ package struct DeletionCatalog: Sendable, Hashable {
                     reachesOutside: $5
                 )
             }
-        let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool).self)
-            .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4)) }
+        let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool, Bool).self)
+            .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4, lacksIdentity: $5)) }
         return DeletionCatalog(
             foreignKeys: keys,
             triggers: triggers,
@@ -235,7 +238,17 @@ package struct DeletionCatalog: Sendable, Hashable {
             c.relname::text,
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'SELECT'),
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
-            row_security_active(c.oid)
+            row_security_active(c.oid),
+            exists (select from pg_catalog.pg_publication as p where p.pubdelete or p.pubupdate)
+            and case c.relreplident
+                when 'n' then true
+                when 'd' then not exists (
+                    select
+                    from pg_catalog.pg_index as i
+                    where i.indrelid = c.oid and i.indisprimary
+                )
+                else false
+            end
         from pg_catalog.pg_class as c
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p')

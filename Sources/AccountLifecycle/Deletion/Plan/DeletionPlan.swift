@@ -33,6 +33,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let triggers: [DeletionCatalog.Trigger]
     /// Those of them that may do what no rollback takes back.
     package let reachingOutside: [DeletionCatalog.Trigger]
+    /// Tables that lose or change rows, and refuse that where they are published.
+    package let unidentified: [TableName]
     /// Whether only a delete can tell that nothing refuses it: triggers may, and checks of rows whose key is set to NULL or a default.
     package let needsTrial: Bool
     /// Rights that are missing.
@@ -89,8 +91,10 @@ package struct DeletionPlan: Sendable, Hashable {
                 || trigger.runsOnUpdate && changed.contains(trigger.table)
         }
         reachingOutside = triggers.filter(\.reachesOutside)
+        unidentified = lost.union(changed).filter { catalog.rights[$0]?.lacksIdentity ?? false }.sorted()
         // Our own tables refuse nothing.
-        needsTrial = !triggers.isEmpty || changed.contains { $0.schema != "accountctl" }
+        needsTrial =
+            !triggers.isEmpty || !unidentified.isEmpty || changed.contains { $0.schema != "accountctl" }
         faults = order.flatMap { table -> [Blocker] in
             guard let rights = catalog.rights[table] else { return [] }
             var faults: [Blocker] = []

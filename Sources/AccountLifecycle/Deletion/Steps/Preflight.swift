@@ -45,7 +45,7 @@ extension DeletionRun {
         case .refusal(let blocker):
             services.catalogs.forget()
             return .stopped(.blocked, Situation(blocker.code, blockers: [blocker]), lookAgainAfter: later)
-        case .unknown(let triggers): untried = triggers.map { "\($0.table).\($0.name)" }
+        case .unknown(let triggers): untried = triggers.isEmpty ? nil : triggers.map { "\($0.table).\($0.name)" }
         }
         let facts = StepFacts(unindexed: database.unindexed, untried: untried)
         return .done(database.identifiers == nil ? .alreadyGone : .ok, facts)
