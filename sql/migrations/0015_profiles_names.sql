@@ -1,4 +1,5 @@
 -- accountctl: bundle=profiles
+-- accountctl: replaces=4d83794713a1d5e503a3e63c97903ff4bab5ef5174312a99616bf243378abdee
 -- What fills profiles from the account: a row at sign-up, and the name that Apple gives once.
 -- Sign-up is never put at risk: the starter's function is replaced in place, any other is left, a second trigger that fires
 -- at sign-up is not added.
@@ -51,7 +52,7 @@ begin
     if origin <> 'own' and starters and fired is not null then
         execute format(
             'create or replace function public.handle_new_user() returns trigger language plpgsql '
-            'security definer set search_path = '''' as %L', body
+            'security definer set search_path = pg_catalog, pg_temp as %L', body
         );
         revoke execute on function public.handle_new_user() from public, anon, authenticated;
         insert into accountctl.adoption_notes (item, object, decision)
@@ -59,7 +60,7 @@ begin
     elsif origin = 'created' and existing is null and other is null then
         execute format(
             'create function public.handle_new_user() returns trigger language plpgsql '
-            'security definer set search_path = '''' as %L', body
+            'security definer set search_path = pg_catalog, pg_temp as %L', body
         );
         comment on function public.handle_new_user() is 'Trigger on auth.users: makes the profile of a new account.';
         revoke execute on function public.handle_new_user() from public, anon, authenticated;
@@ -98,7 +99,7 @@ begin
     returns trigger
     language plpgsql
     security definer
-    set search_path = ''
+    set search_path = pg_catalog, pg_temp
     as $function$
     begin
         update public.profiles as p

@@ -18,6 +18,19 @@ values
         $$
     ),
     (
+        'a definer function that looks for types in pg_temp first',
+        $$
+            select p.oid::regprocedure::text
+            from pg_proc as p
+            where p.prosecdef
+              and p.pronamespace in ('accountctl'::regnamespace, 'public'::regnamespace)
+              and not exists (
+                  select from unnest(p.proconfig) as setting where setting ~ '^search_path=.*, pg_temp$'
+              )
+              and not exists (select from pg_depend as d where d.objid = p.oid and d.deptype = 'e')
+        $$
+    ),
+    (
         'a definer function that the API''s roles can call by name',
         $$
             select p.oid::regprocedure::text

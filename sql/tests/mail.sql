@@ -56,7 +56,10 @@ from (values ('mailer'), ('accountctl_operator'), ('anon'), ('authenticated'), (
         ('accountctl.note_relay_address(uuid, text, boolean, timestamptz, boolean)')
 ) as refused (function);
 select ok(
-    p.prosecdef and p.proconfig = array['search_path=""'] and p.provolatile = 's' and p.proowner = 'postgres'::regrole,
+    p.prosecdef
+        and p.proconfig = array['search_path=pg_catalog, pg_temp']
+        and p.provolatile = 's'
+        and p.proowner = 'postgres'::regrole,
     'can_send is a stable DEFINER function with a fixed search_path'
 )
 from pg_proc as p

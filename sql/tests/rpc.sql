@@ -48,7 +48,9 @@ select ok(
 from call;
 select ok(
     (
-        select p.prosecdef and p.proconfig = array['search_path=""'] and 'user_id' <> all (coalesce(p.proargnames, '{}'))
+        select p.prosecdef
+            and p.proconfig = array['search_path=pg_catalog, pg_temp']
+            and 'user_id' <> all (coalesce(p.proargnames, '{}'))
         from pg_proc as p
         where p.pronamespace = 'accountctl'::regnamespace and p.proname = function
     ),
