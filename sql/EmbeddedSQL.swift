@@ -53,6 +53,7 @@ package enum EmbeddedSQL {
         File(name: "0047_inbox_tries.sql") { PackageResources._047_inbox_tries_sql },
         File(name: "0048_history_published.sql") { PackageResources._048_history_published_sql },
         File(name: "0049_apple_rejections_by_key.sql") { PackageResources._049_apple_rejections_by_key_sql },
+        File(name: "0053_deletion_status_apple.sql") { PackageResources._053_deletion_status_apple_sql },
         File(name: "0054_definer_paths.sql") { PackageResources._054_definer_paths_sql },
     ]
 }

@@ -138,6 +138,38 @@ select is(
     'codes are out of reach of the API''s roles'
 );
 
+-- What is told of Apple before the deletion says it --------------------------------------------------------------------
+
+create function pg_temp.apple() returns text language sql as $$
+    select accountctl.deletion_status_document(id) ->> 'apple' from accountctl.deletion_requests where user_id = id('Anna')
+$$;
+select is(pg_temp.apple(), 'not_held', 'without anything of Apple''s there is nothing to revoke');
+insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+values (id('Anna'), 'com.example.app', '001234.5678.0123', 'sealed', 'key');
+select is(pg_temp.apple(), 'pending', 'a credential is held whether or not its identity is linked still');
+delete from accountctl.apple_credentials;
+insert into accountctl.authorization_codes (user_id, code, state, settled_at)
+values (id('Anna'), 'c0de', 'received', null), (id('Anna'), null, 'exchanged', now());
+select is(pg_temp.apple(), 'pending', 'a code may bring a credential');
+update accountctl.authorization_codes
+set code = null, state = 'grant_unknown', settled_at = now()
+where code is not null and user_id = id('Anna');
+select is(pg_temp.apple(), 'pending', 'so may one of which the answer was lost');
+delete from accountctl.authorization_codes where user_id = id('Anna') and state = 'grant_unknown';
+select is(pg_temp.apple(), 'not_held', 'one that was exchanged has brought what there is');
+insert into accountctl.lost_grants (user_id, client_id) values (id('Anna'), 'com.example.app');
+select is(pg_temp.apple(), 'pending', 'a grant that was lost lives on');
+delete from accountctl.lost_grants;
+insert into auth.identities (provider_id, user_id, identity_data, provider)
+values ('001234.5678.0123', id('Anna'), '{"sub": "001234.5678.0123"}', 'apple');
+select is(pg_temp.apple(), 'pending', 'an identity of Apple''s may have one');
+delete from auth.identities where user_id = id('Anna');
+delete from accountctl.authorization_codes where user_id = id('Anna');
+savepoint deleted_elsewhere;
+delete from auth.users where id = id('Anna');
+select is(pg_temp.apple(), 'pending', 'an account that was deleted in another way took along what was known');
+rollback to savepoint deleted_elsewhere;
+
 -- During grace the account works; from the lock-out on it does not write any more.
 select is(
     probe('authenticated', token('Anna'), 'update public.profiles set website = ''x'''), '1 rows', 'grace: the account works'
