@@ -143,6 +143,15 @@ package struct CredentialEvents: Sendable {
         _ services: CredentialServices,
         on connection: isolated Connection
     ) throws -> Step {
+        // The account's row first, as everybody takes it: whoever deletes or locks out the account comes to the rest from there.
+        try connection.execute(
+            """
+            select
+            from auth.users
+            where id = (select user_id from accountctl.credential_events where id = \(id))
+            for no key update
+            """
+        )
         // The row's lock makes a second worker wait and then find the event handled.
         guard let (event, subject) = try read(id, on: connection) else { return .settled }
         guard let user = event.user else {

@@ -75,6 +75,15 @@ extension TransferBooks {
 
     /// - Returns: What is in the way; nil when the account has its new identity.
     private static func apply(_ id: Int64, on connection: isolated Connection) throws -> String? {
+        // The account's row first, as everybody takes it.
+        try connection.execute(
+            """
+            select
+            from auth.users
+            where id = (select user_id from accountctl.apple_transfers where id = \(id))
+            for no key update
+            """
+        )
         let found = try connection.first(
             """
             select user_id, old_sub, new_sub, new_email, is_private_email
