@@ -1,8 +1,9 @@
-import AccountLifecycle
 import Foundation
 import Postgres
 import TestSupport
 import Testing
+
+@testable import AccountLifecycle
 
 /// What the requests of one account cost to find, among those of many.
 @Suite(.timeLimit(.minutes(2))) struct AccountRequestsPlanTests {
@@ -24,6 +25,36 @@ import Testing
             let scans = try await stage.signedIn(person) { connection in
                 _ = try connection.one("select public.\(unsafeSQL: function)()", as: RawJSON.self)
                 try connection.execute("reset role")
+                return try connection.one(
+                    """
+                    select seq_scan
+                    from pg_stat_xact_all_tables
+                    where relid = 'accountctl.deletion_requests'::regclass
+                    """,
+                    as: Int64.self
+                )
+            }
+            #expect(scans == 0)
+        }
+    }
+
+    /// Every preflight counts, and a hundred thousand may wait.
+    @Test func theCeilingReadsTheLastHourAlone() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                insert into accountctl.deletion_requests (
+                    user_id, origin, state, requested_at, finished_at, counted_at, run_after, legal_deadline
+                )
+                select
+                    gen_random_uuid(), 'app', 'cancelled', now() - interval '3 days', now() - interval '1 day',
+                    now() - interval '2 days', now() - interval '3 days', now() + interval '1 month'
+                from generate_series(1, 20000)
+                """
+            )
+            try await stage.sql("analyze accountctl.deletion_requests")
+            let scans = try await stage.pool.withTransaction { connection in
+                #expect(try HourlyCeiling(configured: 50).lastStop(on: connection) == nil)
                 return try connection.one(
                     """
                     select seq_scan

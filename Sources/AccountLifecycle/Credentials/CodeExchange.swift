@@ -249,7 +249,7 @@ package struct CodeExchange: Sendable {
             code = null,
             settled_at = clock_timestamp()
         where code is not null
-          and expires_at <= clock_timestamp()
+          and expires_at <= statement_timestamp()
           and (
               state = 'received'
               or tried_at is null

@@ -78,7 +78,7 @@ package struct CredentialEvents: Sendable {
                 select id
                 from accountctl.credential_events
                 where handled_at is null
-                  and next_try_at <= clock_timestamp()
+                  and next_try_at <= statement_timestamp()
                 order by next_try_at, id
                 limit 500
                 """,
