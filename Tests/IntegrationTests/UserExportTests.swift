@@ -54,6 +54,31 @@ struct UserExportTests {
         return try #require(JSONSerialization.jsonObject(with: data) as? [[String: Any]])
     }
 
+    @Test("JSON that is no text to the server takes nobody's archive away, nor the sight of the account")
+    func unreadableJSON() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            try await stage.database.psql(
+                #"""
+                alter table public.profiles add column settings json, add column motto json, add column tags json;
+                update public.profiles set settings = '{"a": "\u0000"}', motto = '"\ud800 x"', tags = '"plain"';
+                """#
+            )
+            let path = stage.path("anna.tar")
+            let result = try await stage.run([
+                "user", "export", Self.anna, "--output", path, "--without-files", "--reason", "access", "--json",
+            ])
+            #expect(result.status == 0, "\(result.errors)")
+            let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+            #expect(whole.range(of: Data(#"{"a": "\u0000"}"#.utf8)) != nil)
+            let shown = try await stage.run([
+                "user", "show", Self.anna, "--reveal", "--reason", "a test", "--json", "profile",
+            ])
+            #expect(shown.status == 0, "\(shown.errors)")
+            #expect(shown.output.contains("plain"), "\(shown.output)")
+        }
+    }
+
     @Test("The archive holds the account's rows and files and nobody else's, no secrets, and sums that are right")
     func contents() async throws {
         try await StorageStage.with { storage in

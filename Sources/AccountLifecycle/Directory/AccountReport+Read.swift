@@ -168,21 +168,32 @@ extension AccountReport {
 
     /// An app's own table of profiles may be keyed otherwise: then it is left to the list of dependents.
     private static func profile(_ id: UUID, on connection: isolated Connection) throws -> [String: String?]? {
-        let isKeyedByID = try connection.one(
+        let columns = try connection.query(
             """
-            select exists (
-                select from pg_attribute
-                where attrelid = 'public.profiles'::regclass and attname = 'id' and atttypid = 'uuid'::regtype
-            )
+            select attname::text, atttypid = 'uuid'::regtype
+            from pg_attribute
+            where attrelid = 'public.profiles'::regclass and attnum > 0 and not attisdropped
             """,
-            as: Bool.self
+            as: (String, Bool).self
         )
-        guard isKeyedByID else { return nil }
+        guard columns.contains(where: { $0 == ("id", true) }) else { return nil }
+        let values = columns.map(\.0).filter { $0 != "id" }
+            .map { "(\($0)::text, to_json(p.\(identifier: $0)))" as Statement }
+        guard let first = values.first else { return nil }
         let pairs = try connection.query(
+            // A text without its quotes, all else as JSON. Not every escape that JSON may hold is a character to the server.
             """
-            select e.key, e.value
-            from public.profiles as p, jsonb_each_text(to_jsonb(p.*)) as e
-            where p.id = \(id) and e.key <> 'id'
+            select
+                v.name,
+                case json_typeof(v.value)
+                    when 'null' then null
+                    when 'string' then
+                        case when strpos(v.value::text, '\\u') > 0 then v.value::text else v.value #>> '{}' end
+                    else v.value::text
+                end
+            from public.profiles as p
+            cross join lateral (values \(values.dropFirst().reduce(first) { $0 + ", " + $1 })) as v (name, value)
+            where p.id = \(id)
             """,
             as: (String, String?).self
         )

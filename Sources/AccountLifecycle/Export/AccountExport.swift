@@ -96,8 +96,9 @@ package struct AccountExport: Sendable {
     ) throws -> ExportManifest.Table {
         var rows = 0
         try connection.stream(
-            // The row, whatever its columns: the bare name would be a column of this name first.
-            "select (to_jsonb(t.*) - \(table.leftOut))::text from " + table.rows,
+            // The row, whatever its columns: the bare name would be a column of this name first. JSON goes as it is written: not all
+            // of it is text to the server.
+            "select to_json(kept.*)::text from (select \(table.columns) from \(table.rows)) as kept",
             as: (String).self,
             deadline: patience
         ) { row in
@@ -156,6 +157,8 @@ private struct Source {
         let number: Int
         /// What follows `from`.
         let rows: Statement
+        /// Those of the archive.
+        let columns: Statement
         let leftOut: [String]
 
         /// The entry's name: of several tables what is harmless of their names may be the same.
@@ -177,12 +180,15 @@ private struct Source {
         if !unreadable.isEmpty { throw AccountExport.Failure.unreadable(unreadable.map(\.description)) }
         let columns = try Self.columns(of: plan.tables, on: connection)
         tables = plan.tables.enumerated().map { index, table in
-            Table(
+            let isLeftOut = { ExportSecrets.holds($0, of: table) }
+            let kept = (columns[table] ?? []).filter { !isLeftOut($0) }.map { "t.\(identifier: $0)" as Statement }
+            return Table(
                 name: table,
                 number: index + 1,
                 rows: "\(identifier: table.schema).\(identifier: table.name) as t where "
                     + plan.condition(for: table, user: user),
-                leftOut: (columns[table] ?? []).filter { ExportSecrets.holds($0, of: table) }
+                columns: kept.dropFirst().reduce(kept.first ?? "") { $0 + ", " + $1 },
+                leftOut: (columns[table] ?? []).filter(isLeftOut)
             )
         }
         let hasStorage = try connection.one("select to_regclass('storage.objects') is not null", as: Bool.self)
