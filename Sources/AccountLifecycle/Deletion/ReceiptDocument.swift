@@ -41,6 +41,8 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     private static let limits = [
         "backups and point-in-time recovery, until they expire",
         "replicas, until they have caught up; dead rows, until vacuum",
+        "the planner's statistics, which keep some values of each column, addresses among them, until the next analyze",
+        "large objects (pg_largeobject)",
         "bytes of uploads that were never finished, which the Storage backend clears away by itself or never",
         "logs of the server and of services in front of it",
         "data that the app sent to others",
