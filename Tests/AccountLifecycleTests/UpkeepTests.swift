@@ -104,6 +104,39 @@ import Testing
         }
     }
 
+    /// Whoever cancels and lives on leaves no row for ever.
+    @Test func aCancelledRequestIsKeptForAQuarter() async throws {
+        try await Stage.with { stage in
+            var requests: [String: UUID] = [:]
+            for (name, ended) in [("old", "91 days"), ("revoking", "91 days"), ("new", "89 days"), ("open", nil)] {
+                let person = try await stage.signUp(name)
+                let request = try Opened(try await stage.call(person, "select public.request_account_deletion()"))
+                    .request
+                requests[name] = request
+                guard let ended else { continue }
+                try await stage.sql(
+                    """
+                    update accountctl.deletion_requests
+                    set state = 'cancelled', finished_at = now() - \(ended)::interval, sealed_identifiers = null
+                    where id = \(request)
+                    """
+                )
+            }
+            try await stage.sql(
+                """
+                insert into accountctl.pending_revocations
+                    (request_id, client_id, sealed_token, sealing_key_id, give_up_at)
+                values (\(requests["revoking"]), 'com.example.app', 'sealed', 'test1', now() + interval '1 day')
+                """
+            )
+            try await DeletionUpkeep.run(with: stage.services())
+            let left = try await stage.admin.withConnection { connection in
+                try connection.query("select id from accountctl.deletion_requests", as: UUID.self)
+            }
+            #expect(requests.filter { left.contains($0.value) }.keys.sorted() == ["new", "open", "revoking"])
+        }
+    }
+
     /// A worker with an older file of keys, while another rotates, must not destroy what the others can open.
     @Test func aCredentialUnderAMissingKeyIsKeptUntilApplesTimeIsOver() async throws {
         try await Stage.with { stage in

@@ -63,6 +63,21 @@ enum DeletionPruning {
             )
             """
         )
+        // Of living accounts: there is nothing to prove, and a later request finds its own.
+        try connection.execute(
+            """
+            delete from accountctl.deletion_requests
+            where id in (
+                select r.id
+                from accountctl.deletion_requests as r
+                where r.user_id is not null
+                  and r.state = 'cancelled'
+                  and r.finished_at < now() - interval '90 days'
+                  and not exists (select from accountctl.pending_revocations as p where p.request_id = r.id)
+                limit \(batch)
+            )
+            """
+        )
         // Nobody polls for so long: the app shows how a deletion ended once. No token is younger than its request's end.
         try connection.execute(
             """

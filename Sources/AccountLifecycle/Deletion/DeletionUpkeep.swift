@@ -93,7 +93,7 @@ package enum DeletionUpkeep {
             select r.id, r.user_id
             from accountctl.deletion_requests as r
             where r.user_id is not null
-              and r.finished_at is not null
+              and r.state = 'cancelled'
               and not exists (select from auth.users as u where u.id = r.user_id)
             limit 1000
             """,
