@@ -44,6 +44,17 @@ import Testing
         }
     }
 
+    @Test func anotherAddressOfTheSameProjectIsNoOtherStorage() async throws {
+        try await Stage.with { stage in
+            for host in ["a.supabase.co", "a.storage.supabase.co", "a.supabase.co"] {
+                #expect(try await record("https://\(host)/storage/v1", stage) == nil)
+            }
+            #expect(try await isPaused(stage) == false)
+            // An address of one's own may lead anywhere.
+            #expect(try await record("https://files.example/storage/v1", stage) != nil)
+        }
+    }
+
     @Test func anotherStoragePausesEveryDeletionOnce() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

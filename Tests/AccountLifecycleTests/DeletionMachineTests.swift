@@ -214,8 +214,4 @@ import Testing
             }
         }
     }
-
-    @Test func everySituationSaysWhatEndsIt() {
-        #expect(Situation.Code.allCases.allSatisfy { !Situation($0).endedBy.isEmpty })
-    }
 }

@@ -52,6 +52,25 @@ struct ReadmeTests {
         #expect(named > 3)
     }
 
+    @Test("commands: every one by which a situation is ended is there")
+    func commandsOfSituations() throws {
+        let commands = try CommandDescription.root().all
+        var named = 0
+        for code in Situation.Code.allCases {
+            let words = Situation(code).endedBy
+            #expect(!words.isEmpty, "\(code.rawValue)")
+            for match in words.matches(of: /\b(deletion|apple) (vault [a-z-]+|[a-z]+)/) {
+                let path = [String(match.1)] + match.2.split(separator: " ").map(String.init)
+                #expect(
+                    commands.contains { Array($0.path.dropFirst()) == path },
+                    "\(code.rawValue): \(match.0)"
+                )
+                named += 1
+            }
+        }
+        #expect(named > 8)
+    }
+
     @Test("commands: every one that there is, and none that there is not")
     func commands() throws {
         let root = try CommandDescription.root()

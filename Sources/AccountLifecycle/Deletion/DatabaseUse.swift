@@ -1,3 +1,4 @@
+import ObjectStorage
 package import Postgres
 
 /// With what a database was last worked on, as it remembers itself.
@@ -23,10 +24,18 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     func differences(from recorded: DatabaseUse) -> [String] {
         var words: [String] = []
         if database != recorded.database { words.append("the database was \(recorded.database) and is \(database)") }
-        if let before = recorded.storage, let storage, before != storage {
+        if let before = recorded.storage, let storage, !Self.isSame(before, storage) {
             words.append("storage.url was \(before) and is \(storage)")
         }
         return words
+    }
+
+    /// A hosted project has several addresses, and is the same by each of them.
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        guard let project = ProjectReference.ofStorage(one), let another = ProjectReference.ofStorage(other) else {
+            return one == other
+        }
+        return project == another
     }
 
     /// What to remember: an address that is not configured any more is not forgotten.

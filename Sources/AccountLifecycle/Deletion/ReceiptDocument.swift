@@ -48,13 +48,14 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "data that the app sent to others",
     ]
 
-    /// The buckets that may keep objects, as the last search counted them.
+    /// In how many places the last search found the account named by files of others.
     private static func ofOthers(by steps: [Step]) -> [String] {
         guard let count = steps.last(where: { $0.facts.counts?["others_files"] != nil })?.facts.counts?["others_files"]
         else { return [] }
         return ["names of files that other accounts own: in \(count) places they name this one"]
     }
 
+    /// The buckets that may keep objects, as the last search counted them.
     private static func kept(by steps: [Step]) -> [String] {
         let last = steps.last { $0.facts.kept != nil }
         return (last?.facts.kept ?? [:]).sorted { $0.key < $1.key }.map { bucket, count in

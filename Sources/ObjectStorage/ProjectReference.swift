@@ -1,9 +1,7 @@
-import Postgres
-
 /// The Supabase project that a setting leads to, where it names one.
-enum ProjectReference {
+package enum ProjectReference {
     /// By the address of Storage: `https://<project>.supabase.co/…`, or `https://<project>.storage.supabase.co/…`.
-    static func ofStorage(_ url: String) -> String? {
+    package static func ofStorage(_ url: String) -> String? {
         let text = url.lowercased()
         guard let scheme = text.firstRange(of: "://") else { return nil }
         let host = text[scheme.upperBound...].prefix { !"/?#:".contains($0) }
@@ -17,7 +15,7 @@ enum ProjectReference {
     }
 
     /// By the user of a pooler, `postgres.<project>`, or by the direct host, `db.<project>.supabase.co`.
-    static func ofDatabase(user: String?, host: String?) -> String? {
+    package static func ofDatabase(user: String?, host: String?) -> String? {
         let hosts = (host ?? "").lowercased().split(separator: ",").map(String.init)
         let words = (user ?? "").lowercased().split(separator: ".", maxSplits: 1)
         if words.count == 2, words[0] == "postgres" || hosts.contains(where: { $0.hasSuffix(".pooler.supabase.com") }) {
@@ -30,24 +28,5 @@ enum ProjectReference {
             }
         }
         return nil
-    }
-}
-
-extension StorageSettings {
-    /// Refuses the Storage of another project than the database's: what is deleted there is not of these accounts.
-    func checkProject(of database: DatabaseSettings, _ reader: inout SettingsReader) {
-        guard let own = url.flatMap(ProjectReference.ofStorage) else { return }
-        let named = ConnectionConfiguration(conninfo: database.url).parameters
-        let project = ProjectReference.ofDatabase(
-            user: named["user"] ?? reader.connectionVariable("PGUSER"),
-            host: named["host"] ?? reader.connectionVariable("PGHOST")
-        )
-        guard let project, own != project else { return }
-        let key = database.url == nil ? "the PG* variables lead" : "database.url leads"
-        reader.report(
-            "storage.url",
-            "it leads to the project \(own), and \(key) to the project \(project): "
-                + "files of the one would be deleted for accounts of the other"
-        )
     }
 }
