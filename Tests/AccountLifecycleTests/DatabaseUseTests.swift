@@ -47,11 +47,14 @@ import Testing
     @Test func anotherAddressOfTheSameProjectIsNoOtherStorage() async throws {
         try await Stage.with { stage in
             for host in ["a.supabase.co", "a.storage.supabase.co", "a.supabase.co"] {
-                #expect(try await record("https://\(host)/storage/v1", stage) == nil)
+                let reason = try await record("https://\(host)/storage/v1", stage)
+                #expect(reason == nil)
             }
-            #expect(try await isPaused(stage) == false)
+            let isPaused = try await isPaused(stage)
+            #expect(!isPaused)
             // An address of one's own may lead anywhere.
-            #expect(try await record("https://files.example/storage/v1", stage) != nil)
+            let reason = try await record("https://files.example/storage/v1", stage)
+            #expect(reason != nil)
         }
     }
 

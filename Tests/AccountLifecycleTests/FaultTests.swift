@@ -593,7 +593,7 @@ import Testing
         }
     }
 
-    /// Put there by the app's server, for one: it is its owner's, and the search names it.
+    /// Put there by the app's server, for one: it is its owner's, and the receipt tells of it.
     @Test func whatSomebodyElseOwnsInTheFolderStays() async throws {
         try await Stage.with { stage in
             let owner = try await stage.signUp("owner")
@@ -606,14 +606,16 @@ import Testing
                 )
             }
             let request = try await stage.request(person)
-            try await stage.drive(request)
+            #expect(try await stage.drive(request) == .ended(.verified))
             let keys = try await stage.admin.withConnection {
                 try $0.query("select name from storage.objects order by name", as: String.self)
             }
             #expect(keys == ["\(person.text)/theirs.png"])
-            #expect(
-                try await stage.situation(request)?.findings?.contains { $0.column == "storage.objects.name" } == true
+            let receipt = try await stage.value(
+                "select document::text from accountctl.deletion_receipts",
+                as: String.self
             )
+            #expect(receipt.contains("files that other accounts own") && !receipt.contains(person.text))
         }
     }
 

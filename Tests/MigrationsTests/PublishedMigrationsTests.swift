@@ -9,6 +9,7 @@ import Testing
     private let published: [(fileName: String, checksum: String)] = [
         ("0001_foundation.sql", "57482ca534faec8027a4509155d05e63261e7ec697bc6b744a3ccb6df73cf198"),
         ("0002_jobs.sql", "0bda35e534f7e66908faf02579c5828b17a3187e08db43300a041464b8cd0dc9"),
+        ("0002_jobs.sql", "6bb4c40de9581a26c78741376f48cac8d6543a6b6c4621f9de11d540ebd24194"),
         ("0003_deletion.sql", "ffc63a8496016c28003da48233b63978ec782a12af9ab39da35f5e30a09461b6"),
         ("0004_apple_credentials.sql", "f590ec3e40365211a3108dc702b06b3380e3a1aafa6a1d6b5c9fc7e6d85a11ba"),
         ("0005_rpc.sql", "398999a378020dead5a4916c5b114c7411a92c015763e7bdf72301446386f181"),
@@ -22,6 +23,7 @@ import Testing
         ("0014_profiles_validate.sql", "a0e606fd2cf6e2af0a65dc67811cc2044eec5990211f80f0f2d604659cf95ba9"),
         ("0014_profiles_validate.sql", "b005f29edc8e0f72e3f75a8249d70b0c45f00e0df49b99c0bc40d5e47d07a385"),
         ("0015_profiles_names.sql", "4d83794713a1d5e503a3e63c97903ff4bab5ef5174312a99616bf243378abdee"),
+        ("0015_profiles_names.sql", "fb91c51fc7af51e6612ea815439b2668c979e2d045ad8349736d93f90952ace5"),
         ("0016_job_limits_by_hand.sql", "af1c79e6a0d15c2d33f0b6039ab670115696dcc57873bd2383b695ec1bbbaa8e"),
         ("0017_job_history_time.sql", "c0fe12e70e0da973eddfce54a03080209a0f9850a49d8ecc9fe744e9d0eaef52"),
         ("0018_apple_rejections.sql", "4681a3458ef728760a2edb5a409aefe3d2d42b44d3541677906dcc622f5b1791"),
@@ -47,6 +49,10 @@ import Testing
         ("0044_deletion_accounts.sql", "abbc0d6642a12f2a8002916d0a1be530195aa2c59f5298ee1e7a5947cee44d0c"),
         ("0046_apple_failures.sql", "b8fef70563075eb38e8bc2285c666cb30037773e2470009b0c9d7ccbcc949f8e"),
         ("0047_inbox_tries.sql", "0f46c013464bd3c1da9e573b91869e4475a6cf6734adedd94b2f7658b6acad57"),
+        ("0048_history_published.sql", "4f58ca60d946288833a8d6abda4ea50af3268d3767cffc87fb5db75c8f8e7afd"),
+        ("0049_apple_rejections_by_key.sql", "3c5b3a65b7b2af6a8879e6079ede88df420796ff8f76e230d2abee939e024d34"),
+        ("0053_deletion_status_apple.sql", "bd9c9d18d7745f843f66d0025f500a82f0b3367e66845060d9da365ed5cff3be"),
+        ("0054_definer_paths.sql", "f35a1520125dc84bed3d455a318c2d44d9563f24ba1caca18f8d9096f407822a"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {
