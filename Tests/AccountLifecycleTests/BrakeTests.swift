@@ -199,4 +199,28 @@ import Testing
             }
         }
     }
+
+    /// A worker holds its job's row when it comes to the request's: an operator who wakes the job takes them in the same order.
+    @Test(.timeLimit(.minutes(1))) func anActAndAStepDoNotWaitForEachOther() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.signUp())
+            try await stage.sql("update accountctl.jobs set state = 'running', worker = 1, claimed_at = now()")
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let act = try await stage.admin.withTransaction { worker in
+                try worker.execute("select from accountctl.jobs for share")
+                let act = Task {
+                    try await stage.pool.withConnection { try await desk.resume(request, on: $0) }
+                }
+                try await worker.waitUntilSomebodyIsBlocked()
+                try worker.execute(
+                    "select from accountctl.deletion_requests where id = \(request) for no key update"
+                )
+                return act
+            }
+            let outcome = try await act.value
+            #expect(outcome == .done)
+            let isWoken = try await stage.value("select run_at > claimed_at from accountctl.jobs", as: Bool.self)
+            #expect(isWoken)
+        }
+    }
 }

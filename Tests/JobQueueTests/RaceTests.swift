@@ -379,7 +379,11 @@ import Testing
                 let job = try await claim(harness, worker)[0]
                 try await harness.execute("update accountctl.jobs set deadline_at = now() - interval '1 second'")
                 let taken = try await harness.pool.withConnection { connection in
-                    try harness.queue.takeOverdue(grace: .zero, usual: ["test.plain": 2], on: connection)
+                    try harness.queue.takeOverdue(
+                        grace: .zero,
+                        alarmed: ["test.plain": .withoutLastAttempt(attempts: 2)],
+                        on: connection
+                    )
                 }
                 #expect(taken == 1)
                 // What the deaf handler says at last is not written.

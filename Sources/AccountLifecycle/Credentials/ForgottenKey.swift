@@ -94,6 +94,19 @@ package enum ForgottenKey {
     }
 
     private static func goOnWithoutIdentifiers(_ key: String, on connection: isolated Connection) throws -> Int {
+        let concerned = try connection.query(
+            """
+            select id
+            from accountctl.deletion_requests
+            where finished_at is null
+              and (
+                  sealing_key_id = \(key)
+                  or situation ->> 'code' = \(Situation.Code.sealingKeyMissing.rawValue) and situation ->> 'subject' = \(key)
+              )
+            """,
+            as: UUID.self
+        )
+        try DeletionJobs.lock(concerned, on: connection)
         let requests = try connection.query(
             """
             update accountctl.deletion_requests

@@ -115,10 +115,26 @@ package enum DeletionJobs {
         try wake([request], on: connection)
     }
 
+    /// Locks the jobs of requests until the transaction ends, for whoever locks a request and wakes it then: a worker takes them in this
+    /// order, its job's row as its fence and the request's after it.
+    static func lock(_ requests: [UUID], on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            select
+            from accountctl.jobs
+            where unique_key = any(\(requests.map(key(of:))))
+            order by id
+            for no key update
+            """
+        )
+    }
+
     /// How many are woken at a time where there may be very many.
     static let wokenTogether = 1000
 
     /// Has the jobs of requests run now, and makes those that are missing; one that runs already runs once more when it would wait.
+    ///
+    /// Waits for what a running job writes: where the requests are locked, ``lock(_:on:)`` comes before.
     static func wake(_ requests: [UUID], on connection: isolated Connection) throws {
         guard !requests.isEmpty else { return }
         let keys = requests.map(key(of:))

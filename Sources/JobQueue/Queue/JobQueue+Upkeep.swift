@@ -109,15 +109,20 @@ extension JobQueue {
     /// Takes jobs that are past their deadline by `grace` although their worker lives: their handlers did not stop when
     /// told.
     ///
-    /// The attempt counts; beyond the usual ones of its kind, which `usual` holds, the job is tried once a day, and somebody should look.
-    func takeOverdue(grace: Duration, usual: [String: Int], on connection: isolated Connection) throws -> Int {
-        let kinds = usual.keys.sorted()
-        let isExhausted: Statement = """
-            attempt >= coalesce(
-                max_attempts,
-                (\(kinds.map { Int32(clamping: usual[$0] ?? 0) })::int[])[array_position(\(kinds)::text[], kind::text)]
-            )
-            """
+    /// The attempt counts. Of the kinds that must not be given up, whose policies `alarmed` holds, a job that used up its usual attempts waits
+    /// for as long as its alarm, and somebody should look.
+    func takeOverdue(
+        grace: Duration,
+        alarmed: [String: RetryPolicy],
+        on connection: isolated Connection
+    ) throws -> Int {
+        let kinds = alarmed.keys.sorted()
+        let policies = kinds.compactMap { alarmed[$0] }
+        func ofKind(_ values: Statement) -> Statement { "(\(values))[array_position(\(kinds)::text[], kind::text)]" }
+        let usual = ofKind("\(policies.map { Int32(clamping: $0.attempts) })::int[]")
+        let alarm = ofKind("\(policies.map(\.alarmInterval.seconds))::double precision[]")
+        let isExhausted: Statement =
+            "coalesce(attempt >= coalesce(max_attempts, \(usual)) and \(usual) is not null, false)"
         return try connection.execute(
             """
             update \(tables.jobs)
@@ -125,7 +130,7 @@ extension JobQueue {
                 worker = null,
                 lease = \(tables.nextLease),
                 deadline_at = null,
-                run_at = clock_timestamp() + case when \(isExhausted) then interval '1 day' else interval '1 minute' end,
+                run_at = clock_timestamp() + case when \(isExhausted) then \(alarm) else 60 end * interval '1 second',
                 exhausted_at = case when \(isExhausted) then coalesce(exhausted_at, clock_timestamp()) else exhausted_at end,
                 errors = \(Self.appended(
                     """

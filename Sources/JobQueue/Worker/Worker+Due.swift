@@ -80,11 +80,11 @@ extension Worker {
     func rescueLost() async throws {
         let queue = self.queue
         let grace = configuration.overdueGrace
-        let usual = registry.entries.mapValues(\.retry.attempts)
+        let alarmed = registry.entries.mapValues(\.retry).filter { !$0.value.hasLastAttempt }
         let all = lanes
         let (rescued, overdue, unparked) = try await control.withConnection { connection in
             (
-                try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, usual: usual, on: connection),
+                try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, alarmed: alarmed, on: connection),
                 try queue.unparkUnlimited(all, on: connection)
             )
         }

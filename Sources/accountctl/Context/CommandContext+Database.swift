@@ -37,6 +37,8 @@ extension CommandContext {
         configuration.password = settings.database.password?.reveal()
         configuration.statementDeadline = settings.database.statementTimeout
         configuration.allowsPlaintext = settings.database.allowsPlaintext
+        // The catalog is asked by statements that look dear to the server and are not: compiling one took longer than all else.
+        configuration.sessionSettings = ["jit": "off"]
         configuration.pooler =
             switch settings.database.pooler {
             case .detect: .detect

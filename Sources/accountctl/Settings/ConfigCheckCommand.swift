@@ -8,7 +8,8 @@ struct ConfigCheckCommand: AccountctlCommand {
         commandName: "check",
         abstract: "Report every problem of the settings at once.",
         discussion: """
-            Exit code 0 when there is none that keeps a worker from starting, 2 otherwise.
+            Exit code 0 when there is none that keeps a worker from starting, 2 otherwise. What key files hold, and where addresses lead,
+            is doctor's to tell.
 
             EXAMPLES
               accountctl config check --config ./accountctl.conf

@@ -224,6 +224,7 @@ package struct DeletionDesk: Sendable {
     ) async throws -> Act {
         try await connection.atomically { connection in
             try limitLockWaits(on: connection)
+            try DeletionJobs.lock([request], on: connection)
             let row = try connection.first(
                 """
                 select state, user_id
