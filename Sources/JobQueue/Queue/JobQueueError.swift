@@ -6,7 +6,7 @@ package struct JobQueueError: Error, Sendable {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case invalidField, undecodableArguments, newerArguments, leaseLost, leaseTooShort, duplicateKind, notFound
-            case liveDuplicate, wrongState, outcomesLost
+            case liveDuplicate, wrongState, outcomesLost, handlersStuck
         }
 
         private let value: Value
@@ -32,6 +32,9 @@ package struct JobQueueError: Error, Sendable {
 
         /// The worker ended without having written what became of its jobs: they run again when their leases end.
         package static let outcomesLost = Self(value: .outcomesLost)
+
+        /// The worker ended since handlers that do not stop held all of its slots.
+        package static let handlersStuck = Self(value: .handlersStuck)
 
         package var description: String { value.rawValue }
     }

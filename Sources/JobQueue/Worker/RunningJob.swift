@@ -5,6 +5,7 @@ final class RunningJob: Sendable {
     private struct State {
         var task: Task<Void, Never>?
         var stop: StopReason?
+        var stoppedAt: ContinuousClock.Instant?
     }
 
     let job: ClaimedJob
@@ -20,6 +21,9 @@ final class RunningJob: Sendable {
 
     /// Why the handler was told to stop, if it was.
     var stopReason: StopReason? { state.withLock { $0.stop } }
+
+    /// Since when the handler is told to stop.
+    var stoppedAt: ContinuousClock.Instant? { state.withLock { $0.stoppedAt } }
 
     /// Runs `body` in a task of its own, so that this one job can be cancelled.
     ///
@@ -41,6 +45,7 @@ final class RunningJob: Sendable {
     func stop(_ reason: StopReason) {
         let task = state.withLock { state in
             if state.stop == nil || reason == .leaseLost { state.stop = reason }
+            if state.stoppedAt == nil { state.stoppedAt = .now }
             return state.task
         }
         task?.cancel()

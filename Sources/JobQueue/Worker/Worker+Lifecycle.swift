@@ -133,13 +133,25 @@ extension Worker {
     }
 
     /// Stops handlers whose time, or whose lease, is over.
-    func watchDeadlines() async {
+    ///
+    /// Returns true when every slot is held by a handler that does not stop: nothing but a new process helps then.
+    func watchDeadlines() async -> Bool {
         while !Task.isCancelled {
-            let (stops, running) = core.withLock { ($0.book.tick(now: .now), $0.plan.running) }
+            let (stops, running, abandoned) = core.withLock { core in
+                let told = ContinuousClock.now - configuration.overdueGrace
+                return (core.book.tick(now: .now), core.plan.running, core.abandoned(toldBefore: told))
+            }
             carryOut(stops)
             metrics.running.record(running)
+            metrics.abandoned.record(abandoned)
+            guard abandoned < configuration.slots else {
+                logger.critical("all slots are held by handlers that do not stop", metadata: ["jobs": "\(abandoned)"])
+                core.withLock { $0.abandoned = abandoned }
+                return true
+            }
             try? await Task.sleep(for: min(.milliseconds(100), configuration.leaseLifetime / 20))
         }
+        return false
     }
 
     /// Tells handlers to stop.

@@ -21,6 +21,8 @@ import Synchronization
 /// - **The database gone**: it goes on trying; when its leases cannot be trusted any longer its handlers are cancelled. Told to stop
 ///   meanwhile, it ends all the same a few seconds after the grace, and throws when outcomes could not be written: their jobs run
 ///   again when the leases end.
+/// - **Handlers that do not stop** at their deadline lose their jobs and keep their slots; when they hold all of them the worker
+///   ends and throws, so that whoever supervises the process starts it anew.
 package final class Worker: Sendable, Service {
     let queue: JobQueue
     let pool: Pool
@@ -85,7 +87,8 @@ package final class Worker: Sendable, Service {
     /// Runs until the service is shut down or cancelled.
     ///
     /// - Throws: ``PostgresError`` or ``JobQueueError`` when it cannot begin: no tables, no rights, an unknown time zone;
-    ///   ``JobQueueError`` `outcomesLost` when it ended without having written everything.
+    ///   ``JobQueueError`` `outcomesLost` when it ended without having written everything, `handlersStuck` when handlers that do
+    ///   not stop hold all slots.
     package func run() async throws {
         try await work(endsWhenIdle: false)
     }
@@ -119,7 +122,7 @@ package final class Worker: Sendable, Service {
                     await self.upkeep(); return false
                 }
                 group.addTask(name: "deadlines") {
-                    await self.watchDeadlines(); return false
+                    await self.watchDeadlines()
                 }
                 if let listener {
                     group.addTask(name: "listener") {
@@ -141,6 +144,13 @@ package final class Worker: Sendable, Service {
         let lost = await uncancelled { await self.farewell() }
         guard lost == 0 else {
             throw JobQueueError(.outcomesLost, "\(lost) outcomes could not be written; their jobs run again")
+        }
+        let abandoned = core.withLock { $0.abandoned }
+        guard abandoned == 0 else {
+            throw JobQueueError(
+                .handlersStuck,
+                "all slots were held by handlers that did not stop (\(abandoned)); the process has to start anew"
+            )
         }
     }
 

@@ -23,6 +23,8 @@ struct WorkerCore: Sendable {
     /// Whether the last single slot was offered to the lanes without limits first.
     private var plainHadLastTurn = false
     var failures = 0
+    /// How many handlers that do not stop held all slots, if that is why the worker ends.
+    var abandoned = 0
     /// Since when the worker ends.
     var stoppingSince: Instant?
     /// What the server's clock said, in microseconds since 1970, and when; nil before the worker is registered.
@@ -87,6 +89,15 @@ struct WorkerCore: Sendable {
         let batch = Array(finished.prefix(plan.batch))
         finished.removeFirst(batch.count)
         return batch
+    }
+
+    /// How many handlers go on although they were told to stop before `instant` and their jobs were taken from them.
+    ///
+    /// Each of them keeps a slot until it stops, and perhaps for good.
+    func abandoned(toldBefore instant: Instant) -> Int {
+        jobs.count { lease, running in
+            book.entries[lease] == nil && running.stoppedAt.map { $0 < instant } == true
+        }
     }
 
     /// The exchange wrote them, or learned that it could not.

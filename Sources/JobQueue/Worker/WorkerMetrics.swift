@@ -11,8 +11,9 @@ import Synchronization
 /// | jobs_leases_lost_total | counter | | outcomes refused since the lease was lost |
 /// | jobs_exhausted_total | counter | kind | alarms of kinds without a last attempt |
 /// | jobs_rescued_total | counter | | jobs taken from lost workers |
-/// | jobs_overdue_total | counter | | jobs taken from handlers that did not stop at their deadline, each of which holds a slot |
+/// | jobs_overdue_total | counter | | jobs taken from handlers that did not stop at their deadline |
 /// | jobs_running | gauge | | jobs that run in this process |
+/// | jobs_abandoned | gauge | | handlers of this process that go on without their jobs, each in a slot |
 /// | jobs_depth | gauge | queue, state | unfinished jobs |
 /// | jobs_oldest_ready_seconds | gauge | queue | age of the oldest job that could run |
 /// | jobs_oldest_snapshot_seconds | gauge | | age of the oldest snapshot, which keeps dead rows alive |
@@ -50,6 +51,7 @@ final class WorkerMetrics: Sendable {
     let rescued: Counter
     let overdue: Counter
     let running: Gauge
+    let abandoned: Gauge
     private let oldestSnapshot: Gauge
     private let deadRows: Gauge
     private let defaultRows: Gauge
@@ -65,6 +67,7 @@ final class WorkerMetrics: Sendable {
         rescued = Counter(label: "jobs_rescued_total", factory: factory)
         overdue = Counter(label: "jobs_overdue_total", factory: factory)
         running = Gauge(label: "jobs_running", factory: factory)
+        abandoned = Gauge(label: "jobs_abandoned", factory: factory)
         oldestSnapshot = Gauge(label: "jobs_oldest_snapshot_seconds", factory: factory)
         deadRows = Gauge(label: "jobs_dead_rows", factory: factory)
         defaultRows = Gauge(label: "jobs_history_default_rows", factory: factory)

@@ -1,0 +1,89 @@
+import JobQueue
+import Postgres
+import Synchronization
+import Testing
+
+/// Handlers that heed neither their deadline nor the loss of their job.
+@Suite(.timeLimit(.minutes(1))) struct StuckHandlerTests {
+    /// Nothing in the process can end them: it says so and makes room for a new one.
+    @Test func aWorkerWithoutASlotThatEverComesFreeEnds() async throws {
+        try await JobHarness.with { harness in
+            let gate = Gate()
+            defer { gate.open() }
+            let ids = try await harness.enqueue([Self.kind.job(Note()), Self.kind.job(Note())]).map(\.id)
+            let stuck = try harness.worker(try registry(gate)) { configuration in
+                configuration.slots = 2
+                configuration.leaseLifetime = .seconds(1)
+                configuration.overdueGrace = .zero
+            }
+            let error = await #expect(throws: JobQueueError.self) { try await stuck.run() }
+            #expect(error?.code == .handlersStuck)
+            // Whoever starts anew finds them.
+            gate.open()
+            try await harness.execute("update accountctl.jobs set run_at = now()")
+            try await harness.worker(try registry(gate)).runUntilIdle()
+            for id in ids { #expect(try await harness.show(id)?.record.state == "completed") }
+            #expect(gate.begun == 4)
+        }
+    }
+
+    /// While one slot is left, work goes on.
+    @Test func aWorkerWithASlotGoesOn() async throws {
+        try await JobHarness.with { harness in
+            let gate = Gate()
+            defer { gate.open() }
+            var registry = try registry(gate)
+            try registry.register(WorkerTests.plain) { _, _ in .completed() }
+            try await harness.enqueue([Self.kind.job(Note(), priority: 0)])
+            try await harness.withWorker(registry) { configuration in
+                configuration.slots = 2
+                configuration.leaseLifetime = .seconds(1)
+                configuration.overdueGrace = .zero
+            } _: {
+                // The second attempt would take the other slot.
+                let taken: Statement = "select count(*) from accountctl.jobs where run_at > now()"
+                try await harness.until { try await harness.count(taken) == 1 }
+                try await harness.enqueue([WorkerTests.plain.job(Note())])
+                try await harness.until { try await harness.finished("completed") == 1 }
+                gate.open()
+            }
+        }
+    }
+
+    private static let kind = JobKind<Note>(
+        "test.stuck",
+        retry: .exponential(attempts: 9, base: .seconds(3600)),
+        timeout: .milliseconds(50)
+    )
+
+    private func registry(_ gate: Gate) throws -> JobRegistry {
+        var registry = JobRegistry()
+        try registry.register(Self.kind) { _, _ in
+            await gate.pass()
+            return .completed()
+        }
+        return registry
+    }
+
+    /// What holds handlers, whatever they are told.
+    private final class Gate: Sendable {
+        private let end: AsyncStream<Never>.Continuation
+        private let opened: Task<Void, Never>
+        private let count = Mutex(0)
+
+        init() {
+            let (stream, end) = AsyncStream.makeStream(of: Never.self)
+            self.end = end
+            opened = Task { for await _ in stream {} }
+        }
+
+        var begun: Int { count.withLock { $0 } }
+
+        func open() { end.finish() }
+
+        func pass() async {
+            count.withLock { $0 += 1 }
+            await opened.value
+        }
+    }
+}
