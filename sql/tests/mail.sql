@@ -120,6 +120,23 @@ select matches(pg_temp.ask('Anna'), '^unknown: it could not be told', 'a stream 
 update accountctl.mail_streams set reachable = null;
 select matches(pg_temp.ask('Anna'), '^unknown: .* checked twice', 'a new stream');
 
+create function pg_temp.plan(query text)
+returns setof text
+language plpgsql
+as $$
+begin
+    return query execute 'explain ' || query;
+end
+$$;
+select is_empty(
+    $$
+        select line
+        from pg_temp.plan('select from accountctl.relay_accounts where user_id = gen_random_uuid()') as line
+        where line like '%Function Scan%'
+    $$,
+    'one relay account is not looked for among all'
+);
+
 -- Which addresses are the relay's --------------------------------------------------------------------------------------
 
 select is(accountctl.is_relay_address(address, claim), expected, coalesce(address, 'null') || ' ' || coalesce(claim::text, ''))
