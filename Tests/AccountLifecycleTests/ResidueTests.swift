@@ -125,6 +125,17 @@ import Testing
                 values ('avatars', \("of-\(person.text).png"), \(other.id), \(other.text))
                 """
             )
+            // One that is still being uploaded is no other case.
+            try await stage.sql(
+                """
+                with upload as (
+                    insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version, owner_id)
+                    values ('1', '', 'avatars', \("of-\(person.text).mov"), '1', \(other.text))
+                )
+                insert into storage.s3_multipart_uploads_parts (upload_id, part_number, bucket_id, key, etag, version, owner_id)
+                values ('1', 1, 'avatars', \("of-\(person.text).mov"), '', '1', \(other.text))
+                """
+            )
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             let told = try await stage.value(
@@ -140,12 +151,18 @@ import Testing
                 values ('avatars', \("of-\(next.text).png"), \(person.id), \(person.text))
                 """
             )
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                values ('avatars', \("and-\(next.text).png"), \(other.id), \(other.text))
+                """
+            )
             let second = try await stage.request(next)
             try await stage.drive(second)
             #expect(try await stage.state(second) == "residue")
-            #expect(
-                try await stage.situation(second)?.findings?.contains { $0.column == "storage.objects.name" } == true
-            )
+            let situation = try #require(try await stage.situation(second))
+            #expect(situation.findings?.contains { $0.column == "storage.objects.name" } == true)
+            #expect(situation.detail?.contains("files that other accounts own") == true)
         }
     }
 

@@ -67,8 +67,8 @@ package struct IdentifierSearch: Sendable {
         var tallies: [Place: Tally] = [:]
         for table in tables {
             try Task.checkCancellation()
-            if table.isObjects {
-                try searchObjects(table, on: connection, into: &tallies, othersFiles: &report.othersFiles)
+            if let files = table.files {
+                try search(files, in: table, on: connection, into: &tallies, othersFiles: &report.othersFiles)
             } else {
                 try search(table, on: connection, into: &tallies)
             }
@@ -113,18 +113,21 @@ package struct IdentifierSearch: Sendable {
         }
     }
 
-    /// Searches the files of Storage, whose names are their uploaders' to choose.
+    /// Searches the files of Storage, finished or not, whose names are their uploaders' to choose.
     ///
     /// One that somebody else owns is somebody else's, whomever it names, and only counted: otherwise anybody who is signed in could keep
     /// another's erasure from its end.
-    private func searchObjects(
-        _ table: SearchCatalog.Table,
+    private func search(
+        _ files: SearchCatalog.Files,
+        in table: SearchCatalog.Table,
         on connection: isolated Connection,
         into tallies: inout [Place: Tally],
         othersFiles: inout [UUID: Int]
     ) throws {
         var found: [(owner: UUID?, place: Place, kind: Identifier.Kind)] = []
-        let owner: Statement = "coalesce(nullif(searched.owner_id, ''), searched.owner::text, '')"
+        let owner: Statement =
+            files == .objects
+            ? "coalesce(nullif(searched.owner_id, ''), searched.owner::text, '')" : "coalesce(searched.owner_id, '')"
         try connection.stream(
             statement(for: table, besides: owner),
             as: (String, String).self,
@@ -139,7 +142,8 @@ package struct IdentifierSearch: Sendable {
             : Set(try connection.query("select id from auth.users where id = any(\(Array(owners)))", as: UUID.self))
         for match in found {
             if let owner = match.owner, others.contains(owner) {
-                othersFiles[targets[match.place.target].request, default: 0] += 1
+                // A part is told with its upload.
+                if files != .parts { othersFiles[targets[match.place.target].request, default: 0] += 1 }
             } else {
                 tallies[match.place, default: Tally()].add(match.kind)
             }
@@ -185,9 +189,8 @@ package struct IdentifierSearch: Sendable {
         let joined = Self.joining(table.columns) + (other.map { ", " + $0 } ?? "")
         let from: Statement = "from only \(identifier: table.schema).\(identifier: table.name) as searched"
         // Objects of buckets that may keep them are no residue.
-        let isObjects = table.schema == "storage" && ["objects", "s3_multipart_uploads"].contains(table.name)
         let kept: Statement =
-            isObjects && !keptBuckets.isEmpty
+            table.files != nil && !keptBuckets.isEmpty
             ? "coalesce(searched.bucket_id, '') <> all(\(keptBuckets.sorted()))" : "true"
         let sought = matcher.identifiers.indices.filter { owners[$0] != nil }.map { matcher.identifiers[$0] }
         guard sought.count <= Self.serverSideLimit else { return "select \(joined) \(from) where \(kept)" }

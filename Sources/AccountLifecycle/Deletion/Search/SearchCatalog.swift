@@ -10,8 +10,15 @@ package struct SearchCatalog: Sendable, Hashable {
         /// An estimate by the server's statistics.
         package let bytes: Int64
 
-        /// Whether its rows are the files of Storage.
-        var isObjects: Bool { schema == "storage" && name == "objects" }
+        /// What is known of a table of Storage whose rows somebody owns; nil for all other tables.
+        var files: Files? { schema == "storage" ? Files(rawValue: name) : nil }
+    }
+
+    /// The tables of Storage's files: whoever uploads chooses a name, and owns the row.
+    enum Files: String, Sendable, Hashable {
+        case objects
+        case unfinished = "s3_multipart_uploads"
+        case parts = "s3_multipart_uploads_parts"
     }
 
     /// A column to search.

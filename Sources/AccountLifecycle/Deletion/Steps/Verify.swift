@@ -41,7 +41,9 @@ extension DeletionRun {
         let accepted = try await acceptedColumns()
         let residue = findings.filter { !accepted.contains($0.column) }
         guard residue.isEmpty else {
-            return .stopped(.residue, Situation(.residue, findings: residue), lookAgainAfter: Self.lookAtResidueAfter)
+            let told = report.othersFiles[record.id].map { "besides, \($0) names of files that other accounts own" }
+            let situation = Situation(.residue, detail: told, findings: residue)
+            return .stopped(.residue, situation, lookAgainAfter: Self.lookAtResidueAfter)
         }
         var counts = ["tables": report.tables, "columns": report.columns, "identifiers": target.identifiers.count]
         counts["others_files"] = report.othersFiles[record.id]
