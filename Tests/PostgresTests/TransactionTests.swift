@@ -4,6 +4,23 @@ import Testing
 @testable import Postgres
 
 @Suite struct TransactionTests {
+    /// Otherwise who has waited for a lock would read what was there before.
+    @Test func aDatabasesOwnIsolationLevelIsNotTaken() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set default_transaction_isolation = serializable")
+            try await database.withConnection { connection in
+                let level: Statement = "select current_setting('transaction_isolation')"
+                #expect(try connection.one(level, as: String.self) == "read committed")
+                let inside = try await connection.transaction { try $0.one(level, as: String.self) }
+                #expect(inside == "read committed")
+                let asked = try await connection.transaction(isolation: .serializable) {
+                    try $0.one(level, as: String.self)
+                }
+                #expect(asked == "serializable")
+            }
+        }
+    }
+
     @Test func aDeferredConstraintAtCommitIsNotInDoubt() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in

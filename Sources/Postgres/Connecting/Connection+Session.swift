@@ -80,6 +80,8 @@ extension Connection {
         var settings = [
             ServerLimits.statementSQL(deadline: configuration.statementDeadline),
             ServerLimits.idleSQL(limit: configuration.idleInTransactionLimit),
+            // A statement without a transaction is to see what a transaction of ours sees; a database may have another default.
+            "set default_transaction_isolation to 'read committed'",
         ]
         // Times in text format are read in ISO style only.
         if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false { settings.append("set datestyle to iso") }

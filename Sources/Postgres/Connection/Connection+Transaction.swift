@@ -10,21 +10,22 @@ package enum IsolationLevel: String, Sendable {
 extension Connection {
     /// Runs a body in a transaction: committed when it returns, rolled back when it throws.
     ///
+    /// Read committed unless said otherwise, whatever the database's default is: who takes a lock has to see what was written before.
+    ///
     /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` when the connection broke during COMMIT, so that nobody
     ///   knows whether it happened: look at the data, never just repeat. An error that the server reports at COMMIT, such as a
     ///   deferred constraint's, is an ordinary one. `transactionRolledBack` when a statement had failed and `body` returned all
     ///   the same; `transactionState` inside another transaction (use ``savepoint(_:)``).
     @discardableResult
     package func transaction<Result>(
-        isolation level: IsolationLevel? = nil,
+        isolation level: IsolationLevel = .readCommitted,
         readOnly: Bool = false,
         _ body: (isolated Connection) async throws -> Result
     ) async throws -> Result {
         guard !isInTransaction else {
             throw PostgresError(.transactionState, reason: "a transaction is open already: use a savepoint")
         }
-        var begin = "begin"
-        if let level { begin += " isolation level \(level.rawValue)" }
+        var begin = "begin isolation level \(level.rawValue)"
         if readOnly { begin += " read only" }
         try run(Statement(unsafeSQL: begin), binaryResult: true, deadline: nil)
         // SET is undone by a rollback, which is also how a COMMIT may end.

@@ -126,7 +126,7 @@ package final class Pool: Sendable {
     /// - Throws: As ``withConnection(_:)`` and ``Connection/transaction(isolation:readOnly:_:)``.
     @discardableResult
     package func withTransaction<Result: Sendable>(
-        isolation: IsolationLevel? = nil,
+        isolation: IsolationLevel = .readCommitted,
         readOnly: Bool = false,
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
