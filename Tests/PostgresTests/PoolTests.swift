@@ -70,16 +70,15 @@ import Testing
         }
     }
 
-    @Test(arguments: ["pg_backend_pid", "set statement_timeout"])
-    func aServerThatFallsSilentAfterTheLoginIsNotWaitedFor(words: String) async throws {
+    /// While it is asked who it is, and where it is known while the settings are made.
+    @Test(arguments: [ConnectionConfiguration.Pooler.detect, .none])
+    func aServerThatFallsSilentAfterTheLoginIsNotWaitedFor(pooler: ConnectionConfiguration.Pooler) async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
-                proxy.behaviour = .silentAt(words)
-                try await expectNothing(
-                    from: PoolConfiguration(
-                        connection: ConnectionConfiguration(conninfo: database.conninfo(port: proxy.port))
-                    )
-                )
+                proxy.behaviour = .silentAt("set_config")
+                var connection = ConnectionConfiguration(conninfo: database.conninfo(port: proxy.port))
+                connection.pooler = pooler
+                try await expectNothing(from: PoolConfiguration(connection: connection))
             }
         }
     }

@@ -27,7 +27,11 @@ extension Connection {
 
     private func establish(_ knownRoute: Route?) async throws {
         try connect()
-        if let route = try knownRoute ?? routeAtFirstSight() {
+        if knownRoute == nil, configuration.pooler == .detect, try applySettingsUnlessPooled() {
+            route = .direct
+            return
+        }
+        if let route = knownRoute ?? routeByName() {
             self.route = route
         } else {
             route = try await probeRoute()

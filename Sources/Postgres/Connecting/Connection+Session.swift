@@ -3,16 +3,13 @@ import Logging
 
 /// What is set up once a connection is made.
 extension Connection {
-    /// Finds out what lies in between, without asking a second connection.
-    ///
-    /// A pooler makes up the process id it greets with. Returns nil when there is a pooler of an unknown kind.
-    func routeAtFirstSight() throws -> Route? {
+    /// What lies in between by what is said of it, or by whose it is; nil when there is a pooler of an unknown kind.
+    func routeByName() -> Route? {
         switch configuration.pooler {
         case .none: return .direct
         case .transaction: return .transactionPooler
         case .detect: break
         }
-        if try serverProcess() == Int(backendPID) { return .direct }
         // Supabase's transaction poolers, shared and dedicated, are on the one port, its shared session pooler on the other.
         // Source: supabase.com/docs/guides/database/connecting-to-postgres
         switch handle?.port {
@@ -74,22 +71,44 @@ extension Connection {
         }
     }
 
+    /// Makes the session's settings if the server process that answers is the one that greeted, which a pooler makes up.
+    ///
+    /// One round trip for the question and the settings: a short command's time is made of them.
+    func applySettingsUnlessPooled() throws -> Bool {
+        let process = Int(backendPID)
+        let calls = SessionSetting.calls(settings)
+        let (answering, _) = try one(
+            Statement(
+                unsafeSQL: """
+                    select pg_backend_pid(), case when pg_backend_pid() = \(process) then concat(\(calls)) end
+                    """
+            ),
+            as: (Int, String?).self,
+            deadline: Self.patience
+        )
+        guard answering == process else { return false }
+        serverLimit = configuration.statementDeadline
+        return true
+    }
+
     /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server process.
     func applySettings() throws {
         guard route.keepsSession else { return }
-        var settings = [
-            ServerLimits.statementSQL(deadline: configuration.statementDeadline),
-            ServerLimits.idleSQL(limit: configuration.idleInTransactionLimit),
-            // A statement without a transaction is to see what a transaction of ours sees; a database may have another default.
-            "set default_transaction_isolation to 'read committed'",
-        ]
-        // Times in text format are read in ISO style only.
-        if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false { settings.append("set datestyle to iso") }
-        for (name, value) in configuration.sessionSettings.sorted(by: { $0.key < $1.key }) {
-            settings.append("select set_config(\(quoteLiteral(name)), \(quoteLiteral(value)), false)")
-        }
-        try script(unsafeSQL: settings.joined(separator: "; "))
+        try script(unsafeSQL: "select \(SessionSetting.calls(settings))")
         serverLimit = configuration.statementDeadline
+    }
+
+    private var settings: [SessionSetting] {
+        var settings = ServerLimits.statements(deadline: configuration.statementDeadline)
+        settings.append(ServerLimits.idle(limit: configuration.idleInTransactionLimit))
+        // A statement without a transaction is to see what a transaction of ours sees; a database may have another default.
+        settings.append(SessionSetting("default_transaction_isolation", "read committed"))
+        // Times in text format are read in ISO style only.
+        if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
+            settings.append(SessionSetting("datestyle", "iso"))
+        }
+        return settings
+            + configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
     }
 
     /// Lets the server allow a statement as long as its call does.
@@ -99,7 +118,7 @@ extension Connection {
         guard let deadline, let serverLimit, deadline > serverLimit, state.phase == .idle,
             handle?.transactionStatus != .inFailedTransaction
         else { return }
-        let sql = ServerLimits.statementSQL(deadline: deadline)
+        let sql = SessionSetting.statements(ServerLimits.statements(deadline: deadline))
         try operate(.busy, deadline: nil) { handle in
             guard handle.sendQuery(sql) else { throw lost(handle) }
             try flush(handle)
