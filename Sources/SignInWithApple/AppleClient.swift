@@ -58,7 +58,7 @@ package struct AppleClient: Sendable {
             guard let json = try? StrictJSON(parsing: body), json["access_token"]?.text != nil else {
                 return .later(AppleDelay(.notUnderstood(status: 200)))
             }
-            return .live(identityToken: json["id_token"]?.text.map { Secret($0) })
+            return .live
         case .refused(let refusal, _):
             switch refusal.code {
             case .invalidGrant: return .grantGone(refusal)
@@ -73,16 +73,14 @@ package struct AppleClient: Sendable {
     ///
     /// May be repeated freely.
     ///
-    /// - Parameters:
-    ///   - token: A refresh token, or an access token.
-    ///   - kind: Which of the two it is.
+    /// - Parameter refreshToken: The stored token.
     /// - Returns: What became of it; see ``RevocationOutcome``.
     /// - Throws: `CancellationError`.
-    package func revoke(
-        _ token: Secret<String>,
-        kind: TokenKind = .refreshToken
-    ) async throws(CancellationError) -> RevocationOutcome {
-        let answer = try await send(.revoke, [("token", token.reveal()), ("token_type_hint", kind.rawValue)])
+    package func revoke(_ refreshToken: Secret<String>) async throws(CancellationError) -> RevocationOutcome {
+        let answer = try await send(
+            .revoke,
+            [("token", refreshToken.reveal()), ("token_type_hint", "refresh_token")]
+        )
         switch answer {
         case .success: return .revoked
         case .refused(let refusal, _) where refusal.code == .invalidGrant: return .grantUnknown(refusal)
@@ -102,12 +100,6 @@ package struct AppleClient: Sendable {
         let answer = try await transport.sendDirectly(.selfTest, Self.selfTestFields, for: identity)
         transport.breakers.settle(clientID, by: answer, at: transport.now())
         return outcome(ofSelfTest: answer)
-    }
-
-    /// Which token is revoked.
-    package enum TokenKind: String, Sendable {
-        case refreshToken = "refresh_token"
-        case accessToken = "access_token"
     }
 }
 
@@ -143,13 +135,11 @@ extension AppleClient {
 
     private static func grant(_ body: [UInt8]) -> CodeExchangeOutcome {
         guard let json = try? StrictJSON(parsing: body),
-            let refresh = json["refresh_token"]?.text, !refresh.isEmpty,
-            let access = json["access_token"]?.text
+            let refresh = json["refresh_token"]?.text, !refresh.isEmpty
         else { return .ambiguous(AppleDelay(.notUnderstood(status: 200))) }
         return .granted(
             AppleGrant(
                 refreshToken: Secret(refresh),
-                accessToken: Secret(access),
                 identityToken: json["id_token"]?.text.map { Secret($0) }
             )
         )

@@ -8,8 +8,6 @@ package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertibl
         case clientNotAllowed
         /// `invalid_request` and the codes that mean a malformed request.
         case requestRejected
-        /// The client secret could not be signed.
-        case cannotSign
     }
 
     /// What Apple refused.
@@ -42,7 +40,6 @@ package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertibl
                 + "of this client; or this machine's clock is wrong"
         case .clientNotAllowed: "\(said) for \(who): this client may not use Sign in with Apple this way"
         case .requestRejected: "\(said) for \(who): the request was not understood"
-        case .cannotSign: "cannot sign a client secret for \(who)"
         }
     }
 }

@@ -4,8 +4,6 @@ package import Sealing
 package struct AppleGrant: Sendable {
     /// Lives until it is revoked; does not rotate.
     package let refreshToken: Secret<String>
-    /// Lives for an hour.
-    package let accessToken: Secret<String>
     /// The identity token, unverified.
     ///
     /// Its `sub` must be the expected user's before anything is stored or revoked.
@@ -28,8 +26,8 @@ package enum CodeExchangeOutcome: Sendable {
 
 /// What a refresh check says about a credential.
 package enum RefreshCheckOutcome: Sendable {
-    /// The grant lives. Apple usually sends an identity token along, unverified.
-    case live(identityToken: Secret<String>?)
+    /// The grant lives.
+    case live
     /// `invalid_grant`: the grant is gone, or the token belongs to another client id. Conclusive only while the same
     /// client id works for others. It may mean a changed password, not a wish to leave.
     case grantGone(AppleRefusal)

@@ -10,22 +10,6 @@ package struct IdentityToken: Sendable, Hashable {
     package let sub: String
     /// The client id the token is for, one of the configured.
     package let audience: String
-    /// When it was issued.
-    package let issuedAt: Date
-    /// When it ends.
-    package let expiresAt: Date
-    /// When the person signed in, where Apple says so.
-    package let authenticatedAt: Date?
-    /// The address, where Apple says so; never an identifier.
-    package let email: String?
-    /// Whether Apple verified the address.
-    package let isEmailVerified: Bool?
-    /// Whether the address is a relay address; absent for real ones.
-    package let isPrivateEmail: Bool?
-    /// 0 unsupported, 1 unknown, 2 likely real; whatever number Apple sends.
-    package let realUserStatus: Int?
-    /// The transfer identifier, during a team transfer only.
-    package let transferSub: String?
 
     /// Checks a token against a key set, at a moment.
     ///
@@ -35,14 +19,12 @@ package struct IdentityToken: Sendable, Hashable {
     ///   - token: The compact JWS.
     ///   - keys: Apple's keys; nil when there are none.
     ///   - audiences: The client ids it may be for.
-    ///   - nonce: The nonce that the app sent to Apple, nil when none is to be checked.
     ///   - now: The moment.
     /// - Returns: The verdict.
     package static func verify(
         _ token: String,
         keys: AppleKeySet?,
         audiences: Set<String>,
-        nonce: String?,
         now: Date
     ) -> Verdict {
         switch SignedToken.verify(Array(token.utf8), keys: keys) {
@@ -50,7 +32,7 @@ package struct IdentityToken: Sendable, Hashable {
         case .refused(let problem): return .refused(problem)
         case .verified(let payload):
             do {
-                return .verified(try IdentityToken(payload, audiences: audiences, nonce: nonce, now: now))
+                return .verified(try IdentityToken(payload, audiences: audiences, now: now))
             } catch {
                 return .refused(error)
             }
@@ -61,7 +43,7 @@ package struct IdentityToken: Sendable, Hashable {
     static func read(fromApple token: String, audiences: Set<String>) -> Result<Self, TokenProblem> {
         guard let payload = SignedToken.unsignedPayload(Array(token.utf8)) else { return .failure(.malformed) }
         do {
-            return .success(try IdentityToken(payload, audiences: audiences, nonce: nil, now: nil))
+            return .success(try IdentityToken(payload, audiences: audiences, now: nil))
         } catch {
             return .failure(error)
         }
@@ -77,30 +59,16 @@ package struct IdentityToken: Sendable, Hashable {
         case refused(TokenProblem)
     }
 
-    private init(_ payload: StrictJSON, audiences: Set<String>, nonce: String?, now: Date?) throws(TokenProblem) {
+    private init(_ payload: StrictJSON, audiences: Set<String>, now: Date?) throws(TokenProblem) {
         let claims = try TokenClaims(
             payload,
             audiences: audiences,
             clock: now.map { (arrived: $0, now: $0) },
             datesRequired: true
         )
-        guard let sub = payload["sub"]?.text, (1...255).contains(sub.utf8.count), let expires = claims.expiresAt else {
-            throw .missingClaim
-        }
-        if let nonce, payload["nonce"]?.text != nonce {
-            // Very old systems do not carry nonces and say so; whoever says nothing is not believed.
-            guard payload["nonce"] == nil, payload["nonce_supported"]?.truth == false else { throw .nonce }
-        }
+        guard let sub = payload["sub"]?.text, (1...255).contains(sub.utf8.count) else { throw .missingClaim }
         self.sub = sub
         audience = claims.audience
-        issuedAt = claims.issuedAt
-        expiresAt = expires
-        authenticatedAt = TokenClaims.date(payload["auth_time"])
-        email = payload["email"]?.text.flatMap { $0.isEmpty ? nil : $0 }
-        isEmailVerified = payload["email_verified"]?.truth
-        isPrivateEmail = payload["is_private_email"]?.truth
-        realUserStatus = payload["real_user_status"]?.numeric.flatMap { Int(exactly: $0) }
-        transferSub = payload["transfer_sub"]?.text
     }
 }
 
@@ -115,18 +83,16 @@ extension AppleClients {
     /// - Parameters:
     ///   - token: The compact JWS.
     ///   - clientID: The client it must be for: the one whose code or token brought it.
-    ///   - nonce: The nonce that the app sent to Apple, nil when none is to be checked.
     /// - Returns: The token, or why it is not believed.
     /// - Throws: `CancellationError`.
     package func verify(
         identityToken token: String,
-        for clientID: String,
-        nonce: String? = nil
+        for clientID: String
     ) async throws(CancellationError) -> Result<IdentityToken, TokenProblem> {
         let (audiences, arrived): (Set<String>, _) = ([clientID], moment)
         var lookup = try await keys.lookup(arrived: arrived)
         for isLastTry in [false, true] {
-            switch IdentityToken.verify(token, keys: lookup.set, audiences: audiences, nonce: nonce, now: moment) {
+            switch IdentityToken.verify(token, keys: lookup.set, audiences: audiences, now: moment) {
             case .verified(let token): return .success(token)
             case .refused(let problem): return .failure(problem)
             case .unknownKey(let keyID):

@@ -68,7 +68,6 @@ package enum TokenProblem: String, Error, Sendable, Hashable, CustomStringConver
     case expired
     case notYetIssued
     case missingClaim
-    case nonce
 
     /// The problem in a few words.
     package var description: String {
@@ -86,7 +85,6 @@ package enum TokenProblem: String, Error, Sendable, Hashable, CustomStringConver
         case .expired: "expired"
         case .notYetIssued: "issued in the future"
         case .missingClaim: "a claim is missing"
-        case .nonce: "the nonce is wrong"
         }
     }
 }

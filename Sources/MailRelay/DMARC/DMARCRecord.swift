@@ -4,8 +4,6 @@ package struct DMARCRecord: Sendable, Hashable {
     package let policy: Policy?
     /// What it asks for mail of its sub-domains that exist.
     package let subdomainPolicy: Policy?
-    /// What it asks for mail of sub-domains that do not exist.
-    package let nonexistentPolicy: Policy?
     /// Whether DKIM must be signed by the very From domain.
     package let strictDKIM: Bool
     /// Whether the envelope domain must be the very From domain.
@@ -72,7 +70,6 @@ package struct DMARCRecord: Sendable, Hashable {
         }
         self.policy = policy("p")
         self.subdomainPolicy = policy("sp")
-        self.nonexistentPolicy = policy("np")
         self.strictDKIM = list.words("adkim")?.first == "s"
         self.strictSPF = list.words("aspf")?.first == "s"
         self.publicSuffix = list.words("psd")?.first.flatMap { PublicSuffix(rawValue: $0) } ?? .unstated
