@@ -145,6 +145,7 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
+                "Terminal",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
@@ -287,7 +288,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),
-        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
+        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "Terminal"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", "TestSupport"]),
         .testTarget(

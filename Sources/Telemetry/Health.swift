@@ -1,4 +1,5 @@
 import Synchronization
+import Terminal
 
 /// Whether the process is alive and whether it can do its work.
 ///
@@ -23,11 +24,11 @@ package final class Health: Sendable {
             var text = "{\"ready\":\(isReady),\"parts\":{"
             for (index, part) in parts.sorted(by: { $0.key < $1.key }).enumerated() {
                 if index > 0 { text += "," }
-                LogText.quote(part.key, to: &text)
+                JSONText.quote(part.key, to: &text)
                 text += ":"
                 switch part.value {
                 case .ready: text += "\"ready\""
-                case .notReady(let reason): LogText.quote(reason, to: &text)
+                case .notReady(let reason): JSONText.quote(reason, to: &text)
                 }
             }
             return text + "}}\n"

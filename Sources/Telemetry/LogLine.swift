@@ -1,4 +1,5 @@
 import Logging
+import Terminal
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -17,13 +18,13 @@ struct LogLine {
     /// One JSON object: `time`, `level`, `logger`, `message`, then the metadata with its keys sorted.
     var json: String {
         var text = "{\"time\":\"" + stamp + "\",\"level\":\"\(level.rawValue)\",\"logger\":"
-        LogText.quote(label, to: &text)
+        JSONText.quote(label, to: &text)
         text += ",\"message\":"
-        LogText.quote(message, to: &text)
+        JSONText.quote(message, to: &text)
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
             text += ","
             // The four names above stay ours.
-            LogText.quote(Self.ownNames.contains(key) ? "metadata." + key : key, to: &text)
+            JSONText.quote(Self.ownNames.contains(key) ? "metadata." + key : key, to: &text)
             text += ":"
             Self.writeJSON(LogMask.apply(to: value, key: key), to: &text)
         }
@@ -47,11 +48,11 @@ struct LogLine {
 
     private static func writeJSON(_ value: Logger.MetadataValue, to text: inout String) {
         switch value {
-        case .string(let string): LogText.quote(string, to: &text)
+        case .string(let string): JSONText.quote(string, to: &text)
         case .stringConvertible(let number as Int): text += String(number)
         case .stringConvertible(let number as Int64): text += String(number)
         case .stringConvertible(let flag as Bool): text += flag ? "true" : "false"
-        case .stringConvertible(let other): LogText.quote(other.description, to: &text)
+        case .stringConvertible(let other): JSONText.quote(other.description, to: &text)
         case .array(let items):
             text += "["
             for (index, item) in items.enumerated() {
@@ -63,7 +64,7 @@ struct LogLine {
             text += "{"
             for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
                 if index > 0 { text += "," }
-                LogText.quote(member.key, to: &text)
+                JSONText.quote(member.key, to: &text)
                 text += ":"
                 writeJSON(member.value, to: &text)
             }
@@ -75,38 +76,13 @@ struct LogLine {
 /// Text in log lines: no line breaks, nothing a terminal would act on, whoever wrote it.
 enum LogText {
     static func line(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
+        guard text.unicodeScalars.contains(where: { !SafeText.isHarmless($0) }) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
-            if isHarmful(scalar) {
+            if !SafeText.isHarmless(scalar) {
                 result += "\\u{" + String(scalar.value, radix: 16) + "}"
             } else {
                 result.unicodeScalars.append(scalar)
             }
-        }
-    }
-
-    static func quote(_ value: String, to text: inout String) {
-        text += "\""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case _ where isHarmful(scalar):
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
-    }
-
-    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar {
-        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{200B}"..."\u{200F}", "\u{2028}"..."\u{202E}",
-            "\u{2060}"..."\u{206F}", "\u{FEFF}":
-            true
-        default: false
         }
     }
 }

@@ -63,8 +63,8 @@ package enum JSONText {
         return String(Double(milliseconds) / 1000)
     }
 
-    /// Quotes as RFC 8259 asks; DEL, the C1 controls and the characters that reorder or break lines are escaped as well, so
-    /// that JSON shown on a terminal is as harmless as a table.
+    /// Quotes as RFC 8259 asks; whatever is not harmless on a terminal is escaped as well, so that JSON shown there is as harmless as a
+    /// table.
     package static func quote(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {
@@ -74,10 +74,11 @@ package enum JSONText {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{200B}"..."\u{200F}", "\u{2028}"..."\u{202E}",
-                "\u{2060}"..."\u{206F}", "\u{FEFF}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            case _ where !SafeText.isHarmless(scalar):
+                for unit in scalar.utf16 {
+                    let digits = String(unit, radix: 16)
+                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
             default: text.unicodeScalars.append(scalar)
             }
         }

@@ -41,8 +41,12 @@ package enum SafeText {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line($0) }.joined(separator: "\n")
     }
 
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
+    /// Whether a terminal shows the character as itself, and it neither hides, reorders nor ends anything.
+    ///
+    /// The one list for tables, JSON and log lines.
+    package static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.value < 0x7F { return scalar.value >= 0x20 }
+        return switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
             false
         case .format:

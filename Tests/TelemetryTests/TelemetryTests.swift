@@ -3,10 +3,33 @@ import Foundation
 import Logging
 import Synchronization
 import Telemetry
+import Terminal
 import Testing
 
 @Suite("Log lines")
 struct LogLineTests {
+    @Test("What is spelled out in a table is spelled out in log lines and in JSON, and nothing else is")
+    func oneListOfHarmfulCharacters() throws {
+        let blocks: [ClosedRange<UInt32>] = [
+            0x7F...0x3000, 0xE000...0xE00F, 0xFE00...0xFFFF, 0x13430...0x1345F, 0x1BCA0...0x1BCAF, 0x1D170...0x1D17F,
+            0x1F600...0x1F60F, 0xE0000...0xE0080, 0xE0100...0xE010F,
+        ]
+        var differing: [String] = []
+        for scalar in (blocks.joined() + Array(0..<0x20)).compactMap(Unicode.Scalar.init) {
+            let isShown = SafeText.line(String(scalar)).unicodeScalars.contains(scalar)
+            var written = [logged(.text) { $0.info("\(scalar)") }, logged(.json) { $0.info("\(scalar)") }]
+            var json = ""
+            JSONText.quote(String(scalar), to: &json)
+            // It is the same text all the same.
+            #expect(try JSONDecoder().decode(String.self, from: Data(json.utf8)) == String(scalar))
+            written = written.map { String($0.dropLast()) } + [json]
+            for text in written where text.unicodeScalars.contains(scalar) != isShown {
+                differing.append(String(scalar.value, radix: 16))
+            }
+        }
+        #expect(differing.isEmpty)
+    }
+
     private func logged(_ format: LineLogHandler.Format, _ body: (Logger) -> Void) -> String {
         let lines = Lines()
         let logger = Logger(label: "test") { label in
