@@ -149,7 +149,7 @@ struct MetricsTests {
     }
 }
 
-@Suite("Health")
+@Suite("Health", .timeLimit(.minutes(1)))
 struct HealthTests {
     @Test func parts() async {
         let health = Health()
@@ -166,6 +166,29 @@ struct HealthTests {
         let health = Health()
         health.stop()
         #expect(await !health.report().isReady)
+    }
+
+    @Test(
+        "A part that hangs is told as not ready in time, is asked once for all probes, and tells the truth when it answers"
+    )
+    func hanging() async {
+        let health = Health(patience: .milliseconds(50))
+        let asked = Mutex(0)
+        let (answer, release) = AsyncStream<Void>.makeStream()
+        health.add("worker") { .ready }
+        health.add("database") {
+            asked.withLock { $0 += 1 }
+            for await _ in answer { break }
+            return .ready
+        }
+        for _ in 0..<3 {
+            let report = await health.report()
+            #expect(report.parts == ["database": .notReady("gives no answer"), "worker": .ready])
+        }
+        #expect(asked.withLock(\.self) == 1)
+        release.finish()
+        // The answer that was waited for may come to a report that is being made, or to none.
+        while await !health.report().isReady {}
     }
 }
 
