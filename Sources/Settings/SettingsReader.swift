@@ -141,7 +141,7 @@ package struct SettingsReader {
             declarations.flatMap { $0.isSecret ? [$0.key, String($0.key.dropLast("_file".count))] : [$0.key] }
         )
         problems += inputs.unknownKeys(known: known)
-        return problems.sorted { ($0.source.order, $0.key) < ($1.source.order, $1.key) }
+        return problems.inOrderOfSources
     }
 
     private mutating func value<Value: Sendable>(
@@ -198,6 +198,13 @@ package struct SettingsReader {
         stopsNothing: Bool = false
     ) {
         problems.append(SettingsProblem(key: key, source: source, message: message, stopsNothing: stopsNothing))
+    }
+}
+
+extension [SettingsProblem] {
+    /// Sorted by where the values stand, and then by key.
+    var inOrderOfSources: [SettingsProblem] {
+        sorted { ($0.source.order, $0.key) < ($1.source.order, $1.key) }
     }
 }
 

@@ -117,6 +117,56 @@ struct CommandLineTests {
         }
     }
 
+    @Test("config check reads the keys that the settings name, and reports all that keeps a worker from starting")
+    func configCheck() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("check-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func file(_ name: String, _ text: String) throws -> String {
+            let path = folder.appendingPathComponent(name).path
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            return path
+        }
+        func check(_ variables: [String: String]) async throws -> (status: Int32, lines: [String]) {
+            let result = try await AccountctlProcess.run("config", "check", environment: variables)
+            return (result.status, result.output.split(separator: "\n").map(String.init))
+        }
+
+        let keys = try await TestKeys.make()
+        defer { keys.remove() }
+        #expect(try await check(keys.variables).status == 0)
+        let nothing = try await check([:])
+        #expect(nothing.status == 2)
+        #expect(nothing.lines.count == 2 && nothing.lines.allSatisfy { $0.hasPrefix("default: keys.") }, "\(nothing)")
+
+        let wrong = try await check([
+            "ACCOUNTCTL_DATABASE_URL": "host=db.test port",
+            "ACCOUNTCTL_DELETION_GRACE": "soon",
+            "ACCOUNTCTL_KEYS_SEALING_FILE": try file("sealing", "first:c2hvcnQ=\nsecond\n"),
+            "ACCOUNTCTL_KEYS_HASH_FILE": folder.appendingPathComponent("none").path,
+            "ACCOUNTCTL_LISTEN_PUBLIC": ":8080",
+            "ACCOUNTCTL_STORAGE_URL": "https://storage.test:port",
+            "ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": try file("storage", "sb_publishable_x"),
+        ])
+        #expect(wrong.status == 2)
+        for (key, said) in [
+            ("DATABASE_URL: database.url", "missing"), ("DELETION_GRACE: deletion.grace", "a length of time"),
+            ("KEYS_SEALING_FILE: keys.sealing_file", "line 1: key \"first\" has 5 bytes, expected 32"),
+            ("KEYS_SEALING_FILE: keys.sealing_file", "line 2: not of the form id:base64"),
+            ("KEYS_HASH_FILE: keys.hash_file", "No such file"),
+            ("LISTEN_PUBLIC: listen.public", "Sign in with Apple is not configured"),
+            ("STORAGE_URL: storage.url", "not a number from 1 to 65535"),
+            ("STORAGE_SERVICE_KEY_FILE: storage.service_key_file", "publishable"),
+        ] {
+            let isTold = wrong.lines.contains { $0.hasPrefix("variable ACCOUNTCTL_" + key) && $0.contains(said) }
+            #expect(isTold, "\(key) \(said): \(wrong.lines)")
+        }
+        #expect(wrong.lines.count == 8)
+        let one = try file("one", try await AccountctlProcess.run("keys", "new", "one").output)
+        let same = try await check(["ACCOUNTCTL_KEYS_SEALING_FILE": one, "ACCOUNTCTL_KEYS_HASH_FILE": one])
+        #expect(same.status == 2 && same.lines.count == 1 && same.lines[0].contains("the same key"), "\(same)")
+    }
+
     @Test("A reader that goes away and a disk that is full are told apart")
     func outputTrouble() async throws {
         let pipe = Pipe()

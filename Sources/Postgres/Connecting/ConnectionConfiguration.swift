@@ -54,4 +54,11 @@ package struct ConnectionConfiguration: Sendable {
     package init(conninfo: String? = nil) {
         self.conninfo = conninfo
     }
+
+    /// Reads the connection string, and does nothing else.
+    ///
+    /// - Throws: ``PostgresError`` `configuration` when it cannot be read.
+    package func check() throws(PostgresError) {
+        _ = try StartParameters(self)
+    }
 }

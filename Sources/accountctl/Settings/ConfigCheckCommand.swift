@@ -8,8 +8,8 @@ struct ConfigCheckCommand: AccountctlCommand {
         commandName: "check",
         abstract: "Report every problem of the settings at once.",
         discussion: """
-            Exit code 0 when there is none that keeps a worker from starting, 2 otherwise. What key files hold, and where addresses lead,
-            is doctor's to tell.
+            Exit code 0 when there is none that keeps a worker from starting, 2 otherwise. Key files are read and their keys looked at;
+            whether Apple, Storage and the database take them, and where addresses lead, is doctor's to tell.
 
             EXAMPLES
               accountctl config check --config ./accountctl.conf
@@ -29,7 +29,8 @@ struct ConfigCheckCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let problems = try context.checkedSettings().problems
+        let (settings, told) = try context.checkedSettings()
+        let problems = settings.problemsOfParts(besides: told)
         // Lines rather than a table: a message is never cut, whatever the width of the terminal.
         if context.output.format == .table {
             for problem in problems { try context.output.document(SafeText.line(problem.description)) }

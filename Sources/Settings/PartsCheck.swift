@@ -1,0 +1,129 @@
+import HTTPCalls
+import ObjectStorage
+import Postgres
+import Sealing
+
+/// Makes what a worker makes of the settings when it starts, as far as that needs no network, and keeps every problem.
+struct PartsCheck {
+    private let settings: Settings
+    private(set) var problems: [SettingsProblem]
+
+    init(_ settings: Settings, _ problems: [SettingsProblem]) {
+        self.settings = settings
+        self.problems = problems
+        database()
+        keys()
+        addresses()
+        storageKey()
+        publicListener()
+    }
+
+    private mutating func database() {
+        do {
+            try ConnectionConfiguration(conninfo: settings.database.url).check()
+        } catch {
+            report("database.url", error.reason ?? "not a connection string")
+        }
+    }
+
+    private mutating func keys() {
+        let sealing = key("keys.sealing_file", settings.keys.sealingKeyFile) { (text) throws(KeyRingProblems) in
+            try KeyRing(fileText: text)
+        }
+        let hash = key("keys.hash_file", settings.keys.hashKeyFile) { (text) throws(KeyRingProblems) in
+            try HashKey(fileText: text)
+        }
+        if let sealing, let hash, hash.isIn(sealing) {
+            report("keys.hash_file", "holds the same key as keys.sealing_file; make a key of its own for hashes")
+        }
+    }
+
+    private mutating func key<Key>(
+        _ key: String,
+        _ path: String?,
+        _ make: (Secret<String>) throws(KeyRingProblems) -> Key
+    ) -> Key? {
+        guard let path else {
+            // One that is set, and no path, has been told.
+            if !isReported(key) {
+                report(key, "missing: nothing can be erased without it; accountctl keys new makes one")
+            }
+            return nil
+        }
+        let contents: SecretFile.Contents
+        do {
+            contents = try SecretFile.read(path)
+        } catch {
+            report(key, "cannot read \(PathText.naming(path)): \(error.reason)")
+            return nil
+        }
+        guard let text = contents.text else {
+            report(key, "\(PathText.naming(path)) is not UTF-8 text")
+            return nil
+        }
+        do {
+            return try make(text)
+        } catch {
+            for line in error.description.split(separator: "\n") { report(key, "\(PathText.naming(path)): \(line)") }
+            return nil
+        }
+    }
+
+    private mutating func addresses() {
+        for (key, address) in [
+            ("apple.host", settings.apple.host), ("storage.url", settings.storage.url),
+            ("supabase.host", settings.supabase.host),
+        ] {
+            guard let address else { continue }
+            do throws(ServiceAddress.Problem) {
+                _ = try ServiceAddress(address)
+            } catch {
+                report(key, error.description)
+            }
+        }
+    }
+
+    private mutating func storageKey() {
+        guard let key = settings.storage.serviceKey, !isReported("storage.service_key_file") else { return }
+        do {
+            _ = try StorageKey(key)
+        } catch {
+            let name = "storage.service_key"
+            let isVariable = source(of: name + "_file") == .variable(SettingsInputs.variable(of: name))
+            problems.append(
+                SettingsProblem(
+                    key: isVariable ? name : name + "_file",
+                    source: source(of: name + "_file"),
+                    message: error.description
+                )
+            )
+        }
+    }
+
+    private mutating func publicListener() {
+        guard settings.listeners.publicAddress != nil, !settings.apple.isConfigured else { return }
+        // What is wrong with Apple's settings says it already.
+        guard !problems.contains(where: { $0.key.hasPrefix("apple.") }) else { return }
+        report("listen.public", "Sign in with Apple is not configured: notifications are taken for its client ids")
+    }
+
+    private func isReported(_ key: String) -> Bool { problems.contains { $0.key == key } }
+
+    private func source(of key: String) -> SettingsSource {
+        settings.declarations.first { $0.key == key }?.source ?? .standard
+    }
+
+    private mutating func report(_ key: String, _ message: String) {
+        problems.append(SettingsProblem(key: key, source: source(of: key), message: message))
+    }
+}
+
+extension Settings {
+    /// The problems of the settings with those of what they name: key files, keys and addresses, taken as a worker takes them.
+    ///
+    /// - Parameter problems: what reading the settings found.
+    /// - Returns: all of them, in the order of their sources.
+    package func problemsOfParts(besides problems: [SettingsProblem]) -> [SettingsProblem] {
+        PartsCheck(self, problems).problems.inOrderOfSources
+    }
+}
