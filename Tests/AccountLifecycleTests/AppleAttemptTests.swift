@@ -39,6 +39,88 @@ import Testing
         }
     }
 
+    @Test func appleIsLeftAloneForAsLongAsItAsks() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            stage.sandbox.faults.set(.status(429, retryAfter: "1800"), for: .appleRevoke)
+            guard case .failed(let delay, let situation) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(situation.code == .appleUnreachable && delay == 1800)
+            // Not so long that the people who look at it have gone home.
+            stage.sandbox.faults.clearAll()
+            stage.sandbox.faults.set(.status(503, retryAfter: "86400"), for: .appleRevoke)
+            guard case .failed(let bounded, _) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(bounded == 3600)
+            stage.sandbox.faults.clearAll()
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    /// Before the lock-out the request waits in a state of its own.
+    @Test func aRequestThatWaitsForAppleLooksAgainWhenAppleSays() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.status(429, retryAfter: "1800"), for: .appleToken)
+            let before = Date()
+            guard case .until(let date) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(try await stage.state(request) == "waiting_for_apple")
+            #expect(date.timeIntervalSince(before) >= 1800)
+        }
+    }
+
+    /// A code lives five minutes: it is tried once more before its end, whatever Apple asks for.
+    @Test func aCodeIsTriedWhenAppleSaysOrBeforeItsEnd() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            stage.sandbox.faults.set(.status(429, retryAfter: "60").times(1), for: .appleToken)
+            guard case .again(let soon, _) = try await stage.exchange(code, of: person) else {
+                Issue.record("was not put off")
+                return
+            }
+            #expect(soon == 60)
+            stage.sandbox.faults.set(.status(429, retryAfter: "3600").times(1), for: .appleToken)
+            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            guard case .again(let last, _) = try await CodeExchange(stage.services()).run(id) else {
+                Issue.record("was not put off")
+                return
+            }
+            #expect(last > 200 && last <= 280)
+            #expect(try await CodeExchange(stage.services()).run(id) == .settled("exchanged"))
+        }
+    }
+
+    @Test func whatWaitsToBeRevokedLeavesAppleAloneToo() async throws {
+        try await Stage.with { stage in
+            for name in ["anna", "berta"] {
+                let person = try await stage.fullAccount(name)
+                let request = try await stage.request(person)
+                let id = stage.sandbox.faults.set(.status(500), for: .appleRevoke)
+                try await stage.driveThroughFailures(request)
+                stage.sandbox.faults.clear(id)
+            }
+            #expect(try await stage.count("select from accountctl.pending_revocations where state = 'waiting'") == 2)
+            stage.sandbox.faults.set(.status(429, retryAfter: "600"), for: .appleRevoke)
+            #expect(try await stage.retryRevocations() == 2)
+            #expect(
+                try await stage.count("select from accountctl.pending_revocations where last_tried_at is not null") == 1
+            )
+            stage.sandbox.faults.clearAll()
+            #expect(try await stage.retryRevocations() == 1)
+        }
+    }
+
     /// A code that came in late sends the run back: to a step that has not failed yet.
     @Test func aStepThatIsGoneBackToHasNotFailed() async throws {
         try await Stage.with { stage in

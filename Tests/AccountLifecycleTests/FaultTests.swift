@@ -675,6 +675,25 @@ import Testing
         }
     }
 
+    @Test func storageIsLeftAloneForAsLongAsItAsks() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let busy = #"{"statusCode":"503","error":"Service Unavailable","message":"slow","code":"SlowDown"}"#
+            for fault in [Fault.html(), .status(503, body: busy, retryAfter: "900")] {
+                let id = stage.sandbox.faults.set(fault)
+                guard case .failed(let delay, let situation) = try await stage.drive(request) else {
+                    Issue.record("went on with \(fault)")
+                    return
+                }
+                if case .status = fault.answer { #expect(delay == 900) } else { #expect(delay < 900) }
+                #expect(situation.code == .storageUnusable)
+                stage.sandbox.faults.clear(id)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     @Test func aBucketNobodyDecidedAboutBlocks() async throws {
         try await Stage.with { stage in
             try await stage.sql("insert into storage.buckets (id, name) values ('invoices', 'invoices')")

@@ -114,8 +114,11 @@ package struct AppleDoor: Sendable {
     }
 
     fileprivate static func situation(_ delay: AppleDelay, _ clientID: String) -> Situation {
-        let code: Situation.Code = delay.cause == .breakerOpen ? .appleMisconfigured : .appleUnreachable
-        return Situation(code, subject: clientID, detail: "\(delay)")
+        // A breaker's pause is ours: whoever mends the configuration need not wait for it.
+        guard delay.cause != .breakerOpen else {
+            return Situation(.appleMisconfigured, subject: clientID, detail: "\(delay)")
+        }
+        return Situation(.appleUnreachable, subject: clientID, detail: "\(delay)", retryAfter: delay.retryAfter)
     }
 }
 

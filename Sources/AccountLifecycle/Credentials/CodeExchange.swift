@@ -31,6 +31,9 @@ package struct CodeExchange: Sendable {
     /// How long an exchange may take, from taking the code to storing the grant: then its job is cancelled.
     static let longest = Duration.seconds(60)
 
+    /// How many seconds before a code's end it is tried for the last time, whatever Apple asked for.
+    private static let lastTry = 20.0
+
     private let services: DeletionServices
 
     package init(_ services: DeletionServices) {
@@ -46,7 +49,7 @@ package struct CodeExchange: Sendable {
         guard let code = try await take(id, fence) else { return .settled("unknown") }
         guard let secret = code.secret else { return .settled(code.state) }
         guard !code.wasTried else { return try await settle(id, "grant_unknown", fence) }
-        guard !code.isExpired else { return try await settle(id, "expired", fence) }
+        guard code.life > 0 else { return try await settle(id, "expired", fence) }
         try await services.probe(.beforeExchange)
         let exchange = try await services.apple.exchange(
             secret,
@@ -69,7 +72,8 @@ package struct CodeExchange: Sendable {
             return try await settle(id, "grant_unknown", fence)
         case .trouble(let situation):
             try await giveBack(id, fence)
-            return .again(after: 5, situation)
+            // Later than Apple asks rather than never: a last try comes while the code still lives.
+            return .again(after: max(5, min(situation.delay(atLeast: 5), code.life - Self.lastTry)), situation)
         }
     }
 
@@ -79,7 +83,8 @@ package struct CodeExchange: Sendable {
         let clientID: String?
         let redirectURI: String?
         let state: String
-        let isExpired: Bool
+        /// The seconds until it expires.
+        let life: Double
         /// Whether an earlier attempt may have reached Apple.
         let wasTried: Bool
         /// Apple's names for the account, as long as it is there to be asked.
@@ -92,7 +97,8 @@ package struct CodeExchange: Sendable {
             try connection.first(
                 """
                 with before as (
-                    select id, user_id, code, client_id, redirect_uri, state, expires_at <= clock_timestamp() as is_expired
+                    select id, user_id, code, client_id, redirect_uri, state,
+                        extract(epoch from expires_at - clock_timestamp())::float8 as life
                     from accountctl.authorization_codes
                     where id = \(id)
                     for update
@@ -101,25 +107,25 @@ package struct CodeExchange: Sendable {
                     update accountctl.authorization_codes as c
                     set state = 'exchanging', tried_at = clock_timestamp()
                     from before as b
-                    where c.id = b.id and b.state = 'received' and not b.is_expired
+                    where c.id = b.id and b.state = 'received' and b.life > 0
                 )
-                select user_id, code, client_id, redirect_uri, state, is_expired, array(
+                select user_id, code, client_id, redirect_uri, state, life, array(
                     select i.provider_id
                     from auth.identities as i
                     where i.user_id = before.user_id and i.provider = 'apple'
                 )
                 from before
                 """,
-                as: (UUID, String?, String?, String?, String, Bool, [String]).self
+                as: (UUID, String?, String?, String?, String, Double, [String]).self
             )
-        }.map { user, code, clientID, redirectURI, state, isExpired, subjects in
+        }.map { user, code, clientID, redirectURI, state, life, subjects in
             Code(
                 user: user,
                 secret: code.map { Secret($0) },
                 clientID: clientID,
                 redirectURI: redirectURI,
                 state: state,
-                isExpired: isExpired,
+                life: life,
                 wasTried: state == "exchanging",
                 subjects: subjects
             )

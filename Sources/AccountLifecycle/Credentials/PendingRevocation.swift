@@ -79,7 +79,9 @@ package enum PendingRevocation {
                 as: (Int64, UUID?, String, UUID, String, String?, Bool).self
             )
         }
-        for (id, request, clientID, binding, sealed, name, isOver) in due {
+        // Apple asked for fewer calls: theirs are left as they are, for a later time.
+        var resting: Set<String> = []
+        for (id, request, clientID, binding, sealed, name, isOver) in due where !resting.contains(clientID) {
             try Task.checkCancellation()
             // Since they were read.
             if try await isStopped(request, services) { continue }
@@ -99,6 +101,7 @@ package enum PendingRevocation {
             } catch let error as SealingError {
                 outcome = .apple(.trouble(Situation(.sealingKeyMissing, detail: "\(error)")))
             }
+            if case .apple(.trouble(let situation)) = outcome, situation.retryAfter != nil { resting.insert(clientID) }
             try await record(outcome, of: id, isOver: isOver, with: services)
         }
         return try await services.pool.withConnection { connection in

@@ -171,7 +171,7 @@ package struct DeletionDriver: Sendable {
                     "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
                 ]
             )
-            return .pause(.until(now.addingTimeInterval(seconds)))
+            return .pause(.until(now.addingTimeInterval(situation.delay(atLeast: seconds))))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
                 // The patience with Apple counts from the first time that a credential could not be revoked, for whatever reason but
@@ -184,7 +184,7 @@ package struct DeletionDriver: Sendable {
                     on: connection
                 )
             }
-            let delay = DeletionMachine.delay(afterFailures: record.failures + 1)
+            let delay = situation.delay(atLeast: DeletionMachine.delay(afterFailures: record.failures + 1))
             log.warning(
                 "step failed",
                 metadata: [

@@ -67,19 +67,32 @@ package struct Situation: Sendable, Hashable, Codable {
     package var subject: String?
     /// More words for an operator.
     package var detail: String?
+    /// How long Apple or Storage asked to be left alone; not stored, since the next attempt is put off by it.
+    var retryAfter: Duration?
+
+    private enum CodingKeys: CodingKey {
+        case code, blockers, findings, subject, detail
+    }
 
     package init(
         _ code: Code,
         subject: String? = nil,
         detail: String? = nil,
         blockers: [Blocker]? = nil,
-        findings: [Finding]? = nil
+        findings: [Finding]? = nil,
+        retryAfter: Duration? = nil
     ) {
         self.code = code
         self.subject = subject
         self.detail = detail
         self.blockers = blockers
         self.findings = findings
+        self.retryAfter = retryAfter
+    }
+
+    /// So many seconds, or more where Apple or Storage asked for more.
+    func delay(atLeast seconds: Double) -> Double {
+        max(seconds, retryAfter.map { $0 / .seconds(1) } ?? 0)
     }
 
     /// What ends the situation, in words for an operator.

@@ -58,7 +58,7 @@ package struct StorageDoor: Sendable {
             )
         case .gone: return nil
         case .misconfigured(let refusal): return Self.situation("\(refusal)", bucket)
-        case .later(let delay): return Self.situation("\(delay)", bucket)
+        case .later(let delay): return Self.situation(delay, bucket)
         }
     }
 
@@ -70,7 +70,7 @@ package struct StorageDoor: Sendable {
         case .gone where cursor == nil: .gone
         case .gone(let refusal): .trouble(Self.situation("it went while it was read: \(refusal)", bucket))
         case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", bucket))
-        case .later(let delay): .trouble(Self.situation("\(delay)", bucket))
+        case .later(let delay): .trouble(Self.situation(delay, bucket))
         }
     }
 
@@ -87,7 +87,7 @@ package struct StorageDoor: Sendable {
                 cursor = page.next
             case .gone: return .keys([])
             case .misconfigured(let refusal): return .trouble(Self.situation("\(refusal)", bucket))
-            case .later(let delay): return .trouble(Self.situation("\(delay)", bucket))
+            case .later(let delay): return .trouble(Self.situation(delay, bucket))
             }
         } while cursor != nil
         return .keys(keys)
@@ -99,6 +99,10 @@ package struct StorageDoor: Sendable {
 
     fileprivate static func situation(_ detail: String, _ bucket: String?) -> Situation {
         Situation(.storageUnusable, subject: bucket, detail: detail)
+    }
+
+    fileprivate static func situation(_ delay: StorageDelay, _ bucket: String?) -> Situation {
+        Situation(.storageUnusable, subject: bucket, detail: "\(delay)", retryAfter: delay.retryAfter)
     }
 }
 
@@ -117,7 +121,7 @@ private final class StorageCheck: Sendable {
                     switch try await client.buckets() {
                     case .done: nil
                     case .gone(let refusal), .misconfigured(let refusal): StorageDoor.situation("\(refusal)", nil)
-                    case .later(let delay): StorageDoor.situation("\(delay)", nil)
+                    case .later(let delay): StorageDoor.situation(delay, nil)
                     }
             } else {
                 situation = StorageDoor.unconfigured
