@@ -38,6 +38,11 @@ import Testing
         return AppleCaller.claims(object?["payload"])
     }
 
+    private func event(_ body: String) throws -> [String: Any] {
+        let events = try #require(try claims(body)["events"] as? String)
+        return try #require(try JSONSerialization.jsonObject(with: Data(events.utf8)) as? [String: Any])
+    }
+
     @Test func aRevokeIsToldToThePrimaryAppID() async throws {
         try await withReceiver { url, received in
             var configuration = SandboxConfiguration()
@@ -48,14 +53,42 @@ import Testing
                 let token = try #require(try await web.exchange(signIn.authorizationCode)["refresh_token"])
                 _ = try await web.revoke(token)
                 var iterator = received.makeAsyncIterator()
-                let claims = try claims(try #require(await iterator.next()))
+                let body = try #require(await iterator.next())
+                let claims = try claims(body)
                 #expect(claims["aud"] as? String == "com.example.app")
                 #expect(claims["iss"] as? String == "https://appleid.apple.com")
-                let events = try #require(claims["events"] as? String)
-                let event = try JSONSerialization.jsonObject(with: Data(events.utf8)) as? [String: Any]
-                #expect(event?["type"] as? String == "consent-revoked")
-                #expect(event?["sub"] as? String == signIn.sub)
-                #expect((event?["event_time"] as? Int ?? 0) > 1_000_000_000_000)
+                let event = try event(body)
+                #expect(event["type"] as? String == "consent-revoked")
+                #expect(event["sub"] as? String == signIn.sub)
+                #expect((event["event_time"] as? Int ?? 0) > 1_000_000_000_000)
+            }
+        }
+    }
+
+    /// Apple's come seconds later: whoever waits for the answer with something locked must not find the event there before it.
+    @Test func aRevokeIsToldOnlyWhenItWasAnswered() async throws {
+        try await withReceiver { url, received in
+            var configuration = SandboxConfiguration()
+            configuration.notificationURL = url
+            try await Sandbox.with(configuration) { sandbox async throws in
+                let caller = AppleCaller(sandbox: sandbox)
+                let (first, second) = (
+                    try await caller.refreshToken(sub: "first"), try await caller.refreshToken(sub: "second")
+                )
+                let gate = FaultGate()
+                var fault = Fault(.genuine, effect: .before).times(1)
+                fault.gate = gate
+                sandbox.faults.set(fault, for: .appleRevoke)
+                async let answer = caller.revoke(first)
+                await gate.reached()
+                // Told in the order in which they were given to the sender.
+                _ = try await caller.revoke(second)
+                var iterator = received.makeAsyncIterator()
+                var told = [try event(try #require(await iterator.next()))["sub"] as? String]
+                gate.open()
+                #expect(try await answer.status == 200)
+                told.append(try event(try #require(await iterator.next()))["sub"] as? String)
+                #expect(told == ["second", "first"])
             }
         }
     }

@@ -5,7 +5,7 @@ import Synchronization
 struct AppleEndpoints: Sendable {
     let apple: AppleSandbox
     let clock: SandboxClock
-    /// Called when a request ended a consent: Apple tells the app, even when the app itself asked for it.
+    /// Called when a request that ended a consent was answered: Apple tells the app, even when the app itself asked for it.
     let consentEnded: @Sendable (AppleState.Ended) -> Void
 
     /// Answers a request of Apple's API; with `carryOut` false it answers the same and changes nothing.
@@ -27,8 +27,9 @@ struct AppleEndpoints: Sendable {
                 return try .json(try change(carryOut) { try $0.migrate(form, bearer: request.bearer, now: now) })
             default:
                 let ended = try change(carryOut) { try $0.revoke(form, now: now) }
-                if carryOut, let ended { consentEnded(ended) }
-                return Reply(status: 200)
+                var reply = Reply(status: 200)
+                if carryOut, let ended { reply.afterwards = { consentEnded(ended) } }
+                return reply
             }
         } catch let error as AppleError {
             return try Self.errorReply(code: error.code.rawValue, description: error.text, reason: error.reason)

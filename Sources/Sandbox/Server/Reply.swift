@@ -14,6 +14,9 @@ struct Reply: Sendable {
     /// How many bytes more than the body has are promised; the connection ends instead of them.
     var missing = 0
 
+    /// What happens once the answer is on its way, or the connection was cut instead of it.
+    var afterwards: (@Sendable () -> Void)?
+
     /// Why the service refused, for the journal; the real services do not say.
     var reason: String?
 

@@ -13,7 +13,7 @@ struct SandboxResponder: HTTPResponder {
     private enum Outcome {
         case reply(Reply)
         case half(Reply)
-        case dropped
+        case dropped(afterwards: (@Sendable () -> Void)?)
     }
 
     let clock: SandboxClock
@@ -55,8 +55,9 @@ struct SandboxResponder: HTTPResponder {
             return cut(reply, after: reply.body.count, channel: context.channel)
         case .half(let reply):
             return cut(reply, after: reply.body.count / 2, channel: context.channel)
-        case .dropped:
+        case .dropped(let afterwards):
             try? await context.channel.close()
+            afterwards?()
             return Response(status: .internalServerError)
         }
     }
@@ -105,31 +106,36 @@ struct SandboxResponder: HTTPResponder {
         await fault.gate?.pass()
         if fault.effect == .after { genuine = try await serve(route, request, carryOut: true) }
 
+        func instead(_ reply: Reply) -> Outcome {
+            var reply = reply
+            reply.afterwards = genuine?.afterwards
+            return .reply(reply)
+        }
         switch fault.answer {
         case .genuine:
             if let genuine { return .reply(genuine) }
             return .reply(try await serve(route, request, carryOut: true))
         case .pretendedSuccess:
-            return .reply(try await serve(route, request, carryOut: false))
+            return instead(try await serve(route, request, carryOut: false))
         case .truncated:
             if let genuine { return .half(genuine) }
             return .half(try await serve(route, request, carryOut: false))
         case .dropped:
-            return .dropped
+            return .dropped(afterwards: genuine?.afterwards)
         case .emptySuccess:
-            return .reply(endpoint.emptySuccess)
+            return instead(endpoint.emptySuccess)
         case .status(let status, let body, let contentType, let retryAfter):
             var reply = Reply.text(body, status: status, contentType: contentType)
             if contentType.isEmpty { reply.headers = HTTPFields() }
             if let retryAfter { reply.headers[.retryAfter] = retryAfter }
-            return .reply(reply)
+            return instead(reply)
         case .html(let status):
             let page = "<html><head><title>\(status)</title></head><body><center>\(status)</center></body></html>"
-            return .reply(.text(page, status: status, contentType: "text/html"))
+            return instead(.text(page, status: status, contentType: "text/html"))
         case .appleError(let code, let description):
-            return .reply(try AppleEndpoints.errorReply(code: code, description: description, reason: "a fault"))
+            return instead(try AppleEndpoints.errorReply(code: code, description: description, reason: "a fault"))
         case .storageError(let body):
-            return .reply(try .json(body, status: 400, reason: "a fault"))
+            return instead(try .json(body, status: 400, reason: "a fault"))
         }
     }
 
@@ -139,7 +145,12 @@ struct SandboxResponder: HTTPResponder {
         Response(
             status: HTTPResponse.Status(code: reply.status),
             headers: reply.headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body))
+            body: ResponseBody(contentLength: reply.body.count) { writer in
+                // A client that has gone is told nothing; what was done was done.
+                defer { reply.afterwards?() }
+                if !reply.body.isEmpty { try await writer.write(ByteBuffer(bytes: reply.body)) }
+                try await writer.finish(nil)
+            }
         )
     }
 
@@ -150,6 +161,7 @@ struct SandboxResponder: HTTPResponder {
             status: HTTPResponse.Status(code: reply.status),
             headers: reply.headers,
             body: ResponseBody(contentLength: reply.body.count + reply.missing) { writer in
+                defer { reply.afterwards?() }
                 try await writer.write(sent)
                 try await channel.close()
             }
