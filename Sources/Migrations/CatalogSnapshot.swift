@@ -27,7 +27,7 @@ package enum CatalogSnapshot {
                 "select exists (select from accountctl.catalog_snapshot)",
                 as: Bool.self
             )
-            let found = isRecorded ? try differences(on: connection) : []
+            let found = isRecorded ? try differencesInTransaction(on: connection) : []
             try connection.script(
                 unsafeSQL: """
                     create table if not exists accountctl.catalog_drift (
@@ -53,6 +53,7 @@ package enum CatalogSnapshot {
     /// Records what is there now as what should be there, except what differed before the run and was not touched by it.
     static func record(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
+            try fixNames(on: connection)
             let present = "with present as (" + Statement(unsafeSQL: objects) + ") "
             if try connection.one(
                 "select exists (select from accountctl.catalog_drift where object <> '')",
@@ -92,9 +93,23 @@ package enum CatalogSnapshot {
         return try connection.one("select exists (select from accountctl.catalog_drift)", as: Bool.self)
     }
 
-    /// What differs from what was recorded, in the order of the objects' names.
-    package static func differences(on connection: isolated Connection) throws -> [Difference] {
-        try connection.query(
+    /// What differs from what was recorded, in the order of the objects' names; in a transaction of its own.
+    package static func differences(on connection: isolated Connection) async throws -> [Difference] {
+        try await connection.transaction(readOnly: true) { connection in
+            try differencesInTransaction(on: connection)
+        }
+    }
+
+    /// Has the catalogs print names in one form, until the transaction ends, whatever path the role or the database has.
+    ///
+    /// By this one nearly all snapshots that are out there were recorded.
+    private static func fixNames(on connection: isolated Connection) throws {
+        try connection.execute("set local search_path = public")
+    }
+
+    private static func differencesInTransaction(on connection: isolated Connection) throws -> [Difference] {
+        try fixNames(on: connection)
+        return try connection.query(
             "with present as (" + Statement(unsafeSQL: objects)
                 + """
                 )
@@ -116,14 +131,18 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Accepts what is there now, for a change that was made on purpose.
-    package static func accept(on connection: isolated Connection) async throws {
+    /// Records what is there now as what should be there, unless what differs is something else than was said.
+    ///
+    /// - Returns: Whether it was recorded.
+    static func accept(_ differences: [Difference], on connection: isolated Connection) async throws -> Bool {
         try await connection.transaction { connection in
+            guard try differencesInTransaction(on: connection) == differences else { return false }
             try connection.execute("delete from accountctl.catalog_snapshot")
             try connection.execute(
                 "insert into accountctl.catalog_snapshot (object, definition) " + Statement(unsafeSQL: objects)
             )
             if try isUnfinished(on: connection) { try connection.execute("delete from accountctl.catalog_drift") }
+            return true
         }
     }
 

@@ -89,12 +89,41 @@ package struct MigrationEngine: Sendable {
                 return Report(applied: [], bundles: plan.bundles)
             }
         }
+        return try await underLock(on: connection) { connection in
+            try await upUnderLock(bundles, on: connection)
+        }
+    }
+
+    /// Records what is there now as what should be there, for changes that were made on purpose.
+    ///
+    /// It waits for a run that goes on: what that made so far is no change of anybody's, and the run records it at its end.
+    ///
+    /// - Parameters:
+    ///   - differences: what somebody looked at and accepts.
+    ///   - connection: a connection of its own without a default deadline for statements.
+    /// - Returns: whether it was recorded; not when something else differs by now.
+    /// - Throws: ``MigrationError``; `PostgresError`; `CancellationError`.
+    package func accept(
+        _ differences: [CatalogSnapshot.Difference],
+        on connection: isolated Connection
+    ) async throws -> Bool {
+        try MigrationSession.check(connection)
+        return try await underLock(on: connection) { connection in
+            try await CatalogSnapshot.accept(differences, on: connection)
+        }
+    }
+
+    /// Does something while no other process migrates.
+    private func underLock<Result>(
+        on connection: isolated Connection,
+        _ body: (isolated Connection) async throws -> Result
+    ) async throws -> Result {
         let lock = MigrationLock(patience: options.processPatience)
         try await lock.acquire(on: connection) { holder in event(.waitingForProcess(holder?.description)) }
         do {
-            let report = try await upUnderLock(bundles, on: connection)
+            let result = try await body(connection)
             try lock.release(on: connection)
-            return report
+            return result
         } catch {
             // Without its connection the lock is gone as well; the first error is the one to tell.
             try? lock.release(on: connection)

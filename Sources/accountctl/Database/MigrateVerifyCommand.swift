@@ -49,7 +49,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
             let plan = try engine.plan(on: connection)
             return (
                 plan,
-                plan.hasHistory ? try CatalogSnapshot.differences(on: connection) : [],
+                plan.hasHistory ? try await CatalogSnapshot.differences(on: connection) : [],
                 plan.hasHistory ? try CatalogSnapshot.isUnfinished(on: connection) : false
             )
         }
@@ -72,11 +72,18 @@ struct MigrateVerifyCommand: AccountctlCommand {
         if accept, !write.dryRun, !differences.isEmpty {
             try context.confirm("Record these \(differences.count) differences as what should be there?", write)
             let signature = try context.signature(acting)
-            try await context.withMigrations { _, connection in
+            let isRecorded = try await context.withMigrations { engine, connection in
                 // Before it: a line for a run that then fails is better than a run without one.
                 let objects = differences.prefix(20).map { "\($0.kind.rawValue) \($0.object)" }
                 try signature.log("migrate.accept", facts: ["differences": objects], on: connection)
-                try await CatalogSnapshot.accept(on: connection)
+                return try await engine.accept(differences, on: connection)
+            }
+            guard isRecorded else {
+                throw CommandError(
+                    .residue,
+                    "something else differs by now: nothing was recorded",
+                    hint: "Look again: accountctl migrate verify"
+                )
             }
             return plan.conflicts.isEmpty ? .ok : .residue
         }

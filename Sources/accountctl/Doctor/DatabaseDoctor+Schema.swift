@@ -3,7 +3,7 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    func schema(on connection: isolated Connection) throws -> ([Finding], isInstalled: Bool) {
+    func schema(on connection: isolated Connection) async throws -> ([Finding], isInstalled: Bool) {
         let plan = try engine.plan(on: connection)
         guard plan.items.contains(where: { $0.applied != nil }) else {
             return (
@@ -41,7 +41,7 @@ extension DatabaseDoctor {
                 )
             )
         }
-        let differences = try CatalogSnapshot.differences(on: connection)
+        let differences = try await CatalogSnapshot.differences(on: connection)
         for difference in differences.prefix(20) {
             findings.append(
                 Finding(

@@ -10,29 +10,29 @@ struct DatabaseDoctor {
     let patience: Duration
 
     func findings(on connection: isolated Connection) async throws -> [Finding] {
-        var findings = try look("the server") { try server(on: connection) }
-        findings += try look("the role") { try role(on: connection) }
+        var findings = try await look("the server") { try server(on: connection) }
+        findings += try await look("the role") { try role(on: connection) }
         var isInstalled = false
-        findings += try look("the schema") {
-            let (found, isThere) = try schema(on: connection)
+        findings += try await look("the schema") {
+            let (found, isThere) = try await schema(on: connection)
             isInstalled = isThere
             return found
         }
-        findings += try look("the catalog") { try deletionPlan(on: connection) }
+        findings += try await look("the catalog") { try deletionPlan(on: connection) }
         guard isInstalled else { return findings }
-        findings += try look("the job tables") { try jobs(on: connection) }
-        findings += try look("the requests") { try requests(on: connection) }
-        findings += try look("the keys") { try keys(on: connection) }
-        findings += try look("the rejections by Apple") { try rejections(on: connection) }
-        findings += try look("the authorization codes") { try codes(on: connection) }
-        findings += try look("the mail streams") { try mail(on: connection) }
+        findings += try await look("the job tables") { try jobs(on: connection) }
+        findings += try await look("the requests") { try requests(on: connection) }
+        findings += try await look("the keys") { try keys(on: connection) }
+        findings += try await look("the rejections by Apple") { try rejections(on: connection) }
+        findings += try await look("the authorization codes") { try codes(on: connection) }
+        findings += try await look("the mail streams") { try mail(on: connection) }
         return findings
     }
 
     /// A part that cannot be looked at is a finding of its own, and no reason to be silent about the rest; a lost connection is.
-    private func look(_ what: String, _ part: () throws -> [Finding]) throws -> [Finding] {
+    private func look(_ what: String, _ part: () async throws -> [Finding]) async throws -> [Finding] {
         do {
-            return try part()
+            return try await part()
         } catch let error as PostgresError where error.connectionUsable {
             return [refusal(of: what, error)]
         }
