@@ -201,6 +201,8 @@ package enum CatalogSnapshot {
             join pg_namespace as n on n.oid = c.relnamespace
             where n.nspname = 'accountctl'
               and not c.relispartition
+              -- Told with the column: only from PostgreSQL 18 on it is a constraint as well.
+              and k.contype <> 'n'
 
             union all
             select 'index ' || n.nspname || '.' || c.relname,
