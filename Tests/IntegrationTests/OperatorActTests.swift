@@ -353,6 +353,59 @@ struct OperatorActTests {
         }
     }
 
+    @Test("What is let go on says what holds it all the same, and by which command that ends")
+    func heldAllTheSame() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            @Sendable func run(_ words: [String]) async throws -> AccountctlProcess.Result {
+                let result = try await stage.run(words)
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                return result
+            }
+            _ = try await run(["deletion", "request", id, "--confirm=\(id)"])
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            for words in [["deletion", "pause", id], ["deletion", "resume", id], ["deletion", "retry", id]] {
+                #expect(try await !run(words).errors.contains("nothing else holds it"), "\(words)")
+            }
+            _ = try await run(["deletion", "pause", "--all", "--reason", "a complaint"])
+            _ = try await run(["jobs", "pause", "deletions", "--yes", "--reason", "a storm"])
+            _ = try await run(["user", "hold", id, "--reason", "court"])
+            _ = try await run(["deletion", "pause", id])
+            let brakes = [
+                "every deletion is paused, by olga: a complaint; go on with: accountctl deletion resume --all",
+                "the queue deletions is paused: a storm; go on with: accountctl jobs resume deletions",
+                "the account is under a legal hold; end it with: accountctl user release \(id)",
+            ]
+            let own = "the request is paused by itself; go on with: accountctl deletion resume \(request)"
+            let acts: [(words: [String], isPaused: Bool)] = [
+                (["deletion", "retry", id], true),
+                (["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"], true),
+                (["deletion", "resume", id], false),
+            ]
+            for (words, isPaused) in acts {
+                for more in [["--dry-run"], []] {
+                    let told = try await run(words + more).errors
+                    for brake in brakes { #expect(told.contains(brake), "\(words): \(told)") }
+                    #expect(told.contains(own) == isPaused, "\(words): \(told)")
+                    #expect(told.contains("once nothing else holds it"), "\(words): \(told)")
+                }
+            }
+            let job = try await stage.database.psql("select id from accountctl.jobs where kind = 'account.delete'")
+            for more in [["--dry-run"], []] {
+                let told = try await run(["jobs", "retry", job] + more)
+                #expect(told.output.contains("once its queue goes on"), "\(told)")
+                for brake in brakes.prefix(2) { #expect(told.errors.contains(brake), "\(told)") }
+            }
+            _ = try await run(["deletion", "pause", id])
+            let all = try await run(["deletion", "resume", "--all", "--confirm=all"]).errors
+            #expect(all.contains(brakes[1]) && all.contains("accountctl deletion list --paused"), "\(all)")
+            _ = try await run(["jobs", "resume", "deletions"])
+            let other = try await run(["jobs", "retry", job])
+            #expect(other.output.contains("runs again") && other.errors.isEmpty, "\(other)")
+        }
+    }
+
     @Test("Without a name the log has that of the account on the machine, and a list that is cut says so")
     func names() async throws {
         try await OperatorStage.with { stage in

@@ -90,6 +90,30 @@ extension JobQueue {
         return Array((ended + live).sorted { ($0.changedAt, $0.id) < ($1.changedAt, $1.id) }.prefix(limit))
     }
 
+    /// The queues and kinds of some jobs that are not done.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func kinds(
+        of ids: [Int64],
+        on connection: isolated Connection
+    ) throws -> [(queue: String, kind: String)] {
+        try connection.query(
+            """
+            select queue, kind
+            from \(tables.jobs)
+            where id = any(\(ids))
+            union
+            select queue, kind
+            from \(tables.history)
+            where id = any(\(ids))
+            and outcome <> 'completed'
+            order by queue, kind
+            """,
+            as: (String, String).self
+        )
+        .map { (queue: $0.0, kind: $0.1) }
+    }
+
     /// Everything about one job; nil when there is none of the id, or it is beyond retention.
     ///
     /// - Throws: ``PostgresError``.

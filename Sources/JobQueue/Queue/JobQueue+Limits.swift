@@ -47,6 +47,17 @@ extension JobQueue {
         .map { QueueSetting(name: $0.0, pausedAt: $0.1, pauseReason: $0.2, rate: $0.3, ratePeriod: $0.4) }
     }
 
+    /// Those of some queues that are paused, by name.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func pauses(
+        of queues: some Sequence<String>,
+        on connection: isolated Connection
+    ) throws -> [QueueSetting] {
+        let names = Set(queues)
+        return try queueSettings(on: connection).filter { $0.pausedAt != nil && names.contains($0.name) }
+    }
+
     /// The limits of kinds that hold, by kind.
     ///
     /// - Throws: ``PostgresError``.

@@ -50,12 +50,14 @@ struct Act<Outcome: Sendable>: Sendable {
     var question: (@Sendable (_ id: String) -> String)?
     /// Whether it is asked of this one; nil where it is of every one.
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
+    /// What holds it all the same once it is done, with the commands that end that; nil where nothing could.
+    var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
     /// Does it, and records it in the same transaction.
     let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
 }
 
 /// The ids of what was acted on, as commands take them.
-struct ActNames {
+struct ActNames: Sendable {
     /// Its own.
     let id: String
     /// That of its account; nil where nobody knows it any more.
@@ -70,6 +72,8 @@ struct ActWords {
     let done: String
     /// The command that undoes it or goes on.
     let next: String?
+    /// What holds it all the same, with the commands that end that.
+    let brakes: [String]
     /// Whether it was undone again, for a dry run.
     let isRehearsed: Bool
 }
@@ -112,12 +116,21 @@ extension CommandContext {
         let text = id.uuidString.lowercased()
         let isRehearsed = consent.dryRun
         if !isRehearsed, asks, let question = act.question { try consent.ask(question(text), id: text, in: self) }
-        // A dry run does it, and undoes it: what it says is what would come of it.
-        let outcome = try await withConnection { connection in
-            try await connection.transaction(rehearsed: isRehearsed) { try await act.perform(actor, id, $0) }
-        }
         let names = ActNames(id: text, account: account?.uuidString.lowercased())
-        let words = ActWords(plan: act.plan, done: act.done, next: act.next?(names), isRehearsed: isRehearsed)
+        // A dry run does it, and undoes it: what it says is what would come of it.
+        let (outcome, brakes) = try await withConnection { connection in
+            try await connection.transaction(rehearsed: isRehearsed) { connection in
+                let outcome = try await act.perform(actor, id, connection)
+                return (outcome, try act.brakes?(id, names, connection) ?? [])
+            }
+        }
+        let words = ActWords(
+            plan: act.plan,
+            done: act.done,
+            next: act.next?(names),
+            brakes: brakes,
+            isRehearsed: isRehearsed
+        )
         try target.tell(outcome, of: id, words, in: self)
         try output.show(Sheet([.init(.facts([.init(Target.idField.name, Target.idField.label, .text(text))]))]))
         return .ok

@@ -75,14 +75,22 @@ struct RequestTarget: ActTarget {
     func tell(_ outcome: DeletionDesk.Act, of id: UUID, _ words: ActWords, in context: CommandContext) throws {
         let name = id.uuidString.lowercased()
         switch outcome {
-        case .done where words.isRehearsed: context.messages.note(words.plan)
         case .done:
-            context.messages.note(words.done)
-            if let next = words.next { context.messages.note(next) }
+            let said = words.isRehearsed ? words.plan : words.done
+            context.messages.note(words.brakes.isEmpty ? said : said + ", once nothing else holds it")
+            for brake in words.brakes { context.messages.warning(brake) }
+            if !words.isRehearsed, let next = words.next { context.messages.note(next) }
         case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
         case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
         case .refused(let why): throw CommandError(.blocked, why)
         }
+    }
+}
+
+extension RequestTarget {
+    /// What keeps a request from going on, whatever is done for it.
+    static func brakes(_ id: UUID, _ names: ActNames, _ connection: isolated Connection) throws -> [String] {
+        try StandingBrakes.read(of: id, on: connection).words(of: names)
     }
 }
 

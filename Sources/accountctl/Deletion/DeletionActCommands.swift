@@ -75,12 +75,14 @@ struct DeletionRetryCommand: ActCommand {
 
     func act() throws -> Act<DeletionDesk.Act> {
         let reason = acting.reason
-        return Act(plan: "would be tried again", done: "tried again as soon as a worker is free") {
-            actor,
-            request,
-            connection in
-            try await DeletionDesk(actor).retry(request, reason: reason, on: connection)
-        }
+        return Act(
+            plan: "would be tried again",
+            done: "tried again as soon as a worker is free",
+            brakes: RequestTarget.brakes,
+            perform: { actor, request, connection in
+                try await DeletionDesk(actor).retry(request, reason: reason, on: connection)
+            }
+        )
     }
 }
 
@@ -129,6 +131,7 @@ struct DeletionProceedCommand: ActCommand {
             plan: "would go on",
             done: "goes on",
             question: { "Go on with the deletion \($0) without what is missing?" },
+            brakes: RequestTarget.brakes,
             perform: { actor, request, connection in
                 try await DeletionDesk(actor).proceed(
                     request,

@@ -106,6 +106,7 @@ struct DeletionResumeCommand: AccountctlCommand {
                 done: "goes on",
                 question: { "Let the deletion \($0) go on, which erases its account for good?" },
                 asks: { try DeletionDesk.isDue($0, on: $1) },
+                brakes: RequestTarget.brakes,
                 perform: { actor, request, connection in
                     try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
                 }
@@ -124,8 +125,18 @@ struct DeletionResumeCommand: AccountctlCommand {
             id: "all",
             consent
         )
-        try await context.withConnection { try await DeletionDesk(actor).resumeAll(reason: reason, on: $0) }
+        let (brakes, paused) = try await context.withConnection { connection in
+            try await DeletionDesk(actor).resumeAll(reason: reason, on: connection)
+            return (try StandingBrakes.read(on: connection), try DeletionDesk.pausedAlone(on: connection))
+        }
         context.messages.note("deletions go on")
+        for brake in brakes.words(of: nil) { context.messages.warning(brake) }
+        if paused > 0 {
+            let verb = paused == 1 ? "is paused by itself and stays" : "are paused one by one and stay"
+            context.messages.note(
+                "\(Wording.count(paused, "request")) \(verb) so; see: accountctl deletion list --paused"
+            )
+        }
         return .ok
     }
 }

@@ -51,9 +51,31 @@ struct JobsRetryCommand: AccountctlCommand {
             ids.isEmpty
             ? try await context.withConnection { connection in try queue.retryable(filter, on: connection) } : ids
         let question = ids.isEmpty ? "Run \(CommandContext.named(chosen)) again?" : nil
-        return try await context.act(on: chosen, as: "jobs.retry", acting, write, asking: question) { id, connection in
-            try queue.wakeAtCommit([try queue.retry(id, on: connection)], on: connection)
-            return ("runs again", "would run again")
+        let status = try await context.act(on: chosen, as: "jobs.retry", acting, write, asking: question) {
+            id,
+            connection in
+            let name = try queue.retry(id, on: connection)
+            try queue.wakeAtCommit([name], on: connection)
+            let isPaused = try queue.pauses(of: [name], on: connection).first != nil
+            let when = isPaused ? " once its queue goes on" : ""
+            return ("runs again" + when, "would run again" + when)
         }
+        try await warn(of: chosen, in: context)
+        return status
+    }
+
+    /// Says what holds the jobs all the same: their queues, and every deletion where one of them is such.
+    private func warn(of ids: [Int64], in context: CommandContext) async throws {
+        let queue = JobQueue()
+        let words = try await context.withConnection { connection in
+            let kinds = try queue.kinds(of: ids, on: connection)
+            let pauses = try queue.pauses(of: Set(kinds.map(\.queue)), on: connection)
+            let brakes =
+                try kinds.contains { $0.kind == StandingBrakes.kindName }
+                ? StandingBrakes.read(on: connection).everything : nil
+            return (brakes.map { [$0.words] } ?? [])
+                + pauses.map { StandingBrakes.words(ofQueue: $0.name, $0.pauseReason) }
+        }
+        for word in words { context.messages.warning(word) }
     }
 }

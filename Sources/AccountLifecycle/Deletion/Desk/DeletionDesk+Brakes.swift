@@ -75,6 +75,20 @@ extension DeletionDesk {
         ) ?? false
     }
 
+    /// How many open requests are paused by themselves, which no word for all lets go.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func pausedAlone(on connection: isolated Connection) throws -> Int {
+        try connection.one(
+            """
+            select count(*)
+            from accountctl.deletion_requests
+            where finished_at is null and paused_at is not null
+            """,
+            as: Int.self
+        )
+    }
+
     /// Who paused everything and why, nil where nobody did; and how many requests are open.
     ///
     /// - Throws: `PostgresError`.

@@ -1,0 +1,61 @@
+import JobQueue
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What operators stopped, so that a deletion does not go on whatever else is done for it, and goes on once they let go.
+package struct StandingBrakes: Sendable, Hashable {
+    /// A pause of more than one request.
+    package struct Pause: Sendable, Hashable {
+        /// Who gave the word; nil where nobody recorded it.
+        package let by: String?
+        package let reason: String?
+    }
+
+    /// The queue in which deletions are driven.
+    package static let queueName = DeletionJobs.delete.queue
+
+    /// The kind of their jobs.
+    package static let kindName = DeletionJobs.delete.name
+
+    /// That of every deletion.
+    package let everything: Pause?
+    /// That of the queue.
+    package let queue: Pause?
+    /// Whether the request is paused by itself.
+    package let isPaused: Bool
+    /// Whether a legal hold lies on its account.
+    package let isHeld: Bool
+
+    /// Reads what stops a request, or, where none is given, all of them.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func read(of request: UUID? = nil, on connection: isolated Connection) throws -> StandingBrakes {
+        let (isEverything, by, why, isQueue, whyQueue, isPaused, isHeld) = try connection.one(
+            """
+            select
+                b.paused_at is not null,
+                b.paused_by,
+                b.paused_reason,
+                q.paused_at is not null,
+                q.pause_reason,
+                r.paused_at is not null,
+                \(DeletionBrakes.isHeld)
+            from accountctl.deletion_brakes as b
+            left join accountctl.queues as q on q.name = \(queueName)
+            left join accountctl.deletion_requests as r on r.id = \(request)::uuid
+            """,
+            as: (Bool, String?, String?, Bool, String?, Bool, Bool).self
+        )
+        return StandingBrakes(
+            everything: isEverything ? Pause(by: by, reason: why) : nil,
+            queue: isQueue ? Pause(by: nil, reason: whyQueue) : nil,
+            isPaused: isPaused,
+            isHeld: isHeld
+        )
+    }
+}
