@@ -114,6 +114,26 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("Requests that are paused one by one are listed as such, wherever they stand")
+    func paused() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            #expect(try await site.deletion(["request", account, "--confirm=\(account)"]).status == 0)
+            let none = try await site.deletion(["list", "--paused"])
+            #expect(none.status == 0 && none.errors.contains("No deletion requests"), "\(none)")
+            #expect(try await site.deletion(["pause", account]).status == 0)
+            let shown = try await site.deletion(["list", "--paused", "--tsv", "state,paused"])
+            #expect(shown.output == "grace\ttrue\n", "\(shown)")
+            let all = try await site.deletion(["list", "--csv", "id,paused"])
+            #expect(all.output.hasPrefix("id,paused\n") && all.output.contains("\(request),false\n"), "\(all)")
+            let json = try await site.deletion(["list", "--state", "grace", "--json"])
+            #expect(json.output.contains(#""paused":true"#), "\(json)")
+            let table = try await site.deletion(["list"])
+            #expect(table.output.contains("PAUSED"), "\(table)")
+        }
+    }
+
     @Test("For every state it is shown what ends it, and the exit code tells the ones that need somebody")
     func states() async throws {
         try await ErasureSite.with(accounts: 1) { site in

@@ -326,6 +326,12 @@ struct DoctorTests {
             )
             let one = try await deployment.find("deletion.paused", "warning")
             #expect(one.contains("1 request is paused") && one.contains("3 d"), "\(one)")
+            // What it names to see them, typed as it stands.
+            let todo = try await deployment.examine().findings.first { $0.what == one }?.todo ?? ""
+            let hint = try #require(todo.firstMatch(of: /accountctl (deletion list[^;]*) shows/), "\(todo)")
+            let words = hint.1.split(separator: " ").map(String.init) + ["--tsv", "situation"]
+            let listed = try await AccountctlProcess(words, environment: deployment.variables).result()
+            #expect(listed.output == "paused\n", "\(listed)")
             #expect(try await deployment.find("deletion.ceiling", "warning").contains("2 requests"))
             try await run("jobs", "pause", "mail", "--yes", "--reason", "a storm")
             #expect(try await deployment.find("jobs.paused", "warning").contains("the queue mail"))

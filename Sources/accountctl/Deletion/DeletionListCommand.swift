@@ -15,8 +15,12 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
+            The column paused is of requests that are paused one by one, in whatever state; a pause of everything is told by deletion
+            show, and by the doctor.
+
             EXAMPLES
               accountctl deletion list
+              accountctl deletion list --paused
               accountctl deletion list --state blocked --state residue
               accountctl deletion list --json id,state,situation,legal_deadline
             """
@@ -27,6 +31,7 @@ struct DeletionListCommand: AccountctlCommand {
         Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
         Field("situation", "Why") { .text($0.situation?.code.rawValue) },
         Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
+        Field("paused", "Paused", emphasis: { $0.isPaused ? .caution : .none }) { .bool($0.isPaused) },
         Field("step", "Step") { .text($0.step?.rawValue) },
         Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
         Field("ended_by", "Ends by") { .text($0.endedBy) },
@@ -45,6 +50,9 @@ struct DeletionListCommand: AccountctlCommand {
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
     var state: [DeletionState] = []
 
+    @Flag(name: .long, help: "Only requests that are paused one by one.")
+    var paused = false
+
     @Flag(name: .long, help: "Ended requests as well.")
     var all = false
 
@@ -61,8 +69,10 @@ struct DeletionListCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let open = DeletionState.allCases.filter { all || !$0.isFinal }
         let states = Set(state.isEmpty ? open : state)
-        let limit = limit
-        let requests = try await context.withConnection { try DeletionSummary.list(states, limit: limit + 1, on: $0) }
+        let (paused, limit) = (paused, limit)
+        let requests = try await context.withConnection {
+            try DeletionSummary.list(states, pausedOnly: paused, limit: limit + 1, on: $0)
+        }
         try context.list(requests, Self.fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
         return .ok
     }

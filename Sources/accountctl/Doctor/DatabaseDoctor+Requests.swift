@@ -27,7 +27,7 @@ extension DatabaseDoctor {
                         "deletion.deadline",
                         "a request in the state \(state) whose legal deadline \(left)",
                         why: "An account must be erased within a calendar month of the request.",
-                        todo: "accountctl deletion list shows it; deletion show says what ends its state."
+                        todo: "accountctl deletion list shows it; accountctl deletion show says what ends its state."
                     )
                 )
             }
@@ -38,7 +38,8 @@ extension DatabaseDoctor {
                         "deletion.\(state)",
                         Wording.count(count, "request") + " in the state \(state)",
                         why: "They do not go on by themselves.",
-                        todo: "accountctl deletion list --state \(state); deletion show says what ends it."
+                        todo:
+                            "accountctl deletion list --state \(state) names them; accountctl deletion show says what ends it."
                     )
                 )
             }
@@ -80,7 +81,7 @@ extension DatabaseDoctor {
                     "\(Wording.count(paused, "request")) \(paused == 1 ? "is" : "are") paused, the first for "
                         + Wording.length(.seconds(longest)),
                     why: "They do not go on by themselves, and their legal deadlines do not wait.",
-                    todo: "accountctl deletion list --state held shows them; go on with: accountctl deletion resume"
+                    todo: "accountctl deletion list --paused shows them; go on with: accountctl deletion resume REQUEST"
                 )
             )
         }

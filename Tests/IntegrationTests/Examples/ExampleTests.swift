@@ -106,6 +106,8 @@ struct ExampleTests {
             #expect(erased.status == 0, "\(erased.errors)")
         } else if line.hasPrefix("accountctl deletion request") || line.hasPrefix("accountctl deletion plan") {
             try await stage.database.psql("delete from accountctl.deletion_requests")
+        } else if line.hasPrefix("accountctl deletion list --paused") {
+            try await stage.database.psql("update accountctl.deletion_requests set paused_at = now()")
         } else if line.hasPrefix("accountctl deletion list --state") {
             try await stage.database.psql(ExampleStage.standing)
         } else if line.hasPrefix("accountctl deletion resume") {

@@ -26,6 +26,7 @@ package struct DeletionSummary: Sendable, Hashable {
     package let failures: Int
     /// Apple's outcome, once there is one.
     package let apple: String?
+    /// Whether it is paused by itself.
     package let isPaused: Bool
     /// Whether the account is under a legal hold.
     package let isHeld: Bool
@@ -43,15 +44,17 @@ package struct DeletionSummary: Sendable, Hashable {
         }
     }
 
-    /// The requests in some states, the nearest legal deadline first.
+    /// The requests in some states, the nearest legal deadline first; where `pausedOnly`, those that are paused one by one.
     package static func list(
         _ states: Set<DeletionState>,
+        pausedOnly: Bool = false,
         limit: Int,
         on connection: isolated Connection
     ) throws -> [DeletionSummary] {
         try read(
             """
             where r.state = any(\(states.map(\.rawValue).sorted()))
+              and (not \(pausedOnly) or r.paused_at is not null)
             order by (r.finished_at is not null), r.legal_deadline, r.id
             limit \(limit)
             """,
