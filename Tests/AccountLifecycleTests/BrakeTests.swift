@@ -209,7 +209,7 @@ import Testing
             let act = try await stage.admin.withTransaction { worker in
                 try worker.execute("select from accountctl.jobs for share")
                 let act = Task {
-                    try await stage.pool.withConnection { try await desk.resume(request, on: $0) }
+                    try await stage.pool.withConnection { try await desk.retry(request, on: $0) }
                 }
                 try await worker.waitUntilSomebodyIsBlocked()
                 try worker.execute(

@@ -406,6 +406,48 @@ struct OperatorActTests {
         }
     }
 
+    @Test("An act says what came of it, in the same words everywhere")
+    func outcomes() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (id, other) = (OperatorStage.id(1), OperatorStage.id(2))
+            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            // Each act, what a dry run says, it itself, and it once more.
+            let acts: [(words: [String], outcomes: [String])] = [
+                (["user", "sign-out", other], ["would_be_done", "done", "done"]),
+                (["user", "suspend", other, "--reason", "spam", "--yes"], ["would_be_done", "done", "done"]),
+                (["user", "restore", other], ["would_be_done", "done", "unchanged"]),
+                (["user", "hold", other, "--reason", "court"], ["would_be_done", "done", "unchanged"]),
+                (["user", "release", other], ["would_be_done", "done", "unchanged"]),
+                (["deletion", "pause", id], ["would_be_done", "done", "unchanged"]),
+                (["deletion", "resume", id], ["would_be_done", "done", "unchanged"]),
+                (["deletion", "pause", "--all"], ["would_be_done", "done", "unchanged"]),
+                (["deletion", "resume", "--all", "--confirm=all"], ["would_be_done", "done", "unchanged"]),
+                (["deletion", "retry", id], ["would_be_done", "done", "done"]),
+                (
+                    ["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"],
+                    ["would_be_done", "done", "done"]
+                ),
+                (["deletion", "cancel", id], ["would_be_done", "done", "refused"]),
+                (["deletion", "pause", request], ["refused", "refused", "refused"]),
+            ]
+            for (words, outcomes) in acts {
+                var told: [String] = []
+                for more in [["--dry-run"], [], []] {
+                    let result = try await stage.run(words + ["--json", "outcome"] + more)
+                    let outcome = result.output.firstMatch(of: /"outcome": "(\w+)"/).map { String($0.1) } ?? ""
+                    told.append(outcome)
+                    #expect(result.status == (outcome == "refused" ? 6 : 0), "\(words): \(result)")
+                }
+                #expect(told == outcomes, "\(words)")
+            }
+            // What is not done leaves no line.
+            let log = "select count(*) from accountctl.operator_log where action = 'deletion.pause'"
+            #expect(try await stage.database.psql(log) == "1")
+        }
+    }
+
     @Test("Without a name the log has that of the account on the machine, and a list that is cut says so")
     func names() async throws {
         try await OperatorStage.with { stage in

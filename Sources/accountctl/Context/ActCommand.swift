@@ -31,11 +31,29 @@ protocol ActCommand: AccountctlCommand {
 }
 
 extension ActCommand {
-    static var outputFields: [String] { [Target.idField.name] }
+    static var outputFields: [String] { [Target.idField.name, ActOutcome.field] }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         try await context.carryOut(try act(), on: target, acting, consent)
     }
+}
+
+/// What came of an act, in the same words everywhere; they are part of the interface.
+enum ActOutcome: String, Sendable, CaseIterable {
+    /// Done, and logged.
+    case done
+    /// It was so already.
+    case unchanged
+    /// Something forbids it; nothing was done, and the exit code says so, too.
+    case refused
+    /// A dry run: it would be done.
+    case wouldBeDone = "would_be_done"
+
+    /// What it is called in the output.
+    static let field = "outcome"
+
+    /// It as a fact of what a command shows.
+    var fact: Sheet.Fact { .init(Self.field, "Outcome", .text(rawValue)) }
 }
 
 /// What an operator has done to an account or a request.
@@ -91,8 +109,8 @@ protocol ActTarget: ParsableArguments, Sendable {
 
     /// Says what came of an act.
     ///
-    /// - Throws: ``CommandError`` for all that is not done and was not so already.
-    func tell(_ outcome: Outcome, of id: UUID, _ words: ActWords, in context: CommandContext) throws
+    /// - Throws: ``CommandError`` for all that is not done and was not so already; a refusal is ``ExitStatus/blocked``.
+    func tell(_ outcome: Outcome, of id: UUID, _ words: ActWords, in context: CommandContext) throws -> ActOutcome
 
     /// How its id is named in the output.
     static var idField: (name: String, label: String) { get }
@@ -131,8 +149,16 @@ extension CommandContext {
             brakes: brakes,
             isRehearsed: isRehearsed
         )
-        try target.tell(outcome, of: id, words, in: self)
-        try output.show(Sheet([.init(.facts([.init(Target.idField.name, Target.idField.label, .text(text))]))]))
+        func show(_ outcome: ActOutcome) throws {
+            let name = Sheet.Fact(Target.idField.name, Target.idField.label, .text(text))
+            try output.show(Sheet([.init(.facts([name, outcome.fact]))]))
+        }
+        do {
+            try show(try target.tell(outcome, of: id, words, in: self))
+        } catch let error as CommandError where error.status == .blocked {
+            try show(.refused)
+            throw error
+        }
         return .ok
     }
 }

@@ -29,7 +29,12 @@ struct AccountTarget: ActTarget {
 
     func account(of id: UUID, on connection: isolated Connection) throws -> UUID? { id }
 
-    func tell(_ outcome: AccountDesk.Outcome, of id: UUID, _ words: ActWords, in context: CommandContext) throws {
+    func tell(
+        _ outcome: AccountDesk.Outcome,
+        of id: UUID,
+        _ words: ActWords,
+        in context: CommandContext
+    ) throws -> ActOutcome {
         let name = id.uuidString.lowercased()
         switch outcome {
         case .done where words.isRehearsed: context.messages.note(words.plan)
@@ -44,7 +49,9 @@ struct AccountTarget: ActTarget {
                 "its deletion is under way (\(state)) and \(words.isRehearsed ? "would be" : "is") stopped before its next step; "
                     + "begun already, and not undone: \(Wording.list(steps))"
             )
-        case .unchanged: context.messages.note("Nothing to do.")
+        case .unchanged:
+            context.messages.note("Nothing to do.")
+            return .unchanged
         case .unknownUser: throw CommandError(.notFound, "the account \(name) has just gone")
         case .beingErased(let state):
             throw CommandError(
@@ -54,6 +61,7 @@ struct AccountTarget: ActTarget {
             )
         case .notNow(let why): throw CommandError(.blocked, why)
         }
+        return words.isRehearsed ? .wouldBeDone : .done
     }
 }
 
@@ -72,7 +80,12 @@ struct RequestTarget: ActTarget {
         try DeletionSummary.account(of: id, on: connection)
     }
 
-    func tell(_ outcome: DeletionDesk.Act, of id: UUID, _ words: ActWords, in context: CommandContext) throws {
+    func tell(
+        _ outcome: DeletionDesk.Act,
+        of id: UUID,
+        _ words: ActWords,
+        in context: CommandContext
+    ) throws -> ActOutcome {
         let name = id.uuidString.lowercased()
         switch outcome {
         case .done:
@@ -80,10 +93,15 @@ struct RequestTarget: ActTarget {
             context.messages.note(words.brakes.isEmpty ? said : said + ", once nothing else holds it")
             for brake in words.brakes { context.messages.warning(brake) }
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }
+        case .unchanged:
+            context.messages.note("Nothing to do.")
+            for brake in words.brakes { context.messages.warning(brake) }
+            return .unchanged
         case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
         case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
         case .refused(let why): throw CommandError(.blocked, why)
         }
+        return words.isRehearsed ? .wouldBeDone : .done
     }
 }
 
@@ -104,6 +122,11 @@ struct BrakeTarget: ParsableArguments {
 
     func validate() throws {
         if all == (request != nil) { throw ValidationError("name a request, or give --all") }
+    }
+
+    /// What came of an act on all of them.
+    static func sheet(_ outcome: ActOutcome) -> Sheet {
+        Sheet([.init(.facts([.init(RequestTarget.idField.name, RequestTarget.idField.label, .null), outcome.fact]))])
     }
 
     /// The one request; nil for all.

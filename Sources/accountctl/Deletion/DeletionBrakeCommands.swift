@@ -24,7 +24,7 @@ struct DeletionPauseCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = [RequestTarget.idField.name]
+    static let outputFields = [RequestTarget.idField.name, ActOutcome.field]
 
     @OptionGroup
     var target: BrakeTarget
@@ -52,12 +52,19 @@ struct DeletionPauseCommand: AccountctlCommand {
             return try await context.carryOut(act, on: request, acting, consent)
         }
         let actor = try context.actor(acting)
-        if consent.dryRun {
-            context.messages.note("would pause every deletion")
-            return .ok
+        let isRehearsed = consent.dryRun
+        let (wasPaused, underWay) = try await context.withConnection { connection in
+            let wasPaused = try DeletionDesk.generalBrake(on: connection).paused != nil
+            // The word is given all the same, since its reason may be another.
+            return (
+                wasPaused,
+                isRehearsed ? [] : try await DeletionDesk(actor).pauseAll(reason: reason, on: connection)
+            )
         }
-        let underWay = try await context.withConnection {
-            try await DeletionDesk(actor).pauseAll(reason: reason, on: $0)
+        try context.output.show(BrakeTarget.sheet(wasPaused ? .unchanged : isRehearsed ? .wouldBeDone : .done))
+        if isRehearsed {
+            context.messages.note(wasPaused ? "every deletion is paused already" : "would pause every deletion")
+            return .ok
         }
         context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
         for one in underWay {
@@ -84,7 +91,7 @@ struct DeletionResumeCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = [RequestTarget.idField.name]
+    static let outputFields = [RequestTarget.idField.name, ActOutcome.field]
 
     @OptionGroup
     var target: BrakeTarget
@@ -114,11 +121,12 @@ struct DeletionResumeCommand: AccountctlCommand {
             return try await context.carryOut(act, on: request, acting, consent)
         }
         let actor = try context.actor(acting)
+        let brake = try await context.withConnection { try DeletionDesk.generalBrake(on: $0) }
         if consent.dryRun {
             context.messages.note("would let every deletion go on")
+            try context.output.show(BrakeTarget.sheet(brake.paused == nil ? .unchanged : .wouldBeDone))
             return .ok
         }
-        let brake = try await context.withConnection { try DeletionDesk.generalBrake(on: $0) }
         let pause = brake.paused.map { "; paused by \($0.by)" + ($0.reason.map { ": \($0)" } ?? "") } ?? ""
         try context.confirmIrreversible(
             "Let every deletion go on, which erases accounts for good (\(Wording.count(brake.open, "open request"))\(pause))?",
@@ -130,6 +138,7 @@ struct DeletionResumeCommand: AccountctlCommand {
             return (try StandingBrakes.read(on: connection), try DeletionDesk.pausedAlone(on: connection))
         }
         context.messages.note("deletions go on")
+        try context.output.show(BrakeTarget.sheet(brake.paused == nil ? .unchanged : .done))
         for brake in brakes.words(of: nil) { context.messages.warning(brake) }
         if paused > 0 {
             let verb = paused == 1 ? "is paused by itself and stays" : "are paused one by one and stay"

@@ -66,6 +66,8 @@ package struct DeletionDesk: Sendable {
     /// What came of an act on a request.
     package enum Act: Sendable, Hashable {
         case done
+        /// It was so already.
+        case unchanged
         case unknownRequest
         /// The request has ended.
         case ended(DeletionState)
@@ -132,14 +134,14 @@ package struct DeletionDesk: Sendable {
     /// Stops one request before its next irreversible step.
     package func pause(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.pause", reason, connection) { connection, _ in
-            try connection.execute(
+            let paused = try connection.execute(
                 """
                 update accountctl.deletion_requests
-                set paused_at = coalesce(paused_at, clock_timestamp())
-                where id = \(request)
+                set paused_at = clock_timestamp()
+                where id = \(request) and paused_at is null
                 """
             )
-            return .done
+            return paused > 0 ? .done : .unchanged
         }
     }
 
@@ -147,9 +149,15 @@ package struct DeletionDesk: Sendable {
     package func resume(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act
     {
         try await act(on: request, "deletion.resume", reason, connection) { connection, _ in
-            try connection.execute("update accountctl.deletion_requests set paused_at = null where id = \(request)")
+            let resumed = try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set paused_at = null
+                where id = \(request) and paused_at is not null
+                """
+            )
             try DeletionJobs.wake(request, on: connection)
-            return .done
+            return resumed > 0 ? .done : .unchanged
         }
     }
 
