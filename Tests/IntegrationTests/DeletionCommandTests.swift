@@ -32,6 +32,7 @@ struct DeletionCommandTests {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            try await site.leaveResidue(of: UUID().uuidString.lowercased())
             let before = try await site.everything()
             let irreversible = [
                 ["request", account], ["rehearse", account], ["proceed", "--without-apple", request],
@@ -132,6 +133,44 @@ struct DeletionCommandTests {
             #expect(json.output.contains(#""paused":true"#), "\(json)")
             let table = try await site.deletion(["list"])
             #expect(table.output.contains("PAUSED"), "\(table)")
+        }
+    }
+
+    @Test("Only a column that some request reports can be accepted; what was accepted is shown, and can be withdrawn")
+    func accepted() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            try await site.leaveResidue()
+            let stored = "select string_agg(column_name || ': ' || reason, ', ') from accountctl.accepted_columns"
+            @Sendable func accept(_ column: String, _ more: String...) async throws -> AccountctlProcess.Result {
+                try await site.deletion(["accept", column, "--confirm=\(column)", "--reason", "kept by law"] + more)
+            }
+            for more in ["--dry-run", "--no-input"] {
+                let typo = try await accept("public.invoices.byer", more)
+                #expect(typo.status == 3, "\(typo)")
+                #expect(typo.errors.contains("public.invoices.buyer and public.notes.body"), "\(typo)")
+            }
+            #expect(try await site.database.psql(stored) == "")
+            #expect(try await accept("public.invoices.buyer").status == 0)
+            #expect(try await site.database.psql(stored) == "public.invoices.buyer: kept by law")
+            let shown = try await site.deletion(["show", request])
+            #expect(shown.output.contains("kept by law"), "\(shown)")
+            let json = try await site.deletion(["show", request, "--json", "accepted"])
+            #expect(json.output.contains(#""column": "public.invoices.buyer""#), "\(json)")
+            #expect(!json.output.contains("public.notes.body"), "\(json)")
+            // Nothing has counted it yet.
+            #expect(try await accept("public.invoices.buyer", "--withdraw", "--dry-run").status == 0)
+            #expect(try await site.database.psql(stored) != "")
+            #expect(try await accept("public.invoices.buyer", "--withdraw").status == 0)
+            #expect(try await site.database.psql(stored) == "")
+            #expect(try await accept("public.invoices.buyer", "--withdraw").status == 3)
+            let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
+            #expect(try await site.database.psql(log) == "deletion.accept deletion.withdraw")
+            // What is accepted is known, too, when no request reports it any more.
+            #expect(try await accept("public.invoices.buyer").status == 0)
+            try await site.database.psql("update accountctl.deletion_requests set situation = null, state = 'running'")
+            #expect(try await accept("public.invoices.buyer").status == 0)
+            #expect(try await accept("public.notes.body").status == 3)
         }
     }
 
@@ -296,6 +335,32 @@ extension ErasureSite {
     /// The id of the open request.
     fileprivate func request() async throws -> String {
         try await database.psql("select id from accountctl.deletion_requests")
+    }
+
+    /// Has the open request, or a new one of another account, report two columns as residue.
+    fileprivate func leaveResidue(of user: String? = nil) async throws {
+        let situation = """
+            '{"code": "residue", "findings": [
+                {"column": "public.notes.body", "identifiers": ["email"], "count": 1},
+                {"column": "public.invoices.buyer", "identifiers": ["email"], "count": 2}
+            ]}'
+            """
+        try await database.psql(
+            user.map { user in
+                """
+                insert into accountctl.deletion_requests (
+                    user_id, origin, state, situation, situation_since, run_after, legal_deadline, locked_out_at
+                )
+                values (
+                    '\(user)', 'app', 'residue', \(situation), now(), now(), now() + interval '1 month', now()
+                )
+                """
+            }
+                ?? """
+                update accountctl.deletion_requests
+                set state = 'residue', situation = \(situation), situation_since = now(), locked_out_at = now()
+                """
+        )
     }
 
     /// Everything that a command could change, as one number.

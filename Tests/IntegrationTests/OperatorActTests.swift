@@ -32,6 +32,20 @@ struct OperatorActTests {
             let job = try await database.psql(
                 "select accountctl.enqueue_job('mail.check', queue => 'mail', run_at => now() + interval '1 hour')"
             )
+            try await database.psql(
+                """
+                insert into accountctl.deletion_requests (
+                    user_id, origin, state, situation, run_after, legal_deadline, locked_out_at
+                )
+                values (
+                    gen_random_uuid(), 'app', 'residue',
+                    '{"code": "residue", "findings": [
+                        {"column": "public.invoices.buyer", "identifiers": ["email"], "count": 1}
+                    ]}',
+                    now(), now() + interval '1 month', now()
+                )
+                """
+            )
             let acts: [(action: String, words: [String], fact: String)] = [
                 ("jobs.pause", ["jobs", "pause", "deletions", "--yes"], "deletions"),
                 ("jobs.resume", ["jobs", "resume", "deletions"], "deletions"),
@@ -46,6 +60,11 @@ struct OperatorActTests {
                 (
                     "deletion.accept",
                     ["deletion", "accept", "public.invoices.buyer", "--confirm=public.invoices.buyer"],
+                    "public.invoices.buyer"
+                ),
+                (
+                    "deletion.withdraw",
+                    ["deletion", "accept", "public.invoices.buyer", "--withdraw", "--confirm=public.invoices.buyer"],
                     "public.invoices.buyer"
                 ),
                 ("deletion.resume_all", ["deletion", "resume", "--all", "--confirm=all"], "{}"),

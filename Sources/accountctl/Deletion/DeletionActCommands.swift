@@ -152,15 +152,25 @@ struct DeletionAcceptCommand: AccountctlCommand {
         abstract: "Accept that a column may keep identifiers of erased accounts.",
         discussion: """
             For what the law has you keep. It holds for every deletion from now on, and each receipt names the column. The
-            column has to be typed, or given with --confirm.
+            column has to be typed, or given with --confirm. It is one that an open request reports, as deletion show names it, or
+            that was accepted before. What is accepted deletion show tells, too; --withdraw takes it back: what was erased with it
+            stays as it is, and all others find the column again.
+
+            EXIT CODES
+              0 accepted or withdrawn; 2 declined; 3 no request reports the column, or it was not accepted
 
             EXAMPLES
               accountctl deletion accept public.invoices.buyer --reason "kept ten years, HGB 257"
             """
     )
 
+    static let outputFields = ["column", ActOutcome.field, "requests"]
+
     @Argument(help: "schema.table.column, as deletion show names it.")
     var column: String
+
+    @Flag(name: .long, help: "Take back that it was accepted.")
+    var withdraw = false
 
     @OptionGroup
     var acting: ActingOptions
@@ -178,16 +188,76 @@ struct DeletionAcceptCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let actor = try context.actor(acting)
+        let (accepted, reported) = try await context.withConnection { connection in
+            (try AcceptedColumn.all(on: connection).map(\.name), try AcceptedColumn.reported(on: connection))
+        }
+        let isAccepted = accepted.contains(column)
+        if withdraw, !isAccepted {
+            throw Self.unknown(column, "was not accepted", "Accepted: ", accepted, "Nothing was accepted.")
+        }
+        if !withdraw, !isAccepted, !reported.contains(column) {
+            throw Self.unknown(
+                column,
+                "is reported by no open request",
+                "Reported: ",
+                reported,
+                "No open request is in residue."
+            )
+        }
         if consent.dryRun {
-            context.messages.note("would accept \(column)")
+            context.messages.note(withdraw ? "would withdraw \(column)" : "would accept \(column)")
+            try show(.wouldBeDone, nil, in: context)
             return .ok
         }
-        try consent.ask("Let \(column) keep identifiers of erased accounts?", id: column, in: context)
+        let question =
+            withdraw
+            ? "Have identifiers in \(column) found again?" : "Let \(column) keep identifiers of erased accounts?"
+        try consent.ask(question, id: column, in: context)
         let (name, reason) = (column, acting.reason ?? "")
+        guard !withdraw else {
+            let isWithdrawn = try await context.withConnection {
+                try await DeletionDesk(actor).withdraw(name, reason: reason, on: $0)
+            }
+            context.messages.note(
+                isWithdrawn ? "withdrawn; receipts that name it stay as they are" : "somebody has just withdrawn it"
+            )
+            try show(isWithdrawn ? .done : .unchanged, nil, in: context)
+            return .ok
+        }
         let waiting = try await context.withConnection {
             try await DeletionDesk(actor).accept(name, reason: reason, on: $0)
         }
         context.messages.note("accepted; \(Wording.count(waiting, "request")) looked at again")
+        context.messages.note("take it back with: accountctl deletion accept \(name) --withdraw --reason WHY")
+        try show(.done, waiting, in: context)
         return .ok
+    }
+
+    private func show(_ outcome: ActOutcome, _ requests: Int?, in context: CommandContext) throws {
+        try context.output.show(
+            Sheet([
+                .init(
+                    .facts([
+                        .init("column", "Column", .text(column)), outcome.fact,
+                        .init("requests", "Looked at again", .integer(requests)),
+                    ])
+                )
+            ])
+        )
+    }
+
+    private static func unknown(
+        _ column: String,
+        _ why: String,
+        _ what: String,
+        _ known: [String],
+        _ none: String
+    ) -> CommandError {
+        let near = NearestName.of(column, among: known).map { " Did you mean \($0)?" } ?? ""
+        return CommandError(
+            .notFound,
+            "the column \(SafeText.quoted(column)) \(why)",
+            hint: known.isEmpty ? none : what + Wording.list(known) + "." + near
+        )
     }
 }

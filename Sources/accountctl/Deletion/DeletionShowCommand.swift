@@ -20,7 +20,7 @@ struct DeletionShowCommand: AccountctlCommand {
     static let outputFields = [
         "id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
         "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "apple",
-        "failures", "receipt", "blockers", "findings", "steps", "job",
+        "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
     ]
 
     static let sectionFields = ["job.job_id", "job.job_state", "job.job_run_at", "job.job_attempt"]
@@ -94,6 +94,17 @@ struct DeletionSheet {
                         [.text($0.column), .list($0.identifiers.map { .text($0.rawValue) }), .integer($0.count)]
                     },
                     names: ["column", "identifiers", "count"]
+                )
+            ),
+            .init(
+                "accepted",
+                title: "May stay",
+                .table(
+                    [TableColumn("Column"), TableColumn("Reason"), TableColumn("By"), TableColumn("Since")],
+                    rows: details.accepted.map {
+                        [.text($0.name), .text($0.reason), .text($0.acceptedBy), .date($0.acceptedAt)]
+                    },
+                    names: ["column", "reason", "accepted_by", "accepted_at"]
                 )
             ),
             .init(

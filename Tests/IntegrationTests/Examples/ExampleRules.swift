@@ -58,8 +58,7 @@ enum ExampleRules {
         "accountctl jobs prune", "accountctl apple vault rotate", "accountctl apple vault forget-key",
         "accountctl apple client-secret push",
         "accountctl apple events replay", "accountctl apple transfer generate", "accountctl apple transfer import",
-        "accountctl apple transfer exchange", "accountctl apple transfer apply", "accountctl deletion pause --all",
-        "accountctl deletion resume --all", "accountctl deletion accept", "accountctl manual --into",
+        "accountctl apple transfer exchange", "accountctl apple transfer apply", "accountctl manual --into",
     ]
 
     /// Examples that list nothing where everything is as it should be.

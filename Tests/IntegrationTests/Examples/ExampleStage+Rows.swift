@@ -75,7 +75,8 @@ extension ExampleStage {
         values
             ('00000000-0000-4000-8000-000000000002', 'app', 'blocked', '{"code": "blocking_rows"}', now(),
              now() + interval '20 days', null),
-            ('00000000-0000-4000-8000-000000000003', 'app', 'residue', '{"code": "residue"}', now(),
+            ('00000000-0000-4000-8000-000000000003', 'app', 'residue',
+             '{"code": "residue", "findings": [{"column": "public.invoices.buyer", "identifiers": ["email"], "count": 1}]}', now(),
              now() + interval '20 days', now())
         """
 

@@ -108,7 +108,7 @@ struct ExampleTests {
             try await stage.database.psql("delete from accountctl.deletion_requests")
         } else if line.hasPrefix("accountctl deletion list --paused") {
             try await stage.database.psql("update accountctl.deletion_requests set paused_at = now()")
-        } else if line.hasPrefix("accountctl deletion list --state") {
+        } else if line.hasPrefix("accountctl deletion list --state") || line.hasPrefix("accountctl deletion accept") {
             try await stage.database.psql(ExampleStage.standing)
         } else if line.hasPrefix("accountctl deletion resume") {
             try await stage.database.psql(

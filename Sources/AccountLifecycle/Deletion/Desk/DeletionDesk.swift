@@ -208,6 +208,20 @@ package struct DeletionDesk: Sendable {
         }
     }
 
+    /// Takes back that a column may keep identifiers: requests that have not ended find them again.
+    ///
+    /// - Returns: Whether it was accepted.
+    package func withdraw(_ column: String, reason: String, on connection: isolated Connection) async throws -> Bool {
+        try await connection.atomically { connection in
+            let withdrawn = try connection.execute(
+                "delete from accountctl.accepted_columns where column_name = \(column)"
+            )
+            guard withdrawn > 0 else { return false }
+            try actor.log("deletion.withdraw", on: nil, reason: reason, facts: ["column": column], connection)
+            return true
+        }
+    }
+
     /// Acts on an open request under its lock, and logs it when it was done.
     private func act(
         on request: UUID,

@@ -32,6 +32,8 @@ package struct DeletionDetails: Sendable {
     package let job: Job?
     /// The number of its receipt.
     package let receipt: Int64?
+    /// What it found that may stay, as operators decided: counted by now, or with its next look.
+    package let accepted: [AcceptedColumn]
     /// Whether everything is paused.
     package let isEverythingPaused: Bool
 
@@ -65,6 +67,8 @@ package struct DeletionDetails: Sendable {
             """,
             as: (Int64, String, Date, Int16).self
         )
+        let found =
+            (summary.situation?.findings ?? []) + steps.flatMap { $0.facts?.accepted ?? [] }
         return DeletionDetails(
             summary: summary,
             steps: steps.sorted { $0.step < $1.step },
@@ -73,6 +77,7 @@ package struct DeletionDetails: Sendable {
                 "select number from accountctl.deletion_receipts where request_id = \(request)",
                 as: Int64.self
             ),
+            accepted: found.isEmpty ? [] : try AcceptedColumn.all(among: found.map(\.column), on: connection),
             isEverythingPaused: try connection.one(
                 "select paused_at is not null from accountctl.deletion_brakes",
                 as: Bool.self
