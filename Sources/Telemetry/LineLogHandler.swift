@@ -21,6 +21,7 @@ package struct LineLogHandler: LogHandler {
     private let format: Format
     private let write: @Sendable (String) -> Void
     private let now: @Sendable () -> Date
+    private let completed: @Sendable (String) -> String
 
     /// Makes a handler.
     ///
@@ -29,18 +30,21 @@ package struct LineLogHandler: LogHandler {
     ///   - format: the form of the lines.
     ///   - level: the least important level that is written.
     ///   - now: the time of an event.
+    ///   - completed: what becomes of messages and texts before they are written, such as of the commands that they name.
     ///   - write: takes a whole line with its end and writes it at once.
     package init(
         label: String,
         format: Format,
         level: Logger.Level,
         now: @escaping @Sendable () -> Date = { Date() },
+        completed: @escaping @Sendable (String) -> String = { $0 },
         write: @escaping @Sendable (String) -> Void
     ) {
         self.label = label
         self.format = format
         self.logLevel = level
         self.now = now
+        self.completed = completed
         self.write = write
     }
 
@@ -54,7 +58,15 @@ package struct LineLogHandler: LogHandler {
         if let provided = metadataProvider?.get() { merged.merge(provided) { _, new in new } }
         if let own = event.metadata { merged.merge(own) { _, new in new } }
         if let error = event.error { merged["error"] = .string(String(describing: error)) }
-        let line = LogLine(time: now(), level: event.level, label: label, message: "\(event.message)", metadata: merged)
+        let line = LogLine(
+            time: now(),
+            level: event.level,
+            label: label,
+            message: completed("\(event.message)"),
+            metadata: merged.mapValues { value in
+                if case .string(let text) = value { .string(completed(text)) } else { value }
+            }
+        )
         switch format {
         case .json: write(line.json)
         case .text: write(line.text)

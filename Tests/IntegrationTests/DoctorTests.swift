@@ -341,6 +341,56 @@ struct DoctorTests {
         }
     }
 
+    @Test("what to do in commands that act where the doctor looked, as the worker's log names them")
+    func elsewhere() async throws {
+        try await deploy { deployment in
+            let paused = try await AccountctlProcess.run(
+                "deletion",
+                "pause",
+                "--all",
+                environment: deployment.variables
+            )
+            #expect(paused.status == 0, "\(paused.errors)")
+            try await deployment.database.psql(
+                """
+                insert into accountctl.deletion_requests (
+                    user_id, origin, state, requested_at, run_after, legal_deadline
+                )
+                values (
+                    gen_random_uuid(), 'app', 'blocked', now() - interval '40 days', now() - interval '39 days',
+                    now() - interval '1 day'
+                )
+                """
+            )
+            let file = try deployment.file("staging.conf", "[environments.staging.log]\nlevel = info\n")
+            let place = ["--environment", "staging", "--config", file]
+            let command = "accountctl \(place.joined(separator: " ")) deletion "
+            for form in [["--json", "todo"], []] {
+                let doctor = try await AccountctlProcess(
+                    ["doctor", "--database-only"] + place + form,
+                    environment: deployment.variables
+                ).result()
+                for words in ["resume --all", "list --state blocked", "show"] {
+                    #expect(doctor.output.replacing(#"\/"#, with: "/").contains(command + words), "\(doctor)")
+                }
+                #expect(!doctor.output.contains("accountctl deletion"), "\(doctor)")
+            }
+            // As in a clone.
+            try await deployment.database.psql(
+                """
+                update accountctl.settings
+                set value = jsonb_set(value, '{database}', '"1/1"')
+                where name = 'deletion.used_with'
+                """
+            )
+            let worker = try await AccountctlProcess(
+                ["worker", "--until-idle"] + place,
+                environment: deployment.variables
+            ).result()
+            #expect(worker.errors.replacing(#"\/"#, with: "/").contains(command + "resume --all"), "\(worker)")
+        }
+    }
+
     @Test("legal deadlines at risk, and passed")
     func deadlines() async throws {
         try await deploy { deployment in

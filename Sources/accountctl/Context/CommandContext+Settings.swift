@@ -71,7 +71,12 @@ extension CommandContext {
         let level = Logger.Level(rawValue: settings.log.level.rawValue) ?? .info
         let sink = DescriptorSink(descriptor: 2)
         return Logger(label: label) { label in
-            LineLogHandler(label: label, format: asJSON ? .json : .text, level: level) { line in
+            LineLogHandler(
+                label: label,
+                format: asJSON ? .json : .text,
+                level: level,
+                completed: FollowUp(global).completed
+            ) { line in
                 // When standard error is gone there is nobody left to tell.
                 try? sink.write(line)
             }

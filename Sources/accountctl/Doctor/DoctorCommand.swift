@@ -87,7 +87,7 @@ struct DoctorCommand: AccountctlCommand {
                 ).findings()
             }
         }
-        try show(findings, in: context)
+        try show(findings.map { $0.completed(context.messages.completed) }, in: context)
         if let unreachable { return unreachable }
         let limit: Finding.Severity = strict ? .warning : .error
         return findings.contains { $0.severity >= limit } ? .failure : .ok

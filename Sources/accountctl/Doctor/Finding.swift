@@ -33,5 +33,10 @@ struct Finding: Sendable, Equatable {
         self.todo = todo
     }
 
+    /// The same with the commands that it names completed.
+    func completed(_ complete: (String) -> String) -> Finding {
+        Finding(severity, code, what, why: why, todo: todo.map(complete))
+    }
+
     static func ok(_ code: String, _ what: String) -> Finding { Finding(.ok, code, what) }
 }
