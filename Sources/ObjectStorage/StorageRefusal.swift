@@ -65,6 +65,14 @@ package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
         String(decoding: text.utf8.prefix(60).map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
     }
 
+    /// Whether it is the key that is refused.
+    package var isOfKey: Bool {
+        switch code {
+        case "AccessDenied", "InvalidJWT", "Unauthorized", "InvalidSignature", "SignatureDoesNotMatch": true
+        default: status == 401 || status == 403
+        }
+    }
+
     /// What a refusal means.
     enum Meaning: Sendable {
         case gone

@@ -123,6 +123,40 @@ struct AvatarSweepTests {
         }
     }
 
+    @Test("A Storage that refuses the key, or is none, is no reason to try again")
+    func misconfigured() async throws {
+        try await StorageStage.with { storage in
+            try await fill(storage)
+            let stage = storage.stage
+            let key = stage.path("other.key")
+            try ("sb_secret_" + String(repeating: "x", count: 31)).write(toFile: key, atomically: true, encoding: .utf8)
+            let account = OperatorStage.id(1)
+            let faults: [(variables: [String: String]?, status: Int32, said: String)] = [
+                (["ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": key], 4, "storage.service_key_file"),
+                (nil, 2, "storage.url"),
+                (["ACCOUNTCTL_STORAGE_URL": "http://127.0.0.1:1/storage/v1"], 75, "accountctl doctor"),
+            ]
+            let unset = stage.variables.filter { !$0.key.hasPrefix("ACCOUNTCTL_STORAGE") }
+            for (variables, status, said) in faults {
+                let wrong = OperatorStage(
+                    database: stage.database,
+                    folder: stage.folder,
+                    variables: variables.map { stage.variables.merging($0) { $1 } } ?? unset
+                )
+                for words in [
+                    ["avatars", "sweep", "--confirm=3"], ["user", "export", account, "--output", stage.path("a.tar")],
+                ] {
+                    let refused = try await wrong.run(words)
+                    #expect(
+                        refused.status == status && refused.errors.contains(said),
+                        "\(said) \(words): \(refused)"
+                    )
+                }
+            }
+            #expect(try await storage.keys().count == 13)
+        }
+    }
+
     @Test("Without profiles, Storage or all rows nothing is deleted")
     func refusals() async throws {
         try await StorageStage.with { storage in

@@ -58,7 +58,17 @@ package struct Situation: Sendable, Hashable, Codable {
         package static func < (left: Finding, right: Finding) -> Bool { left.column < right.column }
     }
 
+    /// What of the settings is wrong, where trying again changes nothing.
+    package enum Fault: String, Sendable, Hashable, Codable {
+        /// The key is refused.
+        case key
+        /// What was asked is refused: the address, or another setting.
+        case settings
+    }
+
     package let code: Code
+    /// nil where it may pass by itself.
+    package var fault: Fault?
     /// What stands in the way of the delete.
     package var blockers: [Blocker]?
     /// Where identifiers were found.
@@ -71,11 +81,12 @@ package struct Situation: Sendable, Hashable, Codable {
     var retryAfter: Duration?
 
     private enum CodingKeys: CodingKey {
-        case code, blockers, findings, subject, detail
+        case code, fault, blockers, findings, subject, detail
     }
 
     package init(
         _ code: Code,
+        fault: Fault? = nil,
         subject: String? = nil,
         detail: String? = nil,
         blockers: [Blocker]? = nil,
@@ -83,6 +94,7 @@ package struct Situation: Sendable, Hashable, Codable {
         retryAfter: Duration? = nil
     ) {
         self.code = code
+        self.fault = fault
         self.subject = subject
         self.detail = detail
         self.blockers = blockers

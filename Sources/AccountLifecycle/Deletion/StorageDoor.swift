@@ -57,7 +57,7 @@ package struct StorageDoor: Sendable {
                 bucket
             )
         case .gone: return nil
-        case .misconfigured(let refusal): return Self.situation("\(refusal)", bucket)
+        case .misconfigured(let refusal): return Self.situation("\(refusal)", bucket, Self.fault(refusal))
         case .later(let delay): return Self.situation(delay, bucket)
         }
     }
@@ -69,7 +69,7 @@ package struct StorageDoor: Sendable {
         case .done(let part): .part(part)
         case .gone where cursor == nil: .gone
         case .gone(let refusal): .trouble(Self.situation("it went while it was read: \(refusal)", bucket))
-        case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", bucket))
+        case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", bucket, Self.fault(refusal)))
         case .later(let delay): .trouble(Self.situation(delay, bucket))
         }
     }
@@ -86,7 +86,7 @@ package struct StorageDoor: Sendable {
                 keys += page.keys
                 cursor = page.next
             case .gone: return .keys([])
-            case .misconfigured(let refusal): return .trouble(Self.situation("\(refusal)", bucket))
+            case .misconfigured(let refusal): return .trouble(Self.situation("\(refusal)", bucket, Self.fault(refusal)))
             case .later(let delay): return .trouble(Self.situation(delay, bucket))
             }
         } while cursor != nil
@@ -94,11 +94,19 @@ package struct StorageDoor: Sendable {
     }
 
     fileprivate static var unconfigured: Situation {
-        Situation(.storageUnusable, detail: "Storage is not configured")
+        Situation(.storageUnusable, fault: .settings, detail: "Storage is not configured")
     }
 
-    fileprivate static func situation(_ detail: String, _ bucket: String?) -> Situation {
-        Situation(.storageUnusable, subject: bucket, detail: detail)
+    fileprivate static func situation(
+        _ detail: String,
+        _ bucket: String?,
+        _ fault: Situation.Fault? = nil
+    ) -> Situation {
+        Situation(.storageUnusable, fault: fault, subject: bucket, detail: detail)
+    }
+
+    fileprivate static func fault(_ refusal: StorageRefusal) -> Situation.Fault {
+        refusal.isOfKey ? .key : .settings
     }
 
     fileprivate static func situation(_ delay: StorageDelay, _ bucket: String?) -> Situation {
@@ -120,7 +128,8 @@ private final class StorageCheck: Sendable {
                 situation =
                     switch try await client.buckets() {
                     case .done: nil
-                    case .gone(let refusal), .misconfigured(let refusal): StorageDoor.situation("\(refusal)", nil)
+                    case .gone(let refusal), .misconfigured(let refusal):
+                        StorageDoor.situation("\(refusal)", nil, StorageDoor.fault(refusal))
                     case .later(let delay): StorageDoor.situation(delay, nil)
                     }
             } else {

@@ -46,8 +46,8 @@ package struct AvatarSweep: Sendable {
         case noProfiles
         /// Our role does not see all rows of this table: what it does not see would look unused.
         case hiddenRows(String)
-        /// Storage cannot be used now.
-        case storage(String)
+        /// Storage cannot be used, now or as it is set.
+        case storage(Situation)
     }
 
     /// The most objects of one call to Storage.
@@ -154,7 +154,7 @@ package struct AvatarSweep: Sendable {
     package static func delete(_ leftovers: [Leftover], by storage: StorageDoor, pool: Pool) async throws -> [String] {
         let keys = leftovers.map(\.key)
         if let situation = try await storage.delete(keys, in: AccountObjects.bucketOfProfiles) {
-            throw Failure.storage(situation.detail ?? situation.code.rawValue)
+            throw Failure.storage(situation)
         }
         return try await pool.withConnection { connection in
             try AccountObjects.remaining(

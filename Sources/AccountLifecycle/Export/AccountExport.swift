@@ -17,8 +17,8 @@ package struct AccountExport: Sendable {
         case unknownUser
         /// Tables whose rows our role does not see: an archive without them would be no answer.
         case unreadable([String])
-        /// Storage cannot be used now.
-        case storage(String)
+        /// Storage cannot be used, now or as it is set.
+        case storage(Situation)
     }
 
     private let pool: Pool
@@ -137,7 +137,7 @@ package struct AccountExport: Sendable {
                 try archive.write(part.bytes)
                 cursor = part.next
             case .gone: return
-            case .trouble(let situation): throw Failure.storage(situation.detail ?? situation.code.rawValue)
+            case .trouble(let situation): throw Failure.storage(situation)
             }
         } while cursor != nil
         let written = try archive.end()

@@ -25,7 +25,8 @@ struct AvatarsSweepCommand: AccountctlCommand {
             Without --confirm it only shows what would go. The number to confirm is that of the objects; no more than these are deleted.
 
             EXIT CODES
-              0 shown, or deleted; 1 some object stayed; 2 the number is another now; 6 no profiles tell what is in use; 75 Storage is away
+              0 shown, or deleted; 1 some object stayed; 2 the number is another now, or a setting of Storage is wrong; 4 Storage
+              refuses the key; 6 no profiles tell what is in use; 75 Storage is away
 
             EXAMPLES
               accountctl avatars sweep
@@ -186,8 +187,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                 "row-level security hides rows of \(table) from this role: what it does not see would look unused",
                 hint: "Use the role postgres, or another one with BYPASSRLS."
             )
-        case .storage(let detail):
-            CommandError(.temporary, "Storage: \(detail)", hint: "accountctl doctor says more.")
+        case .storage(let situation): .storage(situation)
         }
     }
 }

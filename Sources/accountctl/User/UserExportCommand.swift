@@ -24,7 +24,8 @@ struct UserExportCommand: AccountctlCommand {
             The file is readable to its owner only, and is there whole or not at all. That it was written is recorded.
 
             EXIT CODES
-              0 written; 2 the file is there already; 3 no such account; 4 some table cannot be read; 75 Storage is away
+              0 written; 2 the file is there already, or a setting of Storage is wrong; 3 no such account; 4 some table cannot be
+              read, or Storage refuses the key; 75 Storage is away
 
             EXAMPLES
               accountctl user export anna@example.com --output anna.tar --reason "access request" --ticket 4711
@@ -150,12 +151,7 @@ struct UserExportCommand: AccountctlCommand {
                 "this role does not see all rows of \(Wording.list(tables)): an archive would be incomplete",
                 hint: "Use the role postgres, or one with SELECT on these tables and BYPASSRLS."
             )
-        case .storage(let detail):
-            CommandError(
-                .temporary,
-                "Storage: \(detail)",
-                hint: "accountctl doctor says more. --without-files leaves the files out."
-            )
+        case .storage(let situation): .storage(situation, hint: "--without-files leaves the files out.")
         }
     }
 }
