@@ -27,9 +27,12 @@ package struct AccountDesk: Sendable {
     }
 
     private let actor: Operator
+    /// Whether Supabase's tables are written; otherwise an act only tells what would come of it.
+    private let writes: Bool
 
-    package init(_ actor: Operator) {
+    package init(_ actor: Operator, writes: Bool = true) {
         self.actor = actor
+        self.writes = writes
     }
 
     package init(operatorName: String, hashKey: HashKey) {
@@ -40,7 +43,7 @@ package struct AccountDesk: Sendable {
     package func signOut(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
-            let ended = try AccountSessions.end(of: user, on: connection)
+            let ended = try endSessions(of: user, on: connection)
             try actor.log("user.sign_out", on: user, reason: reason, facts: ["sessions": ended], connection)
             return .done(sessions: ended)
         }
@@ -69,11 +72,13 @@ package struct AccountDesk: Sendable {
                     "it is suspended until \(standing ?? "further notice") already: --shorten ends that sooner"
                 )
             }
-            // A finite date: GoTrue cannot read an infinite one and would fail every request of this account.
-            try connection.execute(
-                "update auth.users set banned_until = \(until), updated_at = now() where id = \(user)"
-            )
-            let ended = try AccountSessions.end(of: user, on: connection)
+            if writes {
+                // A finite date: GoTrue cannot read an infinite one and would fail every request of this account.
+                try connection.execute(
+                    "update auth.users set banned_until = \(until), updated_at = now() where id = \(user)"
+                )
+            }
+            let ended = try endSessions(of: user, on: connection)
             try actor.log("user.suspend", on: user, reason: reason, facts: ["sessions": ended], connection)
             return .done(sessions: ended)
         }
@@ -83,13 +88,16 @@ package struct AccountDesk: Sendable {
     package func restore(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
-            let changed = try connection.execute(
-                """
-                update auth.users set banned_until = null, updated_at = now()
-                where id = \(user) and banned_until is not null
-                """
+            let isBanned = try connection.first(
+                "select banned_until is not null from auth.users where id = \(user)",
+                as: Bool.self
             )
-            guard changed > 0 else { return .unchanged }
+            guard isBanned == true else { return .unchanged }
+            if writes {
+                try connection.execute(
+                    "update auth.users set banned_until = null, updated_at = now() where id = \(user)"
+                )
+            }
             try actor.log("user.restore", on: user, reason: reason, connection)
             return .done(sessions: 0)
         }
@@ -103,6 +111,12 @@ package struct AccountDesk: Sendable {
     /// Records that a list was shown unmasked; the action says which, such as `user.reveal_list`.
     package func recordReveal(_ action: String, reason: String?, on connection: isolated Connection) throws {
         try actor.log(action, on: nil, reason: reason, connection)
+    }
+
+    private func endSessions(of user: UUID, on connection: isolated Connection) throws -> Int {
+        try writes
+            ? AccountSessions.end(of: user, on: connection)
+            : connection.one("select count(*) from auth.sessions where user_id = \(user)", as: Int.self)
     }
 
     /// Locks the account, so that a deletion cannot lock it out in between.

@@ -62,6 +62,8 @@ struct Act<Outcome: Sendable>: Sendable {
     let plan: String
     /// What is said when it was done: "paused".
     let done: String
+    /// How a dry run is answered where a trigger of an app may reach outside of the database; nil where none is fired.
+    var look: Look?
     /// What is said next: the command that undoes it or goes on, given what was acted on; nil where there is none.
     var next: (@Sendable (_ names: ActNames) -> String?)?
     /// What is asked before, given the id; nil where nothing is asked.
@@ -72,6 +74,16 @@ struct Act<Outcome: Sendable>: Sendable {
     var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
     /// Does it, and records it in the same transaction.
     let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
+
+    /// What a dry run does in place of the act.
+    struct Look: Sendable {
+        /// What the act writes.
+        let writes: Set<AccountWrite>
+        /// Whether it does of this one; nil where it does of every one.
+        var applies: (@Sendable (UUID, isolated Connection) throws -> Bool)?
+        /// The act without these.
+        let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
+    }
 }
 
 /// The ids of what was acted on, as commands take them.
@@ -136,10 +148,14 @@ extension CommandContext {
         if !isRehearsed, asks, let question = act.question { try consent.ask(question(text), id: text, in: self) }
         let names = ActNames(id: text, account: account?.uuidString.lowercased())
         // A dry run does it, and undoes it: what it says is what would come of it.
-        let (outcome, brakes) = try await withConnection { connection in
+        let (outcome, brakes, unasked) = try await withConnection { connection in
             try await connection.transaction(rehearsed: isRehearsed) { connection in
-                let outcome = try await act.perform(actor, id, connection)
-                return (outcome, try act.brakes?(id, names, connection) ?? [])
+                let look =
+                    isRehearsed ? try act.look.flatMap { try $0.applies?(id, connection) ?? true ? $0 : nil } : nil
+                let unasked = try look.map { try AccountWrite.triggersOutside(of: $0.writes, on: connection) } ?? []
+                let perform = unasked.isEmpty ? act.perform : look?.perform ?? act.perform
+                let outcome = try await perform(actor, id, connection)
+                return (outcome, try act.brakes?(id, names, connection) ?? [], unasked)
             }
         }
         let words = ActWords(
@@ -154,7 +170,15 @@ extension CommandContext {
             try output.show(Sheet([.init(.facts([name, outcome.fact]))]))
         }
         do {
-            try show(try target.tell(outcome, of: id, words, in: self))
+            let told = try target.tell(outcome, of: id, words, in: self)
+            if told == .wouldBeDone, !unasked.isEmpty {
+                let triggers = unasked.map { "\($0.name) of \($0.table)" }
+                messages.warning(
+                    "not asked whether they let it pass: \(Wording.list(triggers)); what they may do outside of the database no "
+                        + "rollback takes back"
+                )
+            }
+            try show(told)
         } catch let error as CommandError where error.status == .blocked {
             try show(.refused)
             throw error

@@ -42,6 +42,12 @@ struct DeletionCancelCommand: ActCommand {
         return Act(
             plan: "would be cancelled",
             done: "cancelled",
+            look: .init(writes: [.user], applies: { try DeletionDesk.isLockedOut($0, on: $1) }) {
+                actor,
+                request,
+                connection in
+                try await DeletionDesk(actor, writes: false).cancel(request, reason: reason, on: connection)
+            },
             next: { names in names.account.map { "ask again with: accountctl deletion request \($0)" } },
             perform: { actor, request, connection in
                 try await DeletionDesk(actor).cancel(request, reason: reason, on: connection)

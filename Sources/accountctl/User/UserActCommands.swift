@@ -36,12 +36,16 @@ struct UserSignOutCommand: ActCommand {
 
     func act() throws -> Act<AccountDesk.Outcome> {
         let reason = acting.reason
-        return Act(plan: "Would be done: signed out everywhere.", done: "signed out everywhere") {
-            actor,
-            user,
-            connection in
-            try await AccountDesk(actor).signOut(user, reason: reason, on: connection)
-        }
+        return Act(
+            plan: "Would be done: signed out everywhere.",
+            done: "signed out everywhere",
+            look: .init(writes: [.sessions]) { actor, user, connection in
+                try await AccountDesk(actor, writes: false).signOut(user, reason: reason, on: connection)
+            },
+            perform: { actor, user, connection in
+                try await AccountDesk(actor).signOut(user, reason: reason, on: connection)
+            }
+        )
     }
 }
 
@@ -101,6 +105,10 @@ struct UserSuspendCommand: ActCommand {
         return Act(
             plan: "Would be done: \(done).",
             done: done,
+            look: .init(writes: [.user, .sessions]) { [shorten] actor, user, connection in
+                try await AccountDesk(actor, writes: false)
+                    .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
+            },
             next: { "undo with: accountctl user restore \($0.id)" },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
             perform: { [shorten] actor, user, connection in
@@ -139,6 +147,9 @@ struct UserRestoreCommand: ActCommand {
         return Act(
             plan: "Would be done: may sign in again.",
             done: "may sign in again",
+            look: .init(writes: [.user]) { actor, user, connection in
+                try await AccountDesk(actor, writes: false).restore(user, reason: reason, on: connection)
+            },
             next: { "undo with: accountctl user suspend \($0.id) --reason WHY" },
             perform: { actor, user, connection in
                 try await AccountDesk(actor).restore(user, reason: reason, on: connection)

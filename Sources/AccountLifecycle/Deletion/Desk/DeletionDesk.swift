@@ -12,11 +12,14 @@ package struct DeletionDesk: Sendable {
     let actor: Operator
     /// How long an act waits for steps that are under way.
     let patience: Duration
+    /// Whether Supabase's tables are written; otherwise an act only tells what would come of it.
+    let writes: Bool
     var operatorName: String { actor.name }
 
-    package init(_ actor: Operator, patience: Duration = .seconds(10)) {
+    package init(_ actor: Operator, patience: Duration = .seconds(10), writes: Bool = true) {
         self.actor = actor
         self.patience = patience
+        self.writes = writes
     }
 
     package init(operatorName: String, hashKey: HashKey) {
@@ -78,10 +81,7 @@ package struct DeletionDesk: Sendable {
     /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is undone.
     package func cancel(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.cancel", reason, connection) { connection, user in
-            let isLockedOut = try connection.one(
-                "select locked_out_at is not null from accountctl.deletion_requests where id = \(request)",
-                as: Bool.self
-            )
+            let isLockedOut = try Self.isLockedOut(request, on: connection)
             // The function locks the request for more than we do: it is not to be asked where the account's row follows.
             guard isLockedOut else {
                 try connection.execute("select accountctl.cancel_deletion_request(\(request))")
@@ -103,7 +103,7 @@ package struct DeletionDesk: Sendable {
                 as: Bool.self
             )
             if let begun, !isOther { return .refused("the step \(begun) has begun, which cannot be undone") }
-            if !isOther { try LockOutBan.takeBack(of: request, on: connection) }
+            if !isOther, writes { try LockOutBan.takeBack(of: request, on: connection) }
             try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -114,6 +114,16 @@ package struct DeletionDesk: Sendable {
             )
             return .done
         }
+    }
+
+    /// Whether the account of a request was locked out, which a cancelling undoes.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func isLockedOut(_ request: UUID, on connection: isolated Connection) throws -> Bool {
+        try connection.first(
+            "select locked_out_at is not null from accountctl.deletion_requests where id = \(request)",
+            as: Bool.self
+        ) ?? false
     }
 
     /// Has a request looked at again now.

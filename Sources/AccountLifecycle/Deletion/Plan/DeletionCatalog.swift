@@ -85,7 +85,20 @@ package struct DeletionCatalog: Sendable, Hashable {
                 )
             }
         }
-        let triggers = try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool).self)
+        let triggers = try readTriggers(on: connection)
+        let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool, Bool).self)
+            .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4, lacksIdentity: $5)) }
+        return DeletionCatalog(
+            foreignKeys: keys,
+            triggers: triggers,
+            rights: Dictionary(rights) { first, _ in first },
+            profiles: try readProfiles(on: connection)
+        )
+    }
+
+    /// Reads the triggers alone.
+    static func readTriggers(on connection: isolated Connection) throws -> [Trigger] {
+        try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool).self)
             .map {
                 Trigger(
                     table: TableName($0, $1),
@@ -95,14 +108,6 @@ package struct DeletionCatalog: Sendable, Hashable {
                     reachesOutside: $5
                 )
             }
-        let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool, Bool).self)
-            .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4, lacksIdentity: $5)) }
-        return DeletionCatalog(
-            foreignKeys: keys,
-            triggers: triggers,
-            rights: Dictionary(rights) { first, _ in first },
-            profiles: try readProfiles(on: connection)
-        )
     }
 
     /// Reads what there is of profiles alone.
