@@ -302,6 +302,27 @@ struct DoctorTests {
         }
     }
 
+    @Test("a hash key of another name than the one that was used, before it is used and after")
+    func otherHashKey() async throws {
+        try await deploy { deployment in
+            let newer = try deployment.file(
+                "newer.hash",
+                try await AccountctlProcess.run("keys", "new", "hash-2").output
+            )
+            let other = ["ACCOUNTCTL_KEYS_HASH_FILE": newer]
+            let unknown = try await deployment.find("keys.hash", "error", other)
+            #expect(unknown == #"the hash key "hash-2" was never used here, and "hash" was"#)
+            // What hashes makes it known, as in a rotation.
+            let paused = try await AccountctlProcess(
+                ["deletion", "pause", "--all"],
+                environment: deployment.variables.merging(other) { $1 }
+            ).result()
+            #expect(paused.status == 0, "\(paused.errors)")
+            #expect(try await deployment.find("keys.hash", "notice", other).contains(#"is newer than "hash""#))
+            #expect(try await deployment.find("keys.hash", "warning").contains(#"is older than "hash-2""#))
+        }
+    }
+
     @Test("deletions that somebody paused or that wait for the ceiling, and queues that are paused")
     func brakes() async throws {
         try await deploy { deployment in

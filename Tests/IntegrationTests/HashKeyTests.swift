@@ -4,6 +4,56 @@ import Testing
 
 @Suite("Another hash key of the same name", .timeLimit(.minutes(2)))
 struct HashKeyTests {
+    @Test("of another name is told wherever an account would be said never to have been")
+    func otherName() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let living = try await site.database.psql("select id from auth.users where email = 'stays3@example.com'")
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString)")
+            try await AccountctlProcess.run("keys", "new", "hash-2").output
+                .write(to: path, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path.path)
+            defer { try? FileManager.default.removeItem(at: path) }
+            @Sendable func run(_ words: [String], other: Bool = true) async throws -> AccountctlProcess.Result {
+                let own = other ? ["ACCOUNTCTL_KEYS_HASH_FILE": path.path] : [:]
+                return try await AccountctlProcess(words, environment: site.variables.merging(own) { $1 }).result()
+            }
+            let erased = try await run(
+                ["deletion", "rehearse", account, "--confirm=\(account)", "--no-input"],
+                other: false
+            )
+            #expect(erased.status == 0, "\(erased.errors)")
+            for isOld in [true, false] {
+                if isOld {
+                    try await site.database.psql(
+                        "create table public.kept as table accountctl.hash_key_canaries; delete from accountctl.hash_key_canaries"
+                    )
+                }
+                for words in [["user", "find", account], ["user", "show", account], ["deletion", "show", account]] {
+                    let none = try await run(words)
+                    #expect(none.status == 3, "\(words): \(none)")
+                    #expect(!none.errors.contains("none was erased"), "\(words): \(none)")
+                    #expect(none.errors.contains(#"under the hash key "hash""#), "\(words): \(none)")
+                }
+                if isOld { try await site.database.psql("insert into accountctl.hash_key_canaries table public.kept") }
+            }
+            let row = try await run(["user", "find", account, "--tsv", "state"])
+            #expect(row.output == "unknown\n", "\(row)")
+            // Whoever is found by its row needs no hash.
+            #expect(try await run(["user", "find", living]).status == 0)
+            // Once something was hashed with it, it is the newer one of two: a worker says so when it begins.
+            for isFirst in [true, false] {
+                let worker = try await run(["worker", "--until-idle"])
+                #expect(worker.status == 0, "\(worker.errors)")
+                #expect(worker.errors.contains("was never used here") == isFirst, "\(worker.errors)")
+            }
+            #expect(try await run(["user", "sign-out", living]).status == 0)
+            let none = try await run(["user", "find", account])
+            #expect(none.errors.contains(#"under the hash key "hash""#), "\(none)")
+            #expect(try await run(["user", "find", account], other: false).errors.contains("was erased on"))
+        }
+    }
+
     @Test("is noticed by whatever hashes, with canaries and, in a database older than these, by its receipts")
     func noticed() async throws {
         try await ErasureSite.with(accounts: 0) { site in

@@ -25,16 +25,63 @@ package enum HashKeyCanary {
         _ = try isKnown(key, on: connection)
     }
 
+    /// How a key stands beside the others that something was hashed with here.
+    package enum Standing: Sendable, Hashable {
+        /// It is the only one, or there is none yet.
+        case alone
+        /// Nothing was hashed with it, and something with these.
+        case unknown(others: [String])
+        /// It came after these: what was hashed with them is not found by it.
+        case newest(others: [String])
+        /// These came after it.
+        case older(others: [String])
+
+        /// The other keys, by name.
+        package var others: [String] {
+            switch self {
+            case .alone: []
+            case .unknown(let others), .newest(let others), .older(let others): others
+            }
+        }
+    }
+
+    /// Tells how a key stands; changes nothing.
+    ///
+    /// Receipts tell of keys that are older than the canaries: the first one, and the newest.
+    ///
+    /// - Throws: ``OtherHashKey``; ``PostgresError``.
+    package static func standing(of key: HashKey, on connection: isolated Connection) throws -> Standing {
+        let isStored = try isKnown(key, on: connection)
+        guard try mayUse("select", on: connection) else { return .alone }
+        let keys = try connection.query(
+            """
+            with ends as (
+                (select subject_key_id from accountctl.deletion_receipts order by number limit 1)
+                union
+                (select subject_key_id from accountctl.deletion_receipts order by number desc limit 1)
+            )
+            select key_id, extract(epoch from created_at)::double precision
+            from accountctl.hash_key_canaries
+            union all
+            select subject_key_id, '-infinity'::double precision
+            from ends
+            where subject_key_id not in (select key_id from accountctl.hash_key_canaries)
+            order by 2, 1
+            """,
+            as: (String, Double).self
+        ).map(\.0)
+        let others = keys.filter { $0 != key.id.text }
+        if others.isEmpty { return .alone }
+        guard isStored || keys.contains(key.id.text) else { return .unknown(others: others) }
+        return keys.last == key.id.text ? .newest(others: others) : .older(others: others)
+    }
+
     /// Checks a key before something is hashed with it, and remembers it when it is the first of its name.
     ///
     /// - Throws: ``OtherHashKey``; ``PostgresError``.
     package static func require(_ key: HashKey, on connection: isolated Connection) throws {
         guard try !isKnown(key, on: connection) else { return }
-        let mayAdd = try connection.one(
-            "select coalesce(has_table_privilege(to_regclass('accountctl.hash_key_canaries'), 'insert'), false)",
-            as: Bool.self
-        )
-        guard mayAdd else { return }
+        guard try mayUse("insert", on: connection) else { return }
         try connection.execute(
             """
             insert into accountctl.hash_key_canaries (key_id, canary)
@@ -46,13 +93,17 @@ package enum HashKeyCanary {
         _ = try isKnown(key, on: connection)
     }
 
-    /// Whether the key's canary is stored.
-    private static func isKnown(_ key: HashKey, on connection: isolated Connection) throws -> Bool {
-        let mayRead = try connection.one(
-            "select coalesce(has_table_privilege(to_regclass('accountctl.hash_key_canaries'), 'select'), false)",
+    /// Whether there are canaries, and our role may do this with them.
+    private static func mayUse(_ right: String, on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            "select coalesce(has_table_privilege(to_regclass('accountctl.hash_key_canaries'), \(right)), false)",
             as: Bool.self
         )
-        guard mayRead else { return false }
+    }
+
+    /// Whether the key's canary is stored.
+    private static func isKnown(_ key: HashKey, on connection: isolated Connection) throws -> Bool {
+        guard try mayUse("select", on: connection) else { return false }
         let stored = try connection.first(
             "select canary from accountctl.hash_key_canaries where key_id = \(key.id.text)",
             as: [UInt8].self

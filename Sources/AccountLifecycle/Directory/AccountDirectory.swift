@@ -53,6 +53,10 @@ package struct AccountDirectory: Sendable {
         let isGoneSought = schema.isInstalled && (hits.isEmpty || term.receipt != nil)
         let gone = isGoneSought ? try gone(term, on: connection) : Gone()
         let isAbsent = hits.isEmpty && gone.erased.isEmpty && gone.leaving.isEmpty
+        var others: [String] = []
+        if isAbsent, schema.isInstalled, term.userID != nil, term.kind != .request, let hashKey {
+            others = try HashKeyCanary.standing(of: hashKey, on: connection).others
+        }
         return LookupAnswer(
             term: term,
             matches: Array(hits.prefix(limit)),
@@ -60,7 +64,9 @@ package struct AccountDirectory: Sendable {
             erased: Array(gone.erased.prefix(limit)),
             leaving: Array(gone.leaving.prefix(limit)),
             isErasureUnknown: isAbsent
-                && (term.userID != nil ? hashKey == nil : schema.isInstalled && term.isStartOfUserID),
+                && (term.userID != nil
+                    ? hashKey == nil || !others.isEmpty : schema.isInstalled && term.isStartOfUserID),
+            otherHashKeys: others,
             usernames: schema.usernames
         )
     }

@@ -95,6 +95,9 @@ struct AuditListCommand: AccountctlCommand {
             if let term, let hashKey {
                 let id = try context.subject(term, in: AccountDirectory(hashKey: hashKey), on: connection)
                 filter.subject = try SubjectHash.checked(id, key: hashKey, on: connection)
+                if let others = try OtherHashKeys(beside: hashKey, on: connection) {
+                    context.messages.warning(others.gap)
+                }
             }
             return try OperatorLog.entries(filter, on: connection)
         }

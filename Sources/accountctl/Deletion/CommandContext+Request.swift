@@ -13,10 +13,13 @@ extension CommandContext {
     /// Finds the request that a text names.
     func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
         guard let request = try DeletionSummary.resolve(text, hashKey: hashKey, on: connection) else {
+            let others = try LookupTerm(text, as: .userID).flatMap { _ in
+                try OtherHashKeys(beside: hashKey, on: connection)
+            }
             throw CommandError(
                 .notFound,
-                "there is no deletion request \"\(SafeText.line(text))\"",
-                hint: "A request is named by its id, its account's user id or its receipt's number."
+                "there is no deletion request \"\(SafeText.line(text))\"" + (others.map { "; \($0.sentence)" } ?? ""),
+                hint: others?.hint ?? "A request is named by its id, its account's user id or its receipt's number."
             )
         }
         return request

@@ -72,13 +72,47 @@ extension DatabaseDoctor {
         return findings.isEmpty ? [.ok("keys.sealing", "every key that sealed something is there")] : findings
     }
 
+    /// How the hash key stands beside the others that were used here.
+    private static func finding(of key: HashKey, _ standing: HashKeyCanary.Standing) -> Finding {
+        let own = "the hash key \"\(key.id.text)\""
+        let others = Wording.list(standing.others.map { "\"\($0)\"" })
+        switch standing {
+        case .alone: return .ok("keys.hash", "the hash key is the one that was used here")
+        case .unknown:
+            return Finding(
+                .error,
+                "keys.hash",
+                "\(own) was never used here, and \(others) was",
+                why:
+                    "Accounts erased under that one look as if they had never been, and what was done to accounts is not found.",
+                todo:
+                    "Put the right file back. Where a new key is meant, keep the old file, too: it alone finds what was before."
+            )
+        case .newest:
+            return Finding(
+                .notice,
+                "keys.hash",
+                "\(own) is newer than \(others)",
+                why: "What was erased and done before it came is found with the older file alone.",
+                todo: "Keep the older file, and name it in keys.hash_file to look there."
+            )
+        case .older:
+            return Finding(
+                .warning,
+                "keys.hash",
+                "\(own) is older than \(others)",
+                why: "What was erased and done under the newer one is not found with it.",
+                todo: "Name the newer file in keys.hash_file, unless somebody looks for what was before."
+            )
+        }
+    }
+
     private func hashKey(on connection: isolated Connection) throws -> [Finding] {
         guard settings.keys.hashKeyFile != nil else { return [] }
         do {
             let key = try WorkerServices.hashKey(settings)
             if let ring = try? WorkerServices.sealingKeys(settings) { try WorkerServices.requireApart(key, ring) }
-            try HashKeyCanary.check(key, on: connection)
-            return [.ok("keys.hash", "the hash key is the one that was used here")]
+            return [Self.finding(of: key, try HashKeyCanary.standing(of: key, on: connection))]
         } catch let error as PostgresError {
             throw error
         } catch {

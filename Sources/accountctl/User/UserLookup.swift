@@ -124,6 +124,7 @@ extension LookupAnswer {
         if let leaving = leaving.first {
             return "See: accountctl deletion show \(leaving.deletion.request.uuidString.lowercased())"
         }
+        if let others = OtherHashKeys(otherHashKeys) { return others.hint }
         return erased.isEmpty ? Self.partsHint : nil
     }
 
@@ -138,6 +139,7 @@ extension LookupAnswer {
         if isErasureUnknown, term.userID == nil {
             return "there is no account \(name); whether it is the start of an erased one's id cannot be told"
         }
+        if let others = OtherHashKeys(otherHashKeys) { return "there is no account \(name); \(others.sentence)" }
         if isErasureUnknown {
             return "there is no account \(name); whether it was erased cannot be told without keys.hash_file"
         }

@@ -47,8 +47,7 @@ struct WorkerServices {
     ///
     /// - Throws: ``CommandError`` naming the keys; `OtherHashKey`.
     func checkKeys(pool: Pool) async throws {
-        let hashKey = try Self.hashKey(settings)
-        try await pool.withConnection { try HashKeyCanary.require(hashKey, on: $0) }
+        try await requireHashKey(pool)
         let vault = CredentialVault(pool: pool, keys: try Self.sealingKeys(settings))
         let uses = try await vault.status()
         let others = uses.filter(\.isAnother).map { "\"\($0.key)\"" }
@@ -72,6 +71,23 @@ struct WorkerServices {
             )
         }
         try await vault.recordKeys()
+    }
+
+    /// Has the database remember the hash key, and tells of one that is new beside others: it may be the wrong file.
+    private func requireHashKey(_ pool: Pool) async throws {
+        let hashKey = try Self.hashKey(settings)
+        let others = try await pool.withConnection { connection -> [String] in
+            let standing = try HashKeyCanary.standing(of: hashKey, on: connection)
+            try HashKeyCanary.require(hashKey, on: connection)
+            guard case .unknown(let others) = standing else { return [] }
+            return others
+        }
+        if !others.isEmpty {
+            logger.warning(
+                "the hash key was never used here: from now on it is the newest, and what others hashed is found with them alone",
+                metadata: ["key": "\(hashKey.id)", "others": "\(others.joined(separator: ", "))"]
+            )
+        }
     }
 
     /// The operator's decisions on deletions.

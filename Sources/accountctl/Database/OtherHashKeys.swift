@@ -1,0 +1,29 @@
+import AccountLifecycle
+import Postgres
+import Sealing
+import Terminal
+
+/// Other hash keys than the one at hand that something was hashed with in this database.
+struct OtherHashKeys {
+    private let names: String
+
+    /// - Parameter names: those of the keys; nil comes of none.
+    init?(_ names: [String]) {
+        guard !names.isEmpty else { return nil }
+        let quoted = Wording.list(names.map { "\"\($0)\"" }, "or")
+        self.names = "the hash key" + (names.count == 1 ? " " : "s ") + quoted
+    }
+
+    /// Those beside a key; nil where there is none, or no key at all.
+    init?(beside key: HashKey?, on connection: isolated Connection) throws {
+        guard let key else { return nil }
+        self.init(try HashKeyCanary.standing(of: key, on: connection).others)
+    }
+
+    /// What cannot be told.
+    var sentence: String { "whether it was erased under \(names) cannot be told with the one in keys.hash_file" }
+    /// What of the log is missing.
+    var gap: String { "what was done under \(names) is not found with the one in keys.hash_file" }
+    /// What to do about it.
+    var hint: String { "Name the file of that key in keys.hash_file to look there." }
+}
