@@ -46,6 +46,7 @@
     F(int, PQgetlength, (const PGresult *a, int b, int c), (a, b, c)) \
     F(char *, PQgetvalue, (const PGresult *a, int b, int c), (a, b, c)) \
     F(char *, PQhost, (const PGconn *a), (a)) \
+    F(char *, PQhostaddr, (const PGconn *a), (a)) \
     F(int, PQisBusy, (PGconn *a), (a)) \
     F(int, PQnfields, (const PGresult *a), (a)) \
     F(PGnotify *, PQnotifies, (PGconn *a), (a)) \

@@ -110,6 +110,9 @@ package final class ConnectionHandle {
     /// The host or socket folder connected to.
     package var host: String { unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? "" }
 
+    /// The address connected to, or being tried, as numbers; empty for a socket folder.
+    package var address: String { unsafe PQhostaddr(handle).map { unsafe String(cString: $0) } ?? "" }
+
     /// The port connected to, as text.
     package var port: String { unsafe PQport(handle).map { unsafe String(cString: $0) } ?? "" }
 

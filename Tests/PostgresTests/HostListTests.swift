@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 
@@ -21,6 +22,56 @@ import Testing
                 #expect(name == database.name)
             }
         }
+    }
+
+    /// As where a name has an IPv6 address that leads nowhere: libpq would wait there until the time is over.
+    @Test func aSilentFirstAddressLeavesTimeForTheNext() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await DeafServer.with { deaf in
+                try await TCPProxy.with(to: database.cluster.port, onHost: 2, port: deaf) { proxy in
+                    var configuration = ConnectionConfiguration(
+                        conninfo: """
+                            host=127.0.0.1 port=\(deaf) user=postgres dbname=\(database.name) \
+                            passfile=\(database.cluster.passwordFile)
+                            """
+                    )
+                    configuration.connectTimeout = .seconds(3)
+                    configuration.resolve = { host in [host, "127.0.0.9", "127.0.0.2"] }
+                    let name = try await Connection.with(configuration, logger: .silent) { connection in
+                        try connection.one("select current_database()::text", as: String.self)
+                    }
+                    #expect(name == database.name)
+                    #expect(proxy.connections >= 1)
+                }
+            }
+        }
+    }
+
+    /// Nobody is asked for addresses where the first answers, and a silent host of one address has all of the time.
+    @Test func addressesAreAskedForWhenOneIsSilent() async throws {
+        let asked = Mutex<[String]>([])
+        let resolve: @Sendable (String) -> [String] = { host in
+            asked.withLock { $0.append(host) }
+            return [host]
+        }
+        try await TestDatabase.with(.empty) { database in
+            var configuration = ConnectionConfiguration(conninfo: database.conninfo(port: database.cluster.port))
+            configuration.resolve = resolve
+            try await Connection.with(configuration, logger: .silent) { _ in }
+            #expect(asked.withLock(\.self) == [])
+        }
+        try await DeafServer.with { deaf in
+            var configuration = ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(deaf) user=nobody dbname=none")
+            configuration.connectTimeout = .milliseconds(200)
+            configuration.resolve = resolve
+            let error = try await PostgresError.expected {
+                try await Connection.with(configuration, logger: .silent) { _ in }
+            }
+            #expect(error.reason?.contains("no connection to 127.0.0.1 within 0.2 seconds") == true, "\(error)")
+            #expect(asked.withLock(\.self) == ["127.0.0.1"])
+        }
+        #expect(HostAddresses.of("127.0.0.1") == ["127.0.0.1"])
+        #expect(HostAddresses.of("no-such-host.invalid") == [])
     }
 
     /// A `connect_timeout` is one for each host; without it all of them share ours.

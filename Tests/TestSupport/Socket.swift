@@ -19,9 +19,9 @@ package enum Socket {
         return port
     }
 
-    /// Listens on a free port.
-    static func listen() throws -> (descriptor: Int32, port: Int) {
-        let (descriptor, port) = try bind()
+    /// Listens on a free port of 127.0.0.1, or on a port of another address 127.0.0.x.
+    static func listen(host: UInt8 = 1, port: Int = 0) throws -> (descriptor: Int32, port: Int) {
+        let (descriptor, port) = try bind(host: host, port: port)
         guard systemListen(descriptor, 64) == 0 else {
             close(descriptor)
             throw TestSupportError("cannot listen on port \(port)")
@@ -30,11 +30,11 @@ package enum Socket {
     }
 
     /// Takes a free port, on which nobody listens.
-    static func bind() throws -> (descriptor: Int32, port: Int) {
+    static func bind(host: UInt8 = 1, port: Int = 0) throws -> (descriptor: Int32, port: Int) {
         let descriptor = socket(AF_INET, stream, 0)
         guard descriptor >= 0 else { throw TestSupportError("no socket") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        var address = loopback(port: 0)
+        var address = loopback(host: host, port: port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -83,11 +83,11 @@ package enum Socket {
         return count > 0 ? Array(buffer[..<count]) : nil
     }
 
-    private static func loopback(port: Int) -> sockaddr_in {
+    private static func loopback(host: UInt8 = 1, port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_addr.s_addr = (UInt32(0x7f00_0000) + UInt32(host)).bigEndian
         return address
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// Stands between a client and a server on 127.0.0.1 and breaks connections in the ways networks do.
+/// Stands between a client and a server on 127.0.0.1, itself there or on another address 127.0.0.x, and breaks connections in the ways networks do.
 package final class TCPProxy: Sendable {
     /// What the proxy does to bytes.
     package enum Behaviour: Sendable, Equatable {
@@ -38,17 +38,19 @@ package final class TCPProxy: Sendable {
     private let listener: Int32
     private let state = Mutex(State())
 
-    private init(target: Int) throws {
-        (listener, port) = try Socket.listen()
+    private init(target: Int, host: UInt8, port: Int) throws {
+        (listener, self.port) = try Socket.listen(host: host, port: port)
         self.target = target
     }
 
     /// Runs a proxy to a port for the duration of a closure.
     package static func with<Result: Sendable>(
         to target: Int,
+        onHost host: UInt8 = 1,
+        port: Int = 0,
         _ body: @Sendable (TCPProxy) async throws -> Result
     ) async throws -> Result {
-        let proxy = try TCPProxy(target: target)
+        let proxy = try TCPProxy(target: target, host: host, port: port)
         Thread.detachNewThread { proxy.accept() }
         defer { proxy.state.withLock { $0.isRunning = false } }
         return try await body(proxy)

@@ -36,14 +36,76 @@ extension Connection {
             let now = ContinuousClock.now
             let share = max(.zero, end - now) / (attempts.count - index)
             do {
-                let handle = try first ?? start(parameters.list + additions + overrides)
-                try waitUntilConnected(handle, for: share, from: now)
-                return handle
+                let given = parameters.list + additions + overrides
+                let handle = try first ?? start(given)
+                let isOneName =
+                    inForce["hostaddr"]?.isEmpty ?? true
+                    && (attempts.count > 1 || inForce["host"]?.contains(",") != true)
+                return try reach(handle, from: now, share, by: isOneName ? given : nil)
             } catch let error as PostgresError where Self.anotherMayDo(error) {
                 failures.append(error)
             }
         }
         throw PostgresError.connectionFailed(failures)
+    }
+
+    /// Connects to a host, each of whose addresses has a time of its own.
+    ///
+    /// libpq goes on to the next address when one refuses, and never when it is silent. They are asked for only then: in most connections
+    /// nobody has to. `parameters` are those that the connection was started with; nil where no other address can be named.
+    private func reach(
+        _ handle: ConnectionHandle,
+        from start: ContinuousClock.Instant,
+        _ share: Duration,
+        by parameters: [(keyword: String, value: String)]?
+    ) throws -> ConnectionHandle {
+        var events = IOEvents.write
+        // A socket folder has no address.
+        if let parameters, !handle.address.isEmpty {
+            if try waitUntilConnected(handle, &events, until: start.advanced(by: share / 2)) { return handle }
+            let silent = handle.address
+            let others = configuration.resolve(handle.host).filter { $0 != silent }
+            if !others.isEmpty {
+                let end = start.advanced(by: share)
+                return try reach(others, after: Self.silence(of: handle, for: share / 2), until: end, by: parameters)
+            }
+        }
+        guard try waitUntilConnected(handle, &events, until: start.advanced(by: share)) else {
+            throw Self.silence(of: handle, for: share)
+        }
+        return handle
+    }
+
+    /// Connects to the first of these addresses that takes the connection; each has an equal share of the time.
+    private func reach(
+        _ addresses: [String],
+        after silence: PostgresError,
+        until end: ContinuousClock.Instant,
+        by parameters: [(keyword: String, value: String)]
+    ) throws -> ConnectionHandle {
+        var failures = [silence]
+        for (index, address) in addresses.enumerated() {
+            let now = ContinuousClock.now
+            let share = max(.zero, end - now) / (addresses.count - index)
+            do {
+                let handle = try start(parameters + [(keyword: "hostaddr", value: address)])
+                var events = IOEvents.write
+                if try waitUntilConnected(handle, &events, until: now.advanced(by: share)) { return handle }
+                failures.append(Self.silence(of: handle, for: share))
+            } catch let error as PostgresError where Self.anotherMayDo(error) {
+                failures.append(error)
+            }
+        }
+        throw PostgresError.connectionFailed(failures)
+    }
+
+    private static func silence(of handle: ConnectionHandle, for limit: Duration) -> PostgresError {
+        let limit = Duration.milliseconds(Int((limit / .milliseconds(1)).rounded()))
+        return PostgresError(
+            .connectionFailed,
+            reason: "no connection to \(handle.host) within \(limit)",
+            connectionUsable: false
+        )
     }
 
     /// Whether the next host is tried: as with libpq, not after a server has refused us for good.
@@ -73,13 +135,12 @@ extension Connection {
         return handle
     }
 
+    /// Goes on connecting; false when the time is over, and it may go on then.
     private func waitUntilConnected(
         _ handle: ConnectionHandle,
-        for limit: Duration,
-        from start: ContinuousClock.Instant
-    ) throws {
-        let deadline = start.advanced(by: limit)
-        var events = IOEvents.write
+        _ events: inout IOEvents,
+        until deadline: ContinuousClock.Instant
+    ) throws -> Bool {
         while true {
             // Before every wait: a cancellation that comes together with the socket's readiness shows in no outcome of the last one.
             try Task.checkCancellation()
@@ -87,18 +148,12 @@ extension Connection {
             switch isReady
                 ? SoleReadiness.ready(.read) : thread.wait(for: Interest(handle.socket, events), until: deadline)
             {
-            case .deadline:
-                let limit = Duration.milliseconds(Int((limit / .milliseconds(1)).rounded()))
-                throw PostgresError(
-                    .connectionFailed,
-                    reason: "no connection to \(handle.host) within \(limit)",
-                    connectionUsable: false
-                )
+            case .deadline: return false
             case .woken: continue
             case .ready: break
             }
             switch handle.pollConnecting() {
-            case .connected: return
+            case .connected: return true
             case .failed: throw failure(handle)
             case .waitForReading: events = .read
             case .waitForWriting: events = .write

@@ -25,8 +25,12 @@ package struct ConnectionConfiguration: Sendable {
     /// How long making a connection may take, all hosts together; a `connect_timeout` of the connection string, the environment or
     /// the service file says instead how long each host may take.
     ///
-    /// A silent host gets an equal share of what is left, so that the others have their turn. Name resolution is not cut short.
+    /// A silent host gets an equal share of what is left, so that the others have their turn, and the first silent address of a host
+    /// that has several half of that. Name resolution is not cut short.
     package var connectTimeout: Duration = .seconds(10)
+
+    /// Finds the addresses of a host's name: the system's way, but in tests.
+    var resolve: @Sendable (String) -> [String] = HostAddresses.of
 
     /// The deadline of a statement for which the call names none; nil is none.
     ///
