@@ -60,11 +60,11 @@ package struct CredentialChecks: Sendable {
         for (clientID, credentials) in due.sorted(by: { $0.key < $1.key }) {
             var waiting = credentials[...]
             while !waiting.isEmpty {
-                let isAnswering = try await sweep(waiting.prefix(Self.round), of: clientID, &tally)
+                let silence = try await sweep(waiting.prefix(Self.round), of: clientID, &tally)
                 waiting = waiting.dropFirst(Self.round)
-                guard !isAnswering else { continue }
+                guard let silence else { continue }
                 // The rest of this client id waits for the breaker, or for Apple.
-                try await putOff(waiting)
+                try await putOff(waiting, atLeast: silence)
                 tally.postponed += waiting.count
                 break
             }
@@ -77,18 +77,18 @@ package struct CredentialChecks: Sendable {
 
     /// Asks about some credentials of one client id, and judges the answers together.
     ///
-    /// - Returns: Whether Apple answers for this client id.
+    /// - Returns: How long Apple is not to be asked for this client id, zero where nobody said; nil where it answers.
     private func sweep(
         _ credentials: ArraySlice<HeldCredential>,
         of clientID: String,
         _ tally: inout Tally
-    ) async throws -> Bool {
+    ) async throws -> Duration? {
         let proof = RefusalProof(services: services)
         let beginning = try await proof.beginning()
         let (answers, unasked) = try await ask(credentials)
         var refused: [HeldCredential] = []
         var later = Array(unasked)
-        var isAnswering = unasked.isEmpty
+        var silence: Duration? = unasked.isEmpty ? nil : .zero
         for (credential, answer) in answers {
             switch answer {
             case .lives: tally.live += 1
@@ -97,27 +97,27 @@ package struct CredentialChecks: Sendable {
             case .unreadable:
                 later.append(credential)
                 tally.unreadable += 1
-            case .unavailable:
+            case .unavailable(let asked):
                 later.append(credential)
                 tally.postponed += 1
-                isAnswering = false
+                silence = max(silence ?? .zero, asked ?? .zero)
             }
         }
         tally.postponed += unasked.count
-        try await putOff(later[...])
-        guard !refused.isEmpty else { return isAnswering }
+        try await putOff(later[...], atLeast: silence ?? .zero)
+        guard !refused.isEmpty else { return silence }
         guard try await proof.works(clientID, since: beginning, besides: Set(refused.map(\.user))) else {
             tally.inconclusive += refused.count
-            return isAnswering
+            return silence
         }
         let answered = refused.count + answers.count { $0.answer == .lives }
         guard try await !isMass(refused.count, of: answered, clientID) else {
             tally.heldBack += refused.count
-            return isAnswering
+            return silence
         }
         for credential in refused { try await tellGone(credential) }
         tally.gone += refused.count
-        return isAnswering
+        return silence
     }
 
     private func isMass(_ refused: Int, of answered: Int, _ clientID: String) async throws -> Bool {
@@ -190,15 +190,16 @@ package struct CredentialChecks: Sendable {
         }.map(HeldCredential.init)
     }
 
-    /// Apple was not asked, or gave no answer: sooner than tomorrow.
-    private func putOff(_ credentials: ArraySlice<HeldCredential>) async throws {
+    /// Apple was not asked, or gave no answer: sooner than tomorrow, and not before Apple wants to be asked again.
+    private func putOff(_ credentials: ArraySlice<HeldCredential>, atLeast pause: Duration) async throws {
         guard !credentials.isEmpty else { return }
         let ids = credentials.map(\.id)
+        let seconds = min(pause, .seconds(3600)) / .seconds(1)
         _ = try await services.pool.withConnection { connection in
             try connection.execute(
                 """
                 update accountctl.apple_credentials
-                set check_after = now() + (30 + 30 * random()) * interval '1 minute'
+                set check_after = now() + greatest(\(seconds), 1800) * (1 + random()) * interval '1 second'
                 where id = any (\(ids))
                 """
             )

@@ -198,6 +198,19 @@ import Testing
         }
     }
 
+    @Test func nobodyIsAskedAboutBeforeAppleWantsToBeAsked() async throws {
+        try await CredentialStage.with { stage in
+            for _ in 0..<3 { _ = try await stage.signUp() }
+            _ = stage.sandbox.faults.set(.status(429, retryAfter: "3600"), for: .appleToken)
+            #expect(try await CredentialChecks(stage.services()).sweep().postponed == 3)
+            let late = try await stage.value(
+                "select bool_and(check_after > now() + interval '59 minutes') from accountctl.apple_credentials",
+                as: Bool.self
+            )
+            #expect(late)
+        }
+    }
+
     @Test func whoComesBackWhileAppleIsAskedKeepsEverything() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
