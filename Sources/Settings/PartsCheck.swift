@@ -46,7 +46,7 @@ struct PartsCheck {
         guard let path else {
             // One that is set, and no path, has been told.
             if !isReported(key) {
-                report(key, "missing: nothing can be erased without it; accountctl keys new makes one")
+                report(key, "missing: nothing can be erased without it; accountctl keys new ID --output FILE makes one")
             }
             return nil
         }

@@ -273,6 +273,42 @@ struct CommandLineTests {
         #expect(try await AccountctlProcess.run("help").output.contains("USAGE: accountctl <subcommand>"))
     }
 
+    @Test("A file of keys is never replaced; a key is added to it under an id of its own")
+    func keyFiles() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("sealing.keys").path
+        func text() throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+        func make(_ words: String...) async throws -> AccountctlProcess.Result {
+            try await AccountctlProcess(["keys", "new"] + words).result()
+        }
+        let none = try await make("a", "--output", path, "--append")
+        #expect(none.status == 2 && none.errors.contains("No such file"), "\(none)")
+        let first = try await make("a", "--output", path)
+        #expect(first.status == 0 && first.output.isEmpty, "\(first)")
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let before = try text()
+        #expect(
+            before.hasPrefix("a:") && before.hasSuffix("\n") && !first.errors.contains(before.dropFirst(2).prefix(8))
+        )
+        for (words, said) in [
+            (["b", "--output", path], "there already"), (["a", "--output", path, "--append"], "has a key a already"),
+            (["b", "--append"], "--output"),
+        ] {
+            let refused = try await AccountctlProcess(["keys", "new"] + words).result()
+            #expect(refused.status == 2 && refused.errors.contains(said), "\(words): \(refused)")
+            #expect(try text() == before)
+        }
+        // One that an editor left without its last line's end.
+        try before.dropLast().write(toFile: path, atomically: false, encoding: .utf8)
+        let second = try await make("b", "--output", path, "--append")
+        #expect(second.status == 0, "\(second)")
+        let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3 && lines[0] + "\n" == before && lines[1].hasPrefix("b:") && lines[2].isEmpty)
+    }
+
     @Test("A stream that is closed from the start is no other file that is opened later")
     func closedStreams() async throws {
         let script = "exec \"$0\" keys new a"

@@ -11,7 +11,7 @@ struct AppleVaultCommand: ParsableCommand {
         abstract: "Show the sealing keys in use, move credentials to the newest one, and give up a lost one.",
         discussion: """
             TO CHANGE THE KEY
-              1. Append a line to the file of keys.sealing_file: accountctl keys new ID >> FILE. The last line seals.
+              1. Append a line to the file of keys.sealing_file: accountctl keys new ID --output FILE --append. The last line seals.
               2. Restart the workers: they seal with the new key and open with both.
               3. accountctl apple vault rotate
               4. When vault status shows 0 for the old key in every column, its line may go.

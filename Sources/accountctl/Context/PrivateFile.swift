@@ -13,12 +13,14 @@ enum PrivateFile {
     /// - Parameters:
     ///   - path: the file.
     ///   - replaces: whether a file that is there already is replaced; else it stays, and this throws.
+    ///   - advice: what to do where it is there already.
     ///   - body: writes.
     /// - Returns: What `body` returns.
     /// - Throws: ``CommandError`` when the file cannot be made, and what `body` throws; nothing is left behind then.
     static func write<Result>(
         _ path: String,
         replaces: Bool,
+        ifThere advice: String = "Give --force to replace it, or another name.",
         _ body: (_ descriptor: Int32) async throws -> Result
     ) async throws -> Result {
         var found = stat()
@@ -26,7 +28,7 @@ enum PrivateFile {
             guard found.st_mode & S_IFMT != S_IFDIR else {
                 throw CommandError(.usage, "\(path) is a folder", hint: "Name a file in it.")
             }
-            if !replaces { throw exists(path) }
+            if !replaces { throw exists(path, advice) }
         }
         let partial = path + ".partial-\(getpid())"
         let file = try NamelessFile(near: path, partial: partial) ?? { throw failure(path) }()
@@ -43,13 +45,13 @@ enum PrivateFile {
             }
         } else if !file.takeName(path) {
             // Not by a look beforehand alone: somebody else may write there meanwhile.
-            throw errno == EEXIST ? exists(path) : failure(path)
+            throw errno == EEXIST ? exists(path, advice) : failure(path)
         }
         return result
     }
 
-    private static func exists(_ path: String) -> CommandError {
-        CommandError(.usage, "\(path) is there already", hint: "Give --force to replace it, or another name.")
+    private static func exists(_ path: String, _ advice: String) -> CommandError {
+        CommandError(.usage, "\(path) is there already", hint: advice)
     }
 
     private static func failure(_ path: String) -> CommandError {

@@ -56,7 +56,7 @@ struct SettingsDoctor {
                 key,
                 "\(key) is not set",
                 why: "Nothing is erased without it.",
-                todo: "Make one: (umask 077; accountctl keys new ID > FILE)"
+                todo: "Make one: accountctl keys new ID --output FILE"
             )
         }
         do {

@@ -6,7 +6,6 @@ enum ExampleRules {
         ("swift build", "builds the program for minutes; CI does it"),
         ("install -", "brings the program, its folder and its files to where they belong on a machine"),
         ("useradd", "makes a user on the machine"), ("chown", "gives files to that user"),
-        ("umask 077", "prints and writes nothing: the examples are run under it"),
         (".build/release/Benchmarks", "measures for minutes; BenchmarkListTests runs the list"),
     ]
 
@@ -54,7 +53,7 @@ enum ExampleRules {
     static let sentences = [
         "accountctl worker --until-idle", "accountctl migrate up", "accountctl migrate plan",
         "accountctl migrate verify",
-        "accountctl config check", "accountctl jobs pause", "accountctl jobs resume", "accountctl jobs limit",
+        "accountctl config check", "accountctl keys new", "accountctl jobs pause", "accountctl jobs resume", "accountctl jobs limit",
         "accountctl jobs prune", "accountctl apple vault rotate", "accountctl apple vault forget-key",
         "accountctl apple client-secret push",
         "accountctl apple events replay", "accountctl apple transfer generate", "accountctl apple transfer import",

@@ -83,6 +83,11 @@ struct ExampleTests {
         let line = stage.real(example.line)
         if line.hasPrefix("accountctl jobs retry") {
             try await stage.database.psql(ExampleStage.discarded)
+        } else if line.hasPrefix("accountctl keys new"), line.contains("--append") {
+            try stage.write("etc/sealing.keys", try await AccountctlProcess.run("keys", "new", "2026-11").output)
+        } else if line.hasPrefix("accountctl keys new") {
+            // Another example may have made it.
+            try? FileManager.default.removeItem(at: stage.folder.appendingPathComponent("etc/sealing.keys"))
         } else if line.hasPrefix("accountctl jobs list --state discarded") {
             try await stage.database.psql(
                 ExampleStage.discarded + "; update accountctl.job_history set kind = 'account.delete'"
