@@ -1,3 +1,5 @@
+import ObjectStorage
+import Postgres
 package import Sealing
 
 /// Where the database is.
@@ -9,6 +11,8 @@ package struct DatabaseSettings: Sendable {
     package let statementTimeout: Duration
     package let allowsPlaintext: Bool
     package let pooler: Pooler
+    /// The hosted project that the connection leads to, where it names one.
+    package let project: String?
 
     /// What lies between here and the server.
     package enum Pooler: String, CaseIterable, Sendable {
@@ -45,6 +49,11 @@ package struct DatabaseSettings: Sendable {
             .choice,
             default: .detect,
             "Whether a pooler in transaction mode lies in between."
+        )
+        let named = ConnectionConfiguration(conninfo: url).parameters
+        project = ProjectReference.ofDatabase(
+            user: named["user"] ?? reader.connectionVariable("PGUSER"),
+            host: named["host"] ?? reader.connectionVariable("PGHOST")
         )
     }
 }

@@ -8,10 +8,10 @@ import Testing
 
 /// What a database remembers of the place it is worked on in.
 @Suite struct DatabaseUseTests {
-    private func record(_ storage: String?, _ stage: Stage) async throws -> String? {
+    private func record(_ storage: String?, project: String? = nil, _ stage: Stage) async throws -> String? {
         let actor = Operator(name: "worker", hashKey: stage.vault.hashKey)
         return try await stage.pool.withConnection { connection in
-            try await DatabaseUse.record(storage: storage, by: actor, on: connection)
+            try await DatabaseUse.record(project: project, storage: storage, by: actor, on: connection)
         }
     }
 
@@ -55,6 +55,20 @@ import Testing
             // An address of one's own may lead anywhere.
             let reason = try await record("https://files.example/storage/v1", stage)
             #expect(reason != nil)
+        }
+    }
+
+    /// A host that copies the files makes a clone with the same identifiers.
+    @Test func anotherProjectPausesEveryDeletion() async throws {
+        try await Stage.with { stage in
+            for project in ["abc", nil, "abc"] {
+                let reason = try await record(nil, project: project, stage)
+                #expect(reason == nil)
+            }
+            let reason = try await record(nil, project: "def", stage)
+            #expect(reason?.contains("the project was abc and is def") == true)
+            let isPaused = try await isPaused(stage)
+            #expect(isPaused)
         }
     }
 

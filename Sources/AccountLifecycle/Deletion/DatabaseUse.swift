@@ -10,11 +10,14 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
 
     /// Which database it is, by ``DatabaseIdentity``: not by its timeline, which a failover changes.
     package let database: String
+    /// The hosted project that the connection leads to, where it names one; a clone of the files has another.
+    package let project: String?
     /// The address of its Storage; nil where none was configured.
     package let storage: String?
 
-    init(database: String, storage: String?) {
+    init(database: String, project: String?, storage: String?) {
         self.database = database
+        self.project = project
         var text = storage?.lowercased()[...]
         while text?.last == "/" { text = text?.dropLast() }
         self.storage = text.map(String.init)
@@ -24,6 +27,9 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     func differences(from recorded: DatabaseUse) -> [String] {
         var words: [String] = []
         if database != recorded.database { words.append("the database was \(recorded.database) and is \(database)") }
+        if let before = recorded.project, let project, before != project {
+            words.append("the project was \(before) and is \(project)")
+        }
         if let before = recorded.storage, let storage, !Self.isSame(before, storage) {
             words.append("storage.url was \(before) and is \(storage)")
         }
@@ -40,7 +46,11 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
 
     /// What to remember: an address that is not configured any more is not forgotten.
     func remembering(_ recorded: DatabaseUse) -> DatabaseUse {
-        DatabaseUse(database: database, storage: storage ?? recorded.storage)
+        DatabaseUse(
+            database: database,
+            project: project ?? recorded.project,
+            storage: storage ?? recorded.storage
+        )
     }
 
     /// In what a database differs from what its workers recorded; nil where it does not, or nothing was recorded.
@@ -48,8 +58,12 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     /// For whoever does something outside without a worker. Changes nothing.
     ///
     /// - Throws: `PostgresError`.
-    package static func difference(storage: String?, on connection: isolated Connection) throws -> String? {
-        let use = DatabaseUse(database: try DatabaseIdentity.read(on: connection).description, storage: storage)
+    package static func difference(
+        project: String?,
+        storage: String?,
+        on connection: isolated Connection
+    ) throws -> String? {
+        let use = try read(project: project, storage: storage, on: connection)
         let recorded = try connection.first(
             "select value from accountctl.settings where name = \(name)",
             as: JSON<DatabaseUse>.self
@@ -65,11 +79,12 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     /// - Returns: Why every deletion was paused; nil where none was.
     /// - Throws: ``OtherHashKey``; `PostgresError`.
     package static func record(
+        project: String?,
         storage: String?,
         by actor: Operator,
         on connection: isolated Connection
     ) async throws -> String? {
-        let use = DatabaseUse(database: try DatabaseIdentity.read(on: connection).description, storage: storage)
+        let use = try read(project: project, storage: storage, on: connection)
         return try await connection.transaction { connection in
             try connection.execute(
                 """
@@ -106,5 +121,14 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
             try actor.log("deletion.pause_all", on: nil, reason: reason, connection)
             return reason
         }
+    }
+
+    private static func read(
+        project: String?,
+        storage: String?,
+        on connection: isolated Connection
+    ) throws -> DatabaseUse {
+        let identity = try DatabaseIdentity.read(on: connection)
+        return DatabaseUse(database: identity.description, project: project, storage: storage)
     }
 }

@@ -8,7 +8,12 @@ extension CommandContext {
     ///
     /// - Throws: ``CommandError``; `PostgresError`.
     func refuseClone(_ settings: Settings, on connection: isolated Connection) throws {
-        guard let difference = try DatabaseUse.difference(storage: settings.storage.url, on: connection) else { return }
+        let difference = try DatabaseUse.difference(
+            project: settings.database.project,
+            storage: settings.storage.url,
+            on: connection
+        )
+        guard let difference else { return }
         throw CommandError(
             .blocked,
             "this is a clone or a restored backup, unless somebody moved it: \(difference)",
