@@ -132,7 +132,7 @@ struct DeployFilesTests {
         #expect(named.count > 6)
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
         let kept = Set(manifest.matches(of: /--from-file=(\S+)/).map { String($0.1) })
-        var brought = Set(readme.matches(of: /> \/etc\/accountctl\/(\S+)/).map { String($0.1) })
+        var brought = Set(readme.matches(of: /--output \/etc\/accountctl\/(\S+)/).map { String($0.1) })
         for line in readme.matches(of: /install -m \d+ (.+) \/etc\/accountctl\/\n/) {
             brought.formUnion(line.1.split(separator: " ").map(String.init))
         }

@@ -5,11 +5,12 @@ package import Postgres
 ///
 /// Every process tells it for itself: told by whoever keeps the books, the figures of one that did so before would stand for ever.
 package enum DeletionGauges {
-    /// Tells how many requests there are by state, the age of the oldest open one, and how near the legal deadline is.
+    /// Tells how many requests there are by state, the age of the oldest open one, how near the legal deadline is, and whether
+    /// everything is paused.
     ///
     /// - Throws: `PostgresError`.
     package static func publish(from pool: Pool) async throws {
-        let (states, oldest, nearest) = try await pool.withConnection { connection in
+        let (states, oldest, nearest, isPaused) = try await pool.withConnection { connection in
             let states = try connection.query(
                 """
                 select state, count(*)
@@ -29,7 +30,11 @@ package enum DeletionGauges {
                 """,
                 as: (Double, Double).self
             )
-            return (states, oldest, nearest)
+            let isPaused = try connection.one(
+                "select exists (select from accountctl.deletion_brakes where paused_at is not null)",
+                as: Bool.self
+            )
+            return (states, oldest, nearest, isPaused)
         }
         for state in DeletionState.allCases where !state.isFinal {
             let count = states.first { $0.0 == state.rawValue }?.1 ?? 0
@@ -37,5 +42,6 @@ package enum DeletionGauges {
         }
         Gauge(label: "deletion_oldest_open_seconds").record(oldest)
         Gauge(label: "deletion_legal_deadline_seconds").record(nearest)
+        Gauge(label: "deletion_paused").record(isPaused ? 1 : 0)
     }
 }

@@ -23,7 +23,7 @@ extension DatabaseDoctor {
                     ? "passed \(Wording.length(.seconds(-seconds))) ago" : "is in \(Wording.length(.seconds(seconds)))"
                 findings.append(
                     Finding(
-                        seconds < 0 ? .error : .warning,
+                        .error,
                         "deletion.deadline",
                         "a request in the state \(state) whose legal deadline \(left)",
                         why: "An account must be erased within a calendar month of the request.",
@@ -63,7 +63,8 @@ extension DatabaseDoctor {
         if let since, let by {
             findings.append(
                 Finding(
-                    .warning,
+                    // An hour's look at something is meant; what lasts for longer than a day may be forgotten.
+                    since > 86_400 ? .error : .warning,
                     "deletion.paused",
                     "every deletion is paused, for \(Wording.length(.seconds(since))), by \(SafeText.line(by))"
                         + (why.map { ": \(SafeText.line($0))" } ?? ""),

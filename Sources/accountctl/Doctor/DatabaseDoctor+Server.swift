@@ -19,7 +19,7 @@ extension DatabaseDoctor {
                     .warning,
                     "database.version",
                     "PostgreSQL \(name)",
-                    why: "This version is made and tested for PostgreSQL 15 to 17.",
+                    why: "This program is tested with PostgreSQL 15, and made for what 15 to 17 have in common.",
                     todo: "Use one of these."
                 )
             )

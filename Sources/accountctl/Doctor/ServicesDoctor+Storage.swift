@@ -57,7 +57,7 @@ extension ServicesDoctor {
         if !undecided.isEmpty {
             findings.append(
                 Finding(
-                    .warning,
+                    .error,
                     "storage.undecided",
                     "nobody decided about the files in \(Wording.list(undecided))",
                     why: "An account that owns files there is not erased until somebody does.",
