@@ -147,7 +147,7 @@ extension FindingCode {
         case .spfTooManyVoids: "Receivers stop after two lookups that find nothing and call the policy an error."
         case .spfVoidsWorstCase: "Names in the policy have gone; one or two more and the policy is an error."
         case .spfTooManyExchangers: "Receivers look at no more than ten mail exchangers of one name."
-        case .spfTargetWithoutPolicy: "An include without a policy behind it is an error for the whole policy."
+        case .spfTargetWithoutPolicy: "An include without a policy behind it is an error for the policy that holds it, and lists no addresses of a provider."
         case .spfUnknown: "DNS did not answer; nothing is known, and nothing changed."
         case .spfAnyone: "The policy lets the whole Internet send in this domain's name; spam filters treat it as none."
         case .spfNoAll: "Without “all” or “redirect” at its end the policy says nothing about strangers."

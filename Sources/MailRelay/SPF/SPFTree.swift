@@ -72,6 +72,11 @@ package struct SPFTree: Sendable {
         }
     }
 
+    /// Whether the whole tree was read and no sender passes it.
+    package var letsNobodySend: Bool {
+        gaps.isEmpty && !isCut && nodes.allSatisfy { $0.networks.isEmpty && $0.openTerms.isEmpty && !$0.letsAnyoneSend }
+    }
+
     /// How many terms that cause lookups the whole tree holds: what a sender costs that nothing matches.
     package var terms: Int {
         nodes.reduce(0) { $0 + $1.terms }
@@ -84,6 +89,14 @@ extension SPFTree.Node {
         guard case .policy(let record) = content else { return 0 }
         let own = record.directives.count { $0.mechanism.causesLookup }
         return own + (record.redirect != nil && !record.hasAll ? 1 : 0)
+    }
+}
+
+extension SPFTree.Node {
+    /// Whether the policy ends by letting everyone send.
+    package var letsAnyoneSend: Bool {
+        guard case .policy(let record) = content else { return false }
+        return record.directives.first { $0.mechanism == .all }?.result == .pass
     }
 }
 

@@ -53,55 +53,55 @@ struct SPFPathCheck<Source: Resolver> {
 
     // MARK: Who sends
 
-    private enum Senders {
-        case stated([IPNetwork])
-        case ofThePolicy([IPNetwork])
-        case cannotTell
+    private struct Senders {
+        var networks: [IPNetwork] = []
+        /// Whether mail may leave from elsewhere, too, so that what these may do does not settle it.
+        var isOpen = false
     }
 
     private mutating func senders(_ tree: SPFTree, by deadline: ContinuousClock.Instant) async -> Senders {
-        var networks = stream.provider.addresses
-        var isOpen = false
-        for include in stream.provider.includes where stream.provider.addresses.isEmpty {
+        guard stream.provider.addresses.isEmpty else { return Senders(networks: stream.provider.addresses) }
+        var senders = Senders()
+        for include in stream.provider.includes {
             let listed = await SPFTreeReader(resolver).read(include, by: deadline)
-            let nodes = listed.nodes
-            networks += nodes.flatMap(\.networks)
-            let open = nodes.flatMap(\.openTerms)
             tellOfGaps(listed, at: include, "the provider's policy")
-            if !listed.gaps.isEmpty || listed.isCut {
-                isOpen = true
-            } else if !open.isEmpty {
-                isOpen = true
-                if networks.isEmpty {
-                    findings.append(
-                        Finding(
-                            .spfCannotEnumerate,
-                            at: include,
-                            "the provider's policy depends on the sender; state some of its addresses with the stream",
-                            seen: open
-                        )
-                    )
-                }
-            } else if networks.isEmpty {
-                findings.append(
-                    Finding(.spfTargetWithoutPolicy, at: include, "the provider's include lists no addresses")
-                )
-            }
+            let networks = listed.nodes.flatMap(\.networks)
+            senders.networks += networks
+            guard networks.isEmpty else { continue }
+            senders.isOpen = true
+            if let finding = withoutNetworks(listed, include) { findings.append(finding) }
         }
-        if !networks.isEmpty { return .stated(networks) }
-        guard stream.provider.includes.isEmpty else { return isOpen ? .cannotTell : .stated([]) }
+        guard stream.provider.includes.isEmpty else { return senders }
         findings.append(
             Finding(
                 .spfSenderUnstated,
-                .advice,
                 at: domain,
                 "neither addresses nor an include of the provider were stated; the policy was tried with its own addresses"
             )
         )
-        let own = tree.nodes.flatMap(\.networks)
         tellOfGaps(tree, at: domain, "the policy")
-        let isOwnOpen = !tree.gaps.isEmpty || tree.isCut || tree.nodes.contains { !$0.openTerms.isEmpty }
-        return own.isEmpty && isOwnOpen ? .cannotTell : .ofThePolicy(own)
+        return Senders(networks: tree.nodes.flatMap(\.networks), isOpen: true)
+    }
+
+    /// Why a provider's include lists no addresses; nil where that was told already.
+    ///
+    /// It is no fault of the stream's policy: a name may have been typed wrong, or be out of use.
+    private func withoutNetworks(_ listed: SPFTree, _ include: DomainName) -> Finding? {
+        if !listed.gaps.isEmpty || listed.isCut { return nil }
+        let open = listed.nodes.flatMap(\.openTerms)
+        guard open.isEmpty else {
+            return Finding(
+                .spfCannotEnumerate,
+                at: include,
+                "the provider's policy depends on the sender; state some of its addresses with the stream",
+                seen: open
+            )
+        }
+        var summary = "the provider's include lists no addresses"
+        if case .none(let outcome) = listed.root.content {
+            summary = "the provider's include publishes no policy; is the name right? \(outcome)"
+        }
+        return Finding(.spfTargetWithoutPolicy, .unknown, at: include, summary)
     }
 
     /// Silence of DNS anywhere below is no list without addresses: what was found is not all there is.
@@ -136,26 +136,23 @@ struct SPFPathCheck<Source: Resolver> {
         _ record: SPFRecord,
         by deadline: ContinuousClock.Instant
     ) async -> PathVerdict {
-        let samples: [IPAddress]
-        switch await senders(tree, by: deadline) {
-        case .cannotTell: return .unknown
-        case .stated(let networks), .ofThePolicy(let networks):
-            let ends = Self.ends(of: networks)
-            samples = Array(ends.prefix(Self.sampleLimit))
-            if ends.count > samples.count {
-                findings.append(
-                    Finding(
-                        .checkCut,
-                        at: domain,
-                        "\(samples.count) of \(ends.count) addresses at the ends of the provider's ranges were tried"
-                    )
-                )
-            }
-        }
-        guard !samples.isEmpty else {
+        let senders = await senders(tree, by: deadline)
+        guard !senders.networks.isEmpty else {
+            guard tree.letsNobodySend else { return .unknown }
             let seen = [PrintableBytes.escaped(tree.root.texts.first { SPFRecord.isPolicy($0) } ?? [])]
             findings.append(Finding(.spfNotAuthorized, at: domain, "the policy lets nobody send", seen: seen))
             return .broken
+        }
+        let ends = Self.ends(of: senders.networks)
+        let samples = ends.prefix(Self.sampleLimit)
+        if ends.count > samples.count {
+            findings.append(
+                Finding(
+                    .checkCut,
+                    at: domain,
+                    "\(samples.count) of \(ends.count) addresses at the ends of the provider's ranges were tried"
+                )
+            )
         }
         let evaluator = SPFEvaluator(resolver)
         var results: [(address: IPAddress, evaluation: SPFEvaluation)] = []
@@ -163,7 +160,8 @@ struct SPFPathCheck<Source: Resolver> {
             let query = SPFQuery(address: address, domain: domain, helo: domain)
             results.append((address, await evaluator.evaluate(query, by: deadline)))
         }
-        return conclude(results, tree, record)
+        let verdict = conclude(results, tree, record)
+        return senders.isOpen && verdict != .broken ? .unknown : verdict
     }
 
     private static func ends(of networks: [IPNetwork]) -> [IPAddress] {

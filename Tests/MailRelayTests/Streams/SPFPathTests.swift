@@ -346,4 +346,51 @@ struct SPFPathTests {
         #expect(verdict == .unknown)
         #expect(findings.contains { $0.code == .spfCannotEnumerate && $0.severity == .unknown })
     }
+
+    /// What is found of a stream whose provider was stated by these includes.
+    private func path(_ zone: String, stating includes: [String]) async throws -> (PathVerdict, [Finding]) {
+        let provider = try MailStream.Provider(includes: includes.map { try DomainName(dotted: $0) })
+        let stream = MailStream(name: "t", fromDomain: try DomainName(dotted: "d.test"), provider: provider)
+        return await SPFPathCheck(stream, try TestZone(zone).resolver).run(by: .now.advanced(by: .seconds(20)))
+    }
+
+    @Test("a policy that lets its own addresses send is not good for a provider that nobody named")
+    func senderUnstated() async throws {
+        let (verdict, findings) = try await path("d.test TXT \"v=spf1 ip4:192.0.2.25 -all\"", stating: [])
+        #expect(verdict == .unknown)
+        #expect(findings.first { $0.code == .spfSenderUnstated }?.severity == .unknown)
+        // What no sender survives is broken, whoever sends.
+        for policy in ["include:gone.test ip4:192.0.2.25 -all", "-all"] {
+            #expect(try await path("d.test TXT \"v=spf1 \(policy)\"", stating: []).0 == .broken, "\(policy)")
+        }
+    }
+
+    @Test(
+        "an include that was stated and lists nothing is spoken of, and is no fault of the stream's policy",
+        arguments: [("", "is the name right?"), ("typo.test TXT \"v=spf1 -all\"", "lists no addresses")]
+    )
+    func emptyInclude(_ more: String, _ words: String) async throws {
+        let zone = Self.provider + "d.test TXT \"v=spf1 include:_spf.esp.test -all\"\n" + more
+        for includes in [["typo.test"], ["_spf.esp.test", "typo.test"], ["typo.test", "_spf.esp.test"]] {
+            let (verdict, findings) = try await path(zone, stating: includes)
+            #expect(verdict == .unknown, "\(includes) \(findings)")
+            let finding = findings.first { $0.subject == "typo.test" }
+            #expect(finding?.code == .spfTargetWithoutPolicy && finding?.severity == .unknown, "\(findings)")
+            #expect(finding?.summary.contains(words) == true, "\(findings)")
+            #expect(!findings.contains { $0.severity == .broken }, "\(findings)")
+        }
+        let nobody = zone.replacing("include:_spf.esp.test -all", with: "-all")
+        #expect(try await path(nobody, stating: ["typo.test"]).0 == .broken)
+        // A range that is refused is lost mail, whatever another include would have told.
+        let another = zone.replacing("include:_spf.esp.test -all", with: "ip4:203.0.113.9 -all")
+        #expect(try await path(another, stating: ["typo.test", "_spf.esp.test"]).0 == .broken)
+    }
+
+    @Test("an include that DNS does not tell of leaves open what the others' addresses seem to settle")
+    func unreadableInclude() async throws {
+        let zone = Self.provider + "d.test TXT \"v=spf1 include:_spf.esp.test -all\"\nslow.test TXT TIMEOUT"
+        let (verdict, findings) = try await path(zone, stating: ["_spf.esp.test", "slow.test"])
+        #expect(verdict == .unknown)
+        #expect(findings.contains { $0.code == .spfUnknown && $0.subject == "slow.test" }, "\(findings)")
+    }
 }

@@ -108,6 +108,15 @@ struct StreamTests {
         #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
     }
 
+    @Test("a stream of which nobody said who sends is reached by its signature, and else it cannot be told")
+    func nobodySaidWhoSends() async throws {
+        let signed = try await Self.report { $0.provider = MailStream.Provider() }
+        #expect(signed.verdict.spf == .unknown && !signed.verdict.isSilent && signed.verdict.reachable == .yes)
+        let zone = Self.healthy.replacing("s._domainkey.app.test", with: "t._domainkey.app.test")
+        let unsigned = try await Self.report(zone) { $0.provider = MailStream.Provider() }
+        #expect(unsigned.verdict.reachable == .unknown && unsigned.conclusion == .unknown)
+    }
+
     static let exchangerCases: [(String, Set<FindingCode>)] = [
         ("send.app.test MX 0 .", [.mxNull]),
         ("send.app.test MX 0 .\nsend.app.test MX 10 mx.app.test", [.mxNullBesideOthers]),
