@@ -1,6 +1,7 @@
 /// What the From domain asks receivers to do, and whether the stream's paths count for it.
 ///
-/// Advice only: the relay does not ask for DMARC.
+/// The relay asks for no policy, but heeds one: where it has mail refused that is not the From domain's, a path that passes for
+/// another domain is of no use. All else is advice.
 struct DMARCCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
@@ -88,7 +89,7 @@ extension DMARCCheck.Result {
             return findings
         }
         let isOwn = domain == stream.fromDomain
-        let policy = (isOwn ? record.policy : record.subdomainPolicy ?? record.policy) ?? .none
+        let policy = stated(record, isOwn: isOwn)
         if record.policy == nil {
             findings.append(
                 Finding(.dmarcNoPolicy, at: domain, "the record states no policy; it counts as “none”", seen: [text])
@@ -115,8 +116,39 @@ extension DMARCCheck.Result {
                 )
             )
         }
-        findings += alignment(record, policy, paths, text)
+        findings += alignment(record, record.isTesting ? policy.milder : policy, paths, text)
         return findings
+    }
+
+    /// What the policy in force asks of mail that is not the From domain's.
+    func refusal(keys: PathVerdict) -> DMARCRefusal {
+        if from.unanswered != nil { return .unknown }
+        guard let (domain, record, _) = from.governing else { return .none }
+        let policy = stated(record, isOwn: domain == stream.fromDomain)
+        guard policy == .reject, !record.isTesting else { return .none }
+        let (spf, dkim) = aligned(record)
+        // The relay does not count another domain's signature, DMARC does where that belongs to the same organisation.
+        if stream.signingDomain != stream.fromDomain, dkim != false, keys != .broken { return .none }
+        return .unaligned(spfCounts: spf != false, dkimCounts: dkim != false)
+    }
+
+    /// The policy that a record states for the From domain, which may lie below the record's.
+    private func stated(_ record: DMARCRecord, isOwn: Bool) -> DMARCRecord.Policy {
+        (isOwn ? record.policy : record.subdomainPolicy ?? record.policy) ?? .none
+    }
+
+    /// Whether the envelope domain and the signing domain belong to the From domain; nil where DNS did not tell.
+    private func aligned(_ record: DMARCRecord) -> (spf: Bool?, dkim: Bool?) {
+        func aligned(_ domain: DomainName, _ walk: DMARCTreeWalk, strict: Bool) -> Bool? {
+            if domain == stream.fromDomain { return true }
+            if strict { return false }
+            guard let own = from.organizationalDomain, let other = walk.organizationalDomain else { return nil }
+            return own == other
+        }
+        return (
+            aligned(stream.envelopeDomain, envelope, strict: record.strictSPF),
+            aligned(stream.signingDomain, signing, strict: record.strictDKIM)
+        )
     }
 
     private var mistakes: [Finding] {
@@ -147,26 +179,20 @@ extension DMARCCheck.Result {
         _ paths: Alignment,
         _ text: String
     ) -> [Finding] {
-        func aligned(_ domain: DomainName, _ walk: DMARCTreeWalk, strict: Bool) -> Bool? {
-            if domain == stream.fromDomain { return true }
-            if strict { return false }
-            guard let own = from.organizationalDomain, let other = walk.organizationalDomain else { return nil }
-            return own == other
-        }
-        let spf = aligned(stream.envelopeDomain, envelope, strict: record.strictSPF)
-        let dkim = aligned(stream.signingDomain, signing, strict: record.strictDKIM)
+        let (spf, dkim) = aligned(record)
         var findings: [Finding] = []
         let spfCounts = spf != false && paths.spf != .broken
-        let dkimCounts = dkim != false && paths.dkim != .broken
+        let dkimCounts = dkim != false && paths.keys != .broken
         if !spfCounts, !dkimCounts, policy != .none {
             findings.append(
                 Finding(
                     .dmarcNotAligned,
+                    policy == .reject ? .broken : nil,
                     at: stream.fromDomain,
                     "nothing that passes belongs to the From domain, so its policy “\(policy.rawValue)” applies to this mail",
                     seen: [
                         text, "envelope domain \(stream.envelopeDomain): \(Self.word(spf)), SPF \(paths.spf.rawValue)",
-                        "signing domain \(stream.signingDomain): \(Self.word(dkim)), DKIM \(paths.dkim.rawValue)",
+                        "signing domain \(stream.signingDomain): \(Self.word(dkim)), DKIM \(paths.keys.rawValue)",
                     ]
                 )
             )

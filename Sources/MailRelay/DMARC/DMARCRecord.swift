@@ -25,6 +25,14 @@ package struct DMARCRecord: Sendable, Hashable {
         case quarantine
         /// Refuse it.
         case reject
+
+        /// What is applied while the policy is being tried out (`t=y`).
+        package var milder: Policy {
+            switch self {
+            case .none, .quarantine: .none
+            case .reject: .quarantine
+            }
+        }
     }
 
     /// What a record says about its domain's place in the tree.

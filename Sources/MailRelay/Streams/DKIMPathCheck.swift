@@ -9,6 +9,18 @@ struct DKIMPathCheck<Source: Resolver> {
     }
 
     func run(by deadline: ContinuousClock.Instant) async -> (PathVerdict, [Finding]) {
+        let found = await look(by: deadline)
+        return (found.path, found.findings)
+    }
+
+    /// What was found of the path, and of the keys by themselves: another domain's signature can be sound and count for DMARC.
+    struct Found {
+        let path: PathVerdict
+        let keys: PathVerdict
+        let findings: [Finding]
+    }
+
+    func look(by deadline: ContinuousClock.Instant) async -> Found {
         guard !stream.selectors.isEmpty else {
             let finding = Finding(
                 .dkimNoSelectors,
@@ -16,7 +28,8 @@ struct DKIMPathCheck<Source: Resolver> {
                 "no selectors were stated; take them from the provider or from a DKIM-Signature header (s=)"
             )
             // Without a key nothing is known; with another domain's signature nothing is to be known.
-            return otherDomain.map { (.broken, [finding, $0]) } ?? (.unknown, [finding])
+            let findings = [finding] + (otherDomain.map { [$0] } ?? [])
+            return Found(path: otherDomain == nil ? .unknown : .broken, keys: .unknown, findings: findings)
         }
         var findings: [Finding] = []
         var keys: [KeyCheck] = []
@@ -36,11 +49,8 @@ struct DKIMPathCheck<Source: Resolver> {
             )
             verdict = .weak
         }
-        if let otherDomain {
-            findings.append(otherDomain)
-            verdict = .broken
-        }
-        return (verdict, findings)
+        if let otherDomain { findings.append(otherDomain) }
+        return Found(path: otherDomain == nil ? verdict : .broken, keys: verdict, findings: findings)
     }
 
     private var otherDomain: Finding? {

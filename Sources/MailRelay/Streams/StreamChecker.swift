@@ -14,23 +14,25 @@ package struct StreamChecker: Sendable {
     package func check(_ stream: MailStream, by deadline: ContinuousClock.Instant) async -> StreamReport {
         let recorder = RecordingResolver(CachingResolver(resolver))
         async let spf = SPFPathCheck(stream, recorder).run(by: deadline)
-        async let dkim = DKIMPathCheck(stream, recorder).run(by: deadline)
+        async let dkim = DKIMPathCheck(stream, recorder).look(by: deadline)
         async let dmarc = DMARCCheck(stream, recorder).run(by: deadline)
         async let exchangers = ExchangerCheck(recorder).run(stream, by: deadline)
 
         let (spfVerdict, spfFindings) = await spf
-        let (dkimVerdict, dkimFindings) = await dkim
-        let alignment = Alignment(spf: spfVerdict, dkim: dkimVerdict)
+        let dkimFound = await dkim
+        let dmarcResult = await dmarc
+        let alignment = Alignment(spf: spfVerdict, dkim: dkimFound.path, keys: dkimFound.keys)
         let verdict = StreamVerdict(
             spf: spfVerdict,
-            dkim: dkimVerdict,
+            dkim: dkimFound.path,
             envelopeRegistered: stream.isRegistered(stream.envelopeDomain),
             fromRegistered: stream.isRegistered(stream.fromDomain),
+            refusal: dmarcResult.refusal(keys: dkimFound.keys),
             isSilent: (spfVerdict == .unknown && spfFindings.contains { $0.code == .spfUnknown })
-                || (dkimVerdict == .unknown && dkimFindings.contains { $0.code == .dkimUnknown })
+                || (dkimFound.path == .unknown && dkimFound.findings.contains { $0.code == .dkimUnknown })
         )
-        var findings = spfFindings + dkimFindings + registrationFindings(stream)
-        findings += await dmarc.findings(alignment)
+        var findings = spfFindings + dkimFound.findings + registrationFindings(stream)
+        findings += dmarcResult.findings(alignment)
         findings += await exchangers
         return StreamReport(
             stream: stream,
@@ -78,6 +80,8 @@ package struct StreamChecker: Sendable {
 struct Alignment {
     let spf: PathVerdict
     let dkim: PathVerdict
+    /// The keys by themselves, whoever signs.
+    let keys: PathVerdict
 }
 
 extension [Finding] {

@@ -52,8 +52,8 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         unknownSince = verdict.isSilent ? unknownSince ?? now : nil
         let spf = Self.step(known?.spf ?? .unknown, pending?.spf, seen: verdict.spf)
         let dkim = Self.step(known?.dkim ?? .unknown, pending?.dkim, seen: verdict.dkim)
-        let settled = Self.known(spf.held, dkim.held, verdict)
-        let waiting = Self.known(spf.waiting, dkim.waiting, verdict)
+        let settled = answer(spf.held, dkim.held, verdict)
+        let waiting = answer(spf.waiting, dkim.waiting, verdict)
         let rest = waiting == settled ? nil : waiting
         if settled == known {
             if rest == nil, !verdict.isSilent { confirmedAt = now }
@@ -84,8 +84,13 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         return seen == waiting ? (seen, seen) : (held, seen)
     }
 
-    private static func known(_ spf: PathVerdict, _ dkim: PathVerdict, _ verdict: StreamVerdict) -> Known {
-        Known(spf: spf, dkim: dkim, reachable: verdict.reachable(spf: spf, dkim: dkim))
+    /// What paths that stand so make of the stream.
+    private func answer(_ spf: PathVerdict, _ dkim: PathVerdict, _ verdict: StreamVerdict) -> Known {
+        // Silence about the From domain's policy withdraws no refusal.
+        if verdict.refusal == .unknown, let known, known.reachable == .no, known.spf == spf, known.dkim == dkim {
+            return known
+        }
+        return Known(spf: spf, dkim: dkim, reachable: verdict.reachable(spf: spf, dkim: dkim))
     }
 
     /// How long to wait for the next check: an hour after a change or while something is in doubt, a day when stable.

@@ -14,7 +14,7 @@ package enum PathVerdict: String, Sendable, Hashable, CaseIterable, Codable {
 package enum Reachability: String, Sendable, Hashable, CaseIterable, Codable {
     /// At least one path works and its name is registered.
     case yes
-    /// No path does.
+    /// No path does, or the From domain's own policy has the mail refused.
     case no
     /// It cannot be told.
     case unknown
@@ -30,6 +30,8 @@ package struct StreamVerdict: Sendable, Hashable {
     package let envelopeRegistered: Bool?
     /// Whether the From domain is registered; nil when nothing was said.
     package let fromRegistered: Bool?
+    /// What the From domain's policy asks of mail that is not its own.
+    package let refusal: DMARCRefusal
     /// Whether DNS kept silent on a path, so that another run may tell more.
     ///
     /// A path of which too little was stated is unknown as well, and stays so however often DNS answers.
@@ -41,12 +43,14 @@ package struct StreamVerdict: Sendable, Hashable {
         dkim: PathVerdict,
         envelopeRegistered: Bool?,
         fromRegistered: Bool?,
+        refusal: DMARCRefusal = .none,
         isSilent: Bool? = nil
     ) {
         self.spf = spf
         self.dkim = dkim
         self.envelopeRegistered = envelopeRegistered
         self.fromRegistered = fromRegistered
+        self.refusal = refusal
         self.isSilent = isSilent ?? (spf == .unknown || dkim == .unknown)
     }
 
@@ -55,6 +59,7 @@ package struct StreamVerdict: Sendable, Hashable {
 
     /// Whether mail reaches the relay where the paths stand so.
     func reachable(spf: PathVerdict, dkim: PathVerdict) -> Reachability {
+        if refusal.refuses(spf: spf, dkim: dkim) { return .no }
         let paths = [Self.reach(spf, envelopeRegistered), Self.reach(dkim, fromRegistered)]
         if paths.contains(.yes) { return .yes }
         return paths.contains(.unknown) ? .unknown : .no
@@ -62,7 +67,8 @@ package struct StreamVerdict: Sendable, Hashable {
 
     /// Whether both paths work, so that one may break without loss.
     package var isRobust: Bool {
-        spf == .ok && dkim == .ok && envelopeRegistered != false && fromRegistered != false
+        spf == .ok && dkim == .ok && reachable(spf: .broken, dkim: dkim) == .yes
+            && reachable(spf: spf, dkim: .broken) == .yes
     }
 
     private static func reach(_ path: PathVerdict, _ registered: Bool?) -> Reachability {
