@@ -56,7 +56,8 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         let waiting = answer(spf.waiting, dkim.waiting, verdict)
         let rest = waiting == settled ? nil : waiting
         if settled == known {
-            if rest == nil, !verdict.isSilent { confirmedAt = now }
+            // A path on which nothing is seen leaves the answer as it is where the other one alone gives it.
+            if rest == nil, verdict.reachable == settled.reachable { confirmedAt = now }
             pending = rest
             return nil
         }

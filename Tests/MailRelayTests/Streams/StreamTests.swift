@@ -302,6 +302,29 @@ struct StreamStandingTests {
         #expect(standing.unknownSince == nil)
     }
 
+    @Test("a verdict ages that no run comes to any more, and is confirmed by one that comes to it in part")
+    func confirmedByItsAnswer() {
+        let later = Self.start.addingTimeInterval(90_000)
+        var held = StreamStanding()
+        for _ in 0..<2 { _ = held.observe(Self.verdict(.ok, .broken), at: Self.start) }
+        // Nothing is stated of the SPF path any more: no run tells whether mail gets through.
+        let open = StreamVerdict(
+            spf: .unknown,
+            dkim: .broken,
+            envelopeRegistered: true,
+            fromRegistered: true,
+            isSilent: false
+        )
+        #expect(held.observe(open, at: later) == nil)
+        #expect(held.confirmedAt == Self.start)
+
+        // An old selector whose name server is gone for good: SPF alone lets the mail through.
+        var partly = StreamStanding()
+        for _ in 0..<2 { _ = partly.observe(Self.verdict(.ok, .ok), at: Self.start) }
+        #expect(partly.observe(Self.verdict(.ok, .unknown), at: later) == nil)
+        #expect(partly.confirmedAt == later && partly.unknownSince == later)
+    }
+
     @Test("silence neither confirms what one run saw nor withdraws it")
     func silenceAgreesWithNothing() {
         var new = StreamStanding()
