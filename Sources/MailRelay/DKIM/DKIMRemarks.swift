@@ -59,6 +59,7 @@ extension TagList.Problem: CustomStringConvertible {
     /// What is wrong with the list.
     package var description: String {
         switch self {
+        case .malformedTag(""): "there is nothing between two semicolons"
         case .malformedTag(let text): "“\(text)” is no tag"
         case .duplicate(let name): "the tag “\(name)” stands there twice"
         case .badByte(let text): "“\(text)” holds a character that is not printable ASCII"

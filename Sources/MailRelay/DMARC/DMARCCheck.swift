@@ -92,7 +92,12 @@ extension DMARCCheck.Result {
         let policy = stated(record, isOwn: isOwn)
         if record.policy == nil {
             findings.append(
-                Finding(.dmarcNoPolicy, at: domain, "the record states no policy; it counts as “none”", seen: [text])
+                Finding(
+                    .dmarcNoPolicy,
+                    at: domain,
+                    "the record states no policy that can be read; it counts as “none”",
+                    seen: [text]
+                )
             )
         } else if policy == .none {
             findings.append(
@@ -101,6 +106,12 @@ extension DMARCCheck.Result {
         }
         if record.isTesting {
             findings.append(Finding(.dmarcTesting, at: domain, "the policy is being tried out (t=y)", seen: [text]))
+        }
+        if !record.skipped.isEmpty {
+            let parts = record.skipped.map(\.description).joined(separator: ", ")
+            findings.append(
+                Finding(.dmarcSkipped, at: domain, "parts of the record do not count: \(parts)", seen: [text])
+            )
         }
         if !record.historicTags.isEmpty {
             let tags = record.historicTags.joined(separator: ", ")
@@ -224,8 +235,7 @@ extension DMARCRecord.Problem: CustomStringConvertible {
     /// What is wrong with the record.
     package var description: String {
         switch self {
-        case .syntax(let problem): problem.description
-        case .badPolicy(let word): "“p=\(word)” is no policy"
+        case .badPolicy(let tag, let word): "“\(tag)=\(word)” is no policy"
         }
     }
 }

@@ -16,6 +16,8 @@ package struct DMARCRecord: Sendable, Hashable {
     package let reportAddresses: [String]
     /// Tags that the new text removed.
     package let historicTags: [String]
+    /// What could not be read and was left out.
+    package let skipped: [TagList.Problem]
 
     /// What receivers are asked to do with mail that fails.
     package enum Policy: String, Sendable, Hashable {
@@ -47,10 +49,8 @@ package struct DMARCRecord: Sendable, Hashable {
 
     /// Why text that begins as a record is none.
     package enum Problem: Error, Sendable, Hashable {
-        /// It is no tag list.
-        case syntax(TagList.Problem)
-        /// A policy with a word nobody knows, and no report address that would make it count as "none".
-        case badPolicy(String)
+        /// A policy (`p` or `sp`) with a word nobody knows, and no report address that would make it count as "none".
+        case badPolicy(tag: String, word: String)
     }
 
     /// Whether text claims to be a record: `v=DMARC1` first, with that very case, then a semicolon or nothing.
@@ -62,27 +62,25 @@ package struct DMARCRecord: Sendable, Hashable {
     }
 
     /// Reads text that ``isRecord(_:)`` has accepted.
+    ///
+    /// Only its version can make a record none; other parts that cannot be read are left out, as receivers do it.
     package init(_ text: [UInt8]) throws(Problem) {
-        let list: TagList
-        do {
-            list = try TagList(text)
-        } catch {
-            throw .syntax(error)
-        }
+        let list = TagList(lenient: text)
         func policy(_ tag: String) -> Policy? {
             list.words(tag)?.first.flatMap { Policy(rawValue: $0) }
         }
         let reports = (list.words("rua", separator: UInt8(ascii: ",")) ?? []).filter { $0.hasPrefix("mailto:") }
-        if let said = list.text("p"), policy("p") == nil {
-            guard !reports.isEmpty else { throw .badPolicy(said) }
-        }
-        self.policy = policy("p")
-        self.subdomainPolicy = policy("sp")
+        let wrong = ["p", "sp"].first { list[$0] != nil && policy($0) == nil }
+        if let wrong, reports.isEmpty { throw .badPolicy(tag: wrong, word: list.text(wrong) ?? "") }
+        // With one of them wrong, both count as “none”.
+        self.policy = wrong == nil ? policy("p") : nil
+        self.subdomainPolicy = wrong == nil ? policy("sp") : nil
         self.strictDKIM = list.words("adkim")?.first == "s"
         self.strictSPF = list.words("aspf")?.first == "s"
         self.publicSuffix = list.words("psd")?.first.flatMap { PublicSuffix(rawValue: $0) } ?? .unstated
         self.isTesting = list.words("t")?.first == "y"
         self.reportAddresses = reports
         self.historicTags = ["pct", "rf", "ri"].filter { list[$0] != nil }
+        self.skipped = list.skipped
     }
 }

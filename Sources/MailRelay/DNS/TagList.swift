@@ -2,6 +2,8 @@
 package struct TagList: Sendable, Hashable {
     /// The tags in their order; values without surrounding white space.
     package let tags: [Tag]
+    /// What a lenient reading left out, in its order.
+    package let skipped: [Problem]
 
     /// One tag.
     package struct Tag: Sendable, Hashable {
@@ -23,27 +25,29 @@ package struct TagList: Sendable, Hashable {
 
     /// Reads a list; one semicolon at the end is allowed.
     package init(_ text: [UInt8]) throws(Problem) {
+        let list = TagList(lenient: text)
+        if let problem = list.skipped.first { throw problem }
+        self = list
+    }
+
+    /// Reads what can be read of a list: the first tag of a name counts, and parts that are none are left out.
+    package init(lenient text: [UInt8]) {
         var tags: [Tag] = []
+        var skipped: [Problem] = []
         let parts = text.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
             let trimmed = part.trimmed
             if trimmed.isEmpty, index == parts.count - 1 { break }
-            guard let equals = trimmed.firstIndex(of: UInt8(ascii: "=")) else {
-                throw .malformedTag(PrintableBytes.escaped(trimmed))
+            do throws(Problem) {
+                let tag = try Tag(trimmed)
+                guard !tags.contains(where: { $0.name == tag.name }) else { throw .duplicate(tag.name) }
+                tags.append(tag)
+            } catch {
+                skipped.append(error)
             }
-            let name = trimmed[..<equals].trimmed
-            guard let first = name.first, first.isLetter,
-                name.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "_") })
-            else { throw .malformedTag(PrintableBytes.escaped(trimmed)) }
-            let value = trimmed[(equals + 1)...].trimmed
-            guard value.allSatisfy({ ($0 >= 0x21 && $0 <= 0x7E) || $0.isWhiteSpace }) else {
-                throw .badByte(PrintableBytes.escaped(trimmed))
-            }
-            let text = String(decoding: name, as: UTF8.self)
-            guard !tags.contains(where: { $0.name == text }) else { throw .duplicate(text) }
-            tags.append(Tag(name: text, value: Array(value)))
         }
         self.tags = tags
+        self.skipped = skipped
     }
 
     /// The value of a tag; nil when it is not there.
@@ -63,6 +67,23 @@ package struct TagList: Sendable, Hashable {
                 String(decoding: part.trimmed.map(\.lowercasedASCII), as: UTF8.self)
             }
         }
+    }
+}
+
+extension TagList.Tag {
+    fileprivate init(_ part: ArraySlice<UInt8>) throws(TagList.Problem) {
+        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
+            throw .malformedTag(PrintableBytes.escaped(part))
+        }
+        let name = part[..<equals].trimmed
+        guard let first = name.first, first.isLetter,
+            name.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "_") })
+        else { throw .malformedTag(PrintableBytes.escaped(part)) }
+        let value = part[(equals + 1)...].trimmed
+        guard value.allSatisfy({ ($0 >= 0x21 && $0 <= 0x7E) || $0.isWhiteSpace }) else {
+            throw .badByte(PrintableBytes.escaped(part))
+        }
+        self.init(name: String(decoding: name, as: UTF8.self), value: Array(value))
     }
 }
 

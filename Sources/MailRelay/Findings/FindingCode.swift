@@ -51,6 +51,7 @@ package enum FindingCode: String, Sendable, Hashable, CaseIterable {
     case dmarcMissing = "dmarc.missing"
     case dmarcSeveral = "dmarc.several_records"
     case dmarcSyntax = "dmarc.syntax"
+    case dmarcSkipped = "dmarc.skipped_parts"
     case dmarcNoPolicy = "dmarc.no_policy"
     case dmarcNotEnforced = "dmarc.not_enforced"
     case dmarcTesting = "dmarc.testing"
@@ -120,7 +121,8 @@ extension FindingCode {
         case .dkimTooShort, .dkimShort: "RFC 8301, 3.2"
         case .dkimEd25519Only: "RFC 8463, 3"
         case .dmarcMissing, .dmarcSeveral, .dmarcUnknown: "RFC 9989, 4.10"
-        case .dmarcSyntax, .dmarcNoPolicy, .dmarcNotEnforced, .dmarcTesting, .dmarcHistoric: "RFC 9989, 4.7"
+        case .dmarcSyntax, .dmarcSkipped, .dmarcNoPolicy, .dmarcNotEnforced, .dmarcTesting, .dmarcHistoric:
+            "RFC 9989, 4.7"
         case .dmarcNotAligned: "RFC 9989, 4.4"
         case .dmarcSuffixList: "RFC 9989, 4.10.2"
         case .dmarcReportsRefused: "RFC 9990, 4"
@@ -190,6 +192,7 @@ extension FindingCode {
         case .dmarcNoPolicy: "Without “p” the policy counts as “none”, or as nothing at all."
         case .dmarcNotEnforced: "“p=none” only watches."
         case .dmarcTesting: "“t=y” asks receivers to apply the next milder policy."
+        case .dmarcSkipped: "Receivers skip what they cannot read; it may have been meant to count."
         case .dmarcNotAligned:
             "Neither path of this stream counts for the From domain, so its own policy applies to its mail."
         case .dmarcHistoric: "These tags were removed; receivers ignore them."

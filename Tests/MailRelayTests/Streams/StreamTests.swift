@@ -85,6 +85,12 @@ struct StreamTests {
         ("_dmarc.app.test TXT \"v=DMARC1; p=reject; pct=50\"", [.dmarcHistoric]),
         ("_dmarc.app.test TXT \"v=DMARC1; t=y; p=reject\"", [.dmarcTesting]),
         ("_dmarc.app.test TXT \"v=DMARC1; p=reject; unknown=x\"", []),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; sp=bogus\"", [.dmarcSyntax]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; sp=bogus; rua=mailto:d@app.test\"", [.dmarcNoPolicy]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject;; rua=mailto:d@app.test\"", [.dmarcSkipped]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; p=none\"", [.dmarcSkipped]),
+        ("_dmarc.app.test TXT \"v=DMARC1; reports please; p=reject\"", [.dmarcSkipped]),
+        ("_dmarc.app.test TXT \"v=DMARC1; p=reject; fo=1\\xC2\\xA0\"", [.dmarcSkipped]),
         ("_dmarc.app.test TXT \"p=reject; v=DMARC1\"", [.dmarcMissing]),
         ("_dmarc.app.test TXT \"v=dmarc1; p=reject\"", [.dmarcMissing]),
         ("_dmarc.app.test TXT \"v=spf1 -all\"", [.dmarcMissing]),
@@ -106,6 +112,15 @@ struct StreamTests {
         let zone = Self.healthy.split(separator: "\n").filter { !$0.hasPrefix("_dmarc") }.joined(separator: "\n")
         let report = try await Self.report(zone + "\n" + record)
         #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
+    }
+
+    @Test("what is skipped in a DMARC record is named, and the rest of it counts")
+    func dmarcSkipped() async throws {
+        let zone = Self.healthy.replacing("v=DMARC1; p=reject", with: "v=DMARC1; p=quarantine; rubbish; p=none;;")
+        let report = try await Self.report(zone)
+        let finding = try #require(report.findings.first { $0.code == .dmarcSkipped })
+        #expect(finding.summary.contains("“rubbish”") && finding.summary.contains("“p”"), "\(finding.summary)")
+        #expect(finding.severity == .advice)
     }
 
     /// The healthy stream without its key, with an envelope domain of the provider's organisation.
