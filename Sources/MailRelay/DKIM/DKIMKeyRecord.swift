@@ -85,6 +85,12 @@ package struct DKIMKeyRecord: Sendable, Hashable {
         self.problems = problems
     }
 
+    /// The record that publishes a key given in base64.
+    package static func text(publishing key: String) -> String {
+        let type = Base64.decode(key.utf8.filter { !$0.isWhiteSpace })?.count == 32 ? "ed25519" : "rsa"
+        return "v=DKIM1; k=\(type); p=\(key)"
+    }
+
     private static func key(_ bytes: [UInt8], type: String, _ problems: inout [Problem]) -> Key? {
         let rsa = RSAPublicKey(der: bytes)
         switch type {

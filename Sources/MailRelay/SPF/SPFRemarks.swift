@@ -148,7 +148,12 @@ enum SPFRemarks {
     }
 
     /// No policy, with what looks as if it were meant for one.
-    static func missing(_ node: SPFTree.Node, _ outcome: LookupOutcome, suggestion: Finding.Publication?) -> [Finding] {
+    static func missing(
+        _ node: SPFTree.Node,
+        _ outcome: LookupOutcome,
+        alias: DomainName?,
+        suggestion: Finding.Publication?
+    ) -> [Finding] {
         var findings: [Finding] = []
         if case .nxDomain = outcome {
             findings.append(Finding(.nameMissing, at: node.domain, "the domain does not exist"))
@@ -157,7 +162,7 @@ enum SPFRemarks {
             Finding(
                 .spfMissing,
                 at: node.domain,
-                "the envelope domain has no SPF policy: \(outcome)",
+                "the envelope domain has no SPF policy: \(outcome)" + place(alias),
                 publish: suggestion
             )
         )
@@ -178,6 +183,11 @@ enum SPFRemarks {
     private static func lookalike(_ text: [UInt8]) -> String? {
         let small = text.prefix(24).map(\.lowercasedASCII)
         guard contains(small, Array("spf1".utf8)) || contains(small, Array("spf2".utf8)) else { return nil }
+    /// Where the policy of a name that is an alias stands, or is to stand.
+    static func place(_ alias: DomainName?) -> String {
+        alias.map { "; its policy is that of \($0), by an alias" } ?? ""
+    }
+
         guard let first = text.first else { return nil }
         if first.isWhiteSpace { return "it begins with white space" }
         if first == UInt8(ascii: "\"") { return "quotation marks are part of the text" }

@@ -127,9 +127,34 @@ struct DKIMPathCheck<Source: Resolver> {
         if let target = selector.target {
             publish = Finding.Publication(type: "CNAME", name: name.description, value: target.description)
         } else if let key = selector.key {
-            publish = Finding.Publication(type: "TXT", name: name.description, value: "v=DKIM1; k=rsa; p=\(key)")
+            publish = Finding.Publication(
+                type: "TXT",
+                name: name.description,
+                value: DKIMKeyRecord.text(publishing: key)
+            )
         }
         return Finding(.dkimMissing, at: name, "there is no key: \(outcome)", publish: publish)
+    }
+
+    private func unexpectedKey(
+        _ expected: String,
+        _ name: DomainName,
+        _ alias: DomainName?,
+        seen: [String]
+    ) -> Finding {
+        let summary = "the key published is not the one expected"
+        // Beside an alias there can be no record: whoever keeps its target has to put the key there.
+        if let alias {
+            return Finding(
+                .dkimUnexpectedKey,
+                at: name,
+                "\(summary); it stands at \(alias), an alias leads there",
+                seen: seen
+            )
+        }
+        let text = DKIMKeyRecord.text(publishing: expected)
+        let publish = Finding.Publication(type: "TXT", name: name.description, value: text)
+        return Finding(.dkimUnexpectedKey, at: name, summary, seen: seen, publish: publish)
     }
 
     private func judge(
@@ -155,19 +180,7 @@ struct DKIMPathCheck<Source: Resolver> {
         if let expected = selector.key, record.key != nil,
             Array(expected.utf8).filter({ !$0.isWhiteSpace }) != record.encodedKey
         {
-            findings.append(
-                Finding(
-                    .dkimUnexpectedKey,
-                    at: name,
-                    "the key published is not the one expected",
-                    seen: seen,
-                    publish: Finding.Publication(
-                        type: "TXT",
-                        name: name.description,
-                        value: "v=DKIM1; k=rsa; p=\(expected)"
-                    )
-                )
-            )
+            findings.append(unexpectedKey(expected, name, answer.chain.last, seen: seen))
         }
         let worst = findings.map(\.severity).max()
         let verdict: PathVerdict =

@@ -3,6 +3,8 @@ struct SPFPathCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
     private var findings: [Finding] = []
+    /// What the envelope domain is an alias of, or is to be: no record can stand beside that.
+    private var alias: DomainName?
 
     /// The most addresses that are tried: the first of each range, then the last of each.
     private static var sampleLimit: Int { 256 }
@@ -18,8 +20,10 @@ struct SPFPathCheck<Source: Resolver> {
 
     consuming func run(by deadline: ContinuousClock.Instant) async -> (PathVerdict, [Finding]) {
         let deadline = min(deadline, .now.advanced(by: Self.evaluationLimit))
+        alias = stream.provider.returnPathTarget
         await checkTarget(by: deadline)
         let tree = await SPFTreeReader(resolver).read(domain, by: deadline)
+        alias = await resolver.lookup(Question(domain, .txt), by: deadline).chain.last ?? alias
         let verdict: PathVerdict
         switch tree.root.content {
         case .policy(let record):
@@ -40,7 +44,7 @@ struct SPFPathCheck<Source: Resolver> {
             )
             verdict = .broken
         case .none(let outcome):
-            findings += SPFRemarks.missing(tree.root, outcome, suggestion: suggestion(adding: nil))
+            findings += SPFRemarks.missing(tree.root, outcome, alias: alias, suggestion: suggestion(adding: nil))
             verdict = .broken
         case .unknown(let outcome):
             findings.append(Finding(.spfUnknown, at: domain, "the SPF policy could not be read: \(outcome)"))
@@ -140,7 +144,14 @@ struct SPFPathCheck<Source: Resolver> {
         guard !senders.networks.isEmpty else {
             guard tree.letsNobodySend else { return .unknown }
             let seen = [PrintableBytes.escaped(tree.root.texts.first { SPFRecord.isPolicy($0) } ?? [])]
-            findings.append(Finding(.spfNotAuthorized, at: domain, "the policy lets nobody send", seen: seen))
+            findings.append(
+                Finding(
+                    .spfNotAuthorized,
+                    at: domain,
+                    "the policy lets nobody send" + SPFRemarks.place(alias),
+                    seen: seen
+                )
+            )
             return .broken
         }
         let ends = Self.ends(of: senders.networks)
@@ -205,7 +216,7 @@ struct SPFPathCheck<Source: Resolver> {
                     Finding(
                         .spfNotAuthorized,
                         at: domain,
-                        "none of the provider's addresses may send",
+                        "none of the provider's addresses may send" + SPFRemarks.place(alias),
                         seen: shown + examples,
                         publish: suggestion(adding: record, in: tree)
                     )
@@ -217,7 +228,7 @@ struct SPFPathCheck<Source: Resolver> {
             Finding(
                 .spfPartly,
                 at: domain,
-                "\(failed.count) of \(results.count) addresses tried may not send",
+                "\(failed.count) of \(results.count) addresses tried may not send" + SPFRemarks.place(alias),
                 seen: shown + examples,
                 publish: suggestion(adding: record, in: tree)
             )
@@ -285,7 +296,7 @@ struct SPFPathCheck<Source: Resolver> {
         )
     }
 
-    /// The policy as it should be: the provider's include put before "all", or a new policy.
+    /// The policy as it should be: the provider's include put before "all", or a new policy; nil beside an alias.
     private func suggestion(adding record: SPFRecord?, in tree: SPFTree? = nil) -> Finding.Publication? {
         var terms = stream.provider.includes.map { "include:\($0)" }
         if terms.isEmpty {
@@ -296,7 +307,7 @@ struct SPFPathCheck<Source: Resolver> {
                 }
             }
         }
-        guard !terms.isEmpty else { return nil }
+        guard !terms.isEmpty, alias == nil else { return nil }
         guard let record else {
             let value = (["v=spf1"] + terms + ["-all"]).joined(separator: " ")
             return Finding.Publication(type: "TXT", name: domain.description, value: value)

@@ -121,6 +121,28 @@ struct DKIMPathTests {
         #expect(none.0 == .unknown && none.1.first?.code == .dkimNoSelectors)
     }
 
+    @Test("the record to publish names the type of the key that was expected")
+    func publishedType() async throws {
+        for (key, type) in [(Self.ed, "ed25519"), (MadeUpKeys.rsa2048, "rsa")] {
+            let wanted = "v=DKIM1; k=\(type); p=\(key)"
+            let expected = [MailStream.Selector("s", key: key)]
+            let missing = try await Self.check("") { $0.selectors = expected }
+            #expect(missing.1.first?.publish?.value == wanted)
+            let other = MadeUpKeys.quoted("v=DKIM1; p=\(Self.key(4096))")
+            let wrong = try await Self.check("s._domainkey.d.test TXT \(other)") { $0.selectors = expected }
+            #expect(wrong.1.first { $0.code == .dkimUnexpectedKey }?.publish?.value == wanted)
+        }
+    }
+
+    @Test("no record is to be published beside an alias; its target is named")
+    func noRecordBesideAlias() async throws {
+        let zone = "s._domainkey.d.test CNAME s.esp.test\ns.esp.test TXT \(Self.good)"
+        let (_, findings) = try await Self.check(zone) { $0.selectors = [MailStream.Selector("s", key: Self.ed)] }
+        let finding = try #require(findings.first { $0.code == .dkimUnexpectedKey })
+        #expect(finding.publish == nil)
+        #expect(finding.summary.contains("s.esp.test"), "\(finding.summary)")
+    }
+
     @Test("another domain's signature does not count")
     func otherDomain() async throws {
         let zone = "s._domainkey.esp.test TXT \(Self.good)"

@@ -254,6 +254,33 @@ struct SPFPathTests {
         #expect(publish.name == "d.test" && publish.type == "TXT")
     }
 
+    @Test("no record is to be published beside an alias, there or wanted; its target is named")
+    func noRecordBesideAlias() async throws {
+        let include = try DomainName(dotted: "_spf.esp.test")
+        func finding(_ zone: String, target: String? = nil) async throws -> Finding {
+            let target = try target.map { try DomainName(dotted: $0) }
+            let stream = MailStream(
+                name: "t",
+                fromDomain: try DomainName(dotted: "d.test"),
+                provider: MailStream.Provider(includes: [include], returnPathTarget: target)
+            )
+            let check = SPFPathCheck(stream, try TestZone(Self.provider + zone).resolver)
+            let (_, findings) = await check.run(by: .now.advanced(by: .seconds(20)))
+            let codes: Set<FindingCode> = [.spfNotAuthorized, .spfMissing, .spfPartly]
+            return try #require(findings.first { codes.contains($0.code) })
+        }
+        let alias = "d.test CNAME e.test\n"
+        for zone in [
+            alias + "e.test TXT \"v=spf1 ip4:203.0.113.9 -all\"", alias + "e.test A 192.0.2.1",
+            alias + "e.test TXT \"v=spf1 ip4:192.0.2.25 -all\"",
+        ] {
+            let found = try await finding(zone)
+            #expect(found.publish == nil && found.summary.contains("e.test"), "\(found)")
+        }
+        let wanted = try await finding("d.test TXT \"v=spf1 -all\"", target: "ret.esp.test")
+        #expect(wanted.publish == nil && wanted.summary.contains("ret.esp.test"), "\(wanted)")
+    }
+
     @Test(
         "hints name the usual causes",
         arguments: [
