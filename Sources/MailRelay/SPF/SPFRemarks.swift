@@ -61,11 +61,14 @@ enum SPFRemarks {
     /// What a broken include says before any sender meets it.
     private static func inherited(_ node: SPFTree.Node, from domain: DomainName) -> Finding? {
         switch node.content {
-        case .policy(let record):
-            guard node.term.lowercased().contains("include"),
-                record.directives.contains(where: { $0.mechanism == .all && $0.result == .pass })
-            else { return nil }
-            return Finding(.spfAnyone, at: node.domain, "the included policy lets everyone send", seen: [node.term])
+        case .policy:
+            guard node.letsAnyoneSend else { return nil }
+            return Finding(
+                .spfAnyone,
+                at: node.domain,
+                "the policy that it leads to lets everyone send",
+                seen: [node.term]
+            )
         case .malformed(let error):
             return Finding(
                 .spfSyntax,
@@ -180,14 +183,14 @@ enum SPFRemarks {
         return findings
     }
 
-    private static func lookalike(_ text: [UInt8]) -> String? {
-        let small = text.prefix(24).map(\.lowercasedASCII)
-        guard contains(small, Array("spf1".utf8)) || contains(small, Array("spf2".utf8)) else { return nil }
     /// Where the policy of a name that is an alias stands, or is to stand.
     static func place(_ alias: DomainName?) -> String {
         alias.map { "; its policy is that of \($0), by an alias" } ?? ""
     }
 
+    private static func lookalike(_ text: [UInt8]) -> String? {
+        let small = text.prefix(24).map(\.lowercasedASCII)
+        guard contains(small, Array("spf1".utf8)) || contains(small, Array("spf2".utf8)) else { return nil }
         guard let first = text.first else { return nil }
         if first.isWhiteSpace { return "it begins with white space" }
         if first == UInt8(ascii: "\"") { return "quotation marks are part of the text" }

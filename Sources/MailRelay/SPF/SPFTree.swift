@@ -15,6 +15,8 @@ package struct SPFTree: Sendable {
         package let children: [Node]
         /// The term that leads here; empty at the root.
         package let term: String
+        /// Whether who passes here may send, which an include with another qualifier than “+” on the way prevents.
+        package let isSending: Bool
         /// Lookups of this record's own terms that found nothing, for IPv4 senders and for IPv6 senders.
         package let voids: (v4: [Question], v6: [Question])
         /// The ranges that its `ip4`, `ip6`, `a` and `mx` let send.
@@ -87,7 +89,7 @@ extension SPFTree.Node {
     /// How many terms of this record cause lookups.
     package var terms: Int {
         guard case .policy(let record) = content else { return 0 }
-        let own = record.directives.count { $0.mechanism.causesLookup }
+        let own = record.reached.count { $0.mechanism.causesLookup }
         return own + (record.redirect != nil && !record.hasAll ? 1 : 0)
     }
 }
@@ -95,14 +97,19 @@ extension SPFTree.Node {
 extension SPFTree.Node {
     /// Whether the policy ends by letting everyone send.
     package var letsAnyoneSend: Bool {
-        guard case .policy(let record) = content else { return false }
-        return record.directives.first { $0.mechanism == .all }?.result == .pass
+        guard case .policy(let record) = content, isSending else { return false }
+        return record.reached.last.map { $0.mechanism == .all && $0.result == .pass } ?? false
     }
 }
 
 extension SPFRecord {
     /// Whether a directive matches everyone.
     package var hasAll: Bool { directives.contains { $0.mechanism == .all } }
+
+    /// The directives up to the first that matches everyone: none behind it is ever looked at.
+    package var reached: ArraySlice<SPFDirective> {
+        directives.prefix((directives.firstIndex { $0.mechanism == .all } ?? directives.count - 1) + 1)
+    }
 }
 
 extension SPFRecord {
@@ -128,13 +135,14 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
     /// Reads the policy of `domain` and all it leads to, until `deadline`.
     package func read(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> SPFTree {
         var left = Self.nodeLimit
-        let root = await node(domain, term: "", above: [], left: &left, by: deadline)
+        let root = await node(domain, term: "", isSending: true, above: [], left: &left, by: deadline)
         return SPFTree(root: root, isCut: left <= 0)
     }
 
     private func node(
         _ domain: DomainName,
         term: String,
+        isSending: Bool,
         above: [DomainName],
         left: inout Int,
         by deadline: ContinuousClock.Instant
@@ -164,14 +172,22 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             return .leaf(domain, .malformed(error), term: term, strings: parts, texts: texts)
         }
         var survey = Survey()
-        for directive in record.directives {
+        survey.isSending = isSending
+        for directive in record.reached {
             await survey.add(directive, of: record, at: domain, resolver, by: deadline)
             guard case .include(let spec) = directive.mechanism, let target = record.name(spec), left > 0 else {
                 continue
             }
             let shown = record.shown(directive)
             survey.children.append(
-                await node(target, term: shown, above: above + [domain], left: &left, by: deadline)
+                await node(
+                    target,
+                    term: shown,
+                    isSending: isSending && directive.result == .pass,
+                    above: above + [domain],
+                    left: &left,
+                    by: deadline
+                )
             )
         }
         if let redirect = record.redirect, !record.hasAll {
@@ -181,13 +197,14 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
                         await node(
                             target,
                             term: "redirect=\(record.shown(redirect))",
+                            isSending: isSending,
                             above: above + [domain],
                             left: &left,
                             by: deadline
                         )
                     )
                 }
-            } else {
+            } else if isSending {
                 survey.openTerms.append("redirect=\(record.shown(redirect))")
             }
         }
@@ -196,6 +213,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             content: .policy(record),
             children: survey.children,
             term: term,
+            isSending: isSending,
             voids: (survey.voids4, survey.voids6),
             networks: survey.networks,
             openTerms: survey.openTerms,
@@ -207,6 +225,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
 
     /// What the terms of one record add up to.
     private struct Survey {
+        var isSending = true
         var children: [SPFTree.Node] = []
         var voids4: [Question] = []
         var voids6: [Question] = []
@@ -221,21 +240,22 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             _ resolver: Source,
             by deadline: ContinuousClock.Instant
         ) async {
-            let sends = directive.result == .pass
+            let sends = isSending && directive.result == .pass
+            func noteOpen() { if sends { openTerms.append(record.shown(directive)) } }
             switch directive.mechanism {
             case .all: break
             case .ip(let network): if sends { networks.append(network) }
-            case .include(let spec): if spec.hasMacros { openTerms.append(record.shown(directive)) }
-            case .exists, .ptr: openTerms.append(record.shown(directive))
+            case .include(let spec): if spec.hasMacros { noteOpen() }
+            case .exists, .ptr: noteOpen()
             case .a(let spec, let lengths):
                 guard let target = record.name(spec, at: domain) else {
-                    openTerms.append(record.shown(directive))
+                    noteOpen()
                     return
                 }
                 await addAddresses(of: target, lengths, sends: sends, resolver, by: deadline)
             case .mx(let spec, let lengths):
                 guard let target = record.name(spec, at: domain) else {
-                    openTerms.append(record.shown(directive))
+                    noteOpen()
                     return
                 }
                 let question = Question(target, .mx)
@@ -292,6 +312,7 @@ extension SPFTree.Node {
             content: content,
             children: [],
             term: term,
+            isSending: false,
             voids: ([], []),
             networks: [],
             openTerms: [],

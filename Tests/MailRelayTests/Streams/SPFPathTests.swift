@@ -420,4 +420,43 @@ struct SPFPathTests {
         #expect(verdict == .unknown)
         #expect(findings.contains { $0.code == .spfUnknown && $0.subject == "slow.test" }, "\(findings)")
     }
+
+    @Test("“+all” is seen behind a redirect, and behind an include that lets nobody send it is none")
+    func anyoneBelow() async throws {
+        let behind = "\nr.test TXT \"v=spf1 +all\""
+        let includes = ["_spf.esp.test"]
+        let redirect = try await path(
+            Self.provider + "d.test TXT \"v=spf1 redirect=r.test\"" + behind,
+            stating: includes
+        )
+        #expect(redirect.0 == .weak)
+        #expect(redirect.1.contains { $0.code == .spfAnyone && $0.subject == "r.test" }, "\(redirect.1)")
+        let refusing = "d.test TXT \"v=spf1 include:_spf.esp.test -include:r.test -all\""
+        let refused = try await path(Self.provider + refusing + behind, stating: includes)
+        #expect(refused.0 == .ok && !refused.1.contains { $0.code == .spfAnyone }, "\(refused.1)")
+        let late = "d.test TXT \"v=spf1 include:_spf.esp.test -all\"\n"
+        let after = Self.provider.replacing("::25 -all", with: "::25 -all +all")
+        #expect(try await path(late + after, stating: includes).0 == .ok)
+    }
+
+    @Test(
+        "terms that no evaluation reaches, and includes that let nobody send, are no addresses of a provider",
+        arguments: [
+            "_spf.esp.test TXT \"v=spf1 ip4:192.0.2.25 -all ip4:203.0.113.9 include:other.test\"",
+            "_spf.esp.test TXT \"v=spf1 ip4:192.0.2.25 -include:other.test ~all\"",
+            "_spf.esp.test TXT \"v=spf1 ip4:192.0.2.25 ?include:between.test ~all\"\nbetween.test TXT \"v=spf1 include:other.test -all\"",
+        ]
+    )
+    func unreached(provider: String) async throws {
+        let zone = "d.test TXT \"v=spf1 ip4:192.0.2.25 -all\"\nother.test TXT \"v=spf1 ip4:203.0.113.9 -all\"\n"
+        let (verdict, findings) = try await path(zone + provider, stating: ["_spf.esp.test"])
+        #expect(verdict == .ok, "\(findings)")
+    }
+
+    @Test("terms behind “all” cost no receiver a lookup")
+    func termsBehindAll() async throws {
+        let own = "d.test TXT \"v=spf1 include:_spf.esp.test -all \(Self.many)\"\n"
+        let (verdict, findings) = try await path(Self.provider + own + Self.manyZone, stating: ["_spf.esp.test"])
+        #expect(verdict == .ok && !findings.contains { $0.code == .spfTermsWorstCase }, "\(findings)")
+    }
 }
