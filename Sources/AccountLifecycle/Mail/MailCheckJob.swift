@@ -3,12 +3,6 @@ import Logging
 package import MailRelay
 import Postgres
 
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
-
 /// The jobs that watch mail streams: a schedule that looks for streams that are due, and one check each.
 package struct MailCheckJob: Sendable {
     /// Makes a checker for the time of one check.
@@ -42,7 +36,6 @@ package struct MailCheckJob: Sendable {
 
     private let withChecker: CheckerSource
     private let relayDomains: [String]
-    private let now: @Sendable () -> Date
     private let random: @Sendable () -> Double
 
     /// Jobs that check with the given name servers.
@@ -54,16 +47,14 @@ package struct MailCheckJob: Sendable {
         }
     }
 
-    /// Jobs with a checker, a clock and a source of randomness (-1 to 1) of one's own.
+    /// Jobs with a checker and a source of randomness (-1 to 1) of one's own.
     package init(
         relayDomains: [String] = RelayDomains.standard,
-        now: @escaping @Sendable () -> Date = { Date.now },
         random: @escaping @Sendable () -> Double = { Double.random(in: -1...1) },
         withChecker: @escaping CheckerSource
     ) {
         self.withChecker = withChecker
         self.relayDomains = relayDomains
-        self.now = now
         self.random = random
     }
 
@@ -96,8 +87,9 @@ package struct MailCheckJob: Sendable {
     }
 
     /// Enqueues what is due and clears old history away.
+    ///
+    /// No check is put off for two days: where one is, a clock ran ahead, and it would be missed for as long.
     func lookOut(pool: Pool) async throws -> JobOutcome {
-        let now = now()
         let domains = JSON(relayDomains)
         try await pool.withTransaction { connection in
             try connection.execute(
@@ -110,11 +102,18 @@ package struct MailCheckJob: Sendable {
                 """
             )
             let due = try connection.query(
-                "select id from accountctl.mail_streams where next_check_at <= \(now) order by next_check_at limit 1000",
+                """
+                select id
+                from accountctl.mail_streams
+                where next_check_at <= now()
+                   or next_check_at > now() + interval '2 days'
+                order by next_check_at
+                limit 1000
+                """,
                 as: Int64.self
             )
             for id in due { try Self.enqueue(streamID: id, on: connection) }
-            _ = try MailCheckStore.prune(at: now, on: connection)
+            _ = try MailCheckStore.prune(on: connection)
         }
         return .completed()
     }
@@ -132,13 +131,11 @@ package struct MailCheckJob: Sendable {
             await checker.check(record.stream, by: start.advanced(by: StreamChecker.timeLimit))
         }
         let took = ContinuousClock.now - start
-        let now = now()
         let jitter = random()
         let settled = try await pool.withConnection { connection in
             try await MailCheckStore.record(
                 report,
                 streamID: id,
-                at: now,
                 took: took,
                 jitter: jitter,
                 on: connection

@@ -14,22 +14,29 @@ package enum MailCheckStore {
 
     /// Stores a check and what it makes of its stream, and says whether it settled a new verdict.
     ///
-    /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. Returns nil when
-    /// the stream is gone.
+    /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. The time is the
+    /// database's, by which the next check is looked out for, unless another is given. Returns nil when the stream is gone.
     package static func record(
         _ report: StreamReport,
         streamID: Int64,
-        at now: Date,
+        at time: Date? = nil,
         took: Duration,
         jitter: Double,
         on connection: isolated Connection
     ) async throws -> Settled? {
         try await connection.transaction { connection in
             let held = try connection.first(
-                "select standing from accountctl.mail_streams where id = \(streamID) for update",
-                as: JSON<StreamStanding>.self
+                """
+                select standing, coalesce(\(time), clock_timestamp())
+                from accountctl.mail_streams
+                where id = \(streamID)
+                for update
+                """,
+                as: (JSON<StreamStanding>, Date).self
             )
-            guard var standing = held?.value else { return nil }
+            guard let held else { return nil }
+            var standing = held.0.value
+            let now = held.1
             let change = standing.observe(report.verdict, at: now)
             let next = standing.nextCheck(after: now, jitter: jitter)
             try connection.execute(
@@ -125,12 +132,13 @@ package enum MailCheckStore {
         }
     }
 
-    /// Deletes checks that are older than the history goes; the newest of each stream stays.
-    package static func prune(at now: Date, on connection: isolated Connection) throws -> Int {
+    /// Deletes checks that are older than the history goes, by the database's time unless another is given; the newest of
+    /// each stream stays.
+    package static func prune(at time: Date? = nil, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """
             delete from accountctl.mail_checks as old
-            where old.checked_at < \(now) - make_interval(days => \(Int32(keepsDays)))
+            where old.checked_at < coalesce(\(time), now()) - make_interval(days => \(Int32(keepsDays)))
               and exists (
                   select
                   from accountctl.mail_checks as newer

@@ -49,6 +49,10 @@ package struct StreamStanding: Sendable, Hashable, Codable {
     ///
     /// - Returns: The change that this verdict settles, if any.
     package mutating func observe(_ verdict: StreamVerdict, at now: Date) -> Change? {
+        // What a clock that ran ahead left behind would be young for as long as it did.
+        unknownSince = unknownSince.map { min($0, now) }
+        changedAt = changedAt.map { min($0, now) }
+        confirmedAt = confirmedAt.map { min($0, now) }
         unknownSince = verdict.isSilent ? unknownSince ?? now : nil
         let spf = Self.step(known?.spf ?? .unknown, pending?.spf, seen: verdict.spf)
         let dkim = Self.step(known?.dkim ?? .unknown, pending?.dkim, seen: verdict.dkim)

@@ -340,6 +340,16 @@ struct StreamStandingTests {
         #expect(partly.confirmedAt == later && partly.unknownSince == later)
     }
 
+    @Test("a time that a clock running ahead left behind is past by the next run")
+    func clockAhead() {
+        let ahead = Self.start.addingTimeInterval(365 * 86_400)
+        var standing = StreamStanding()
+        for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: ahead) }
+        _ = standing.observe(Self.verdict(.unknown, .unknown), at: ahead)
+        _ = standing.observe(Self.verdict(.unknown, .unknown), at: Self.start)
+        for time in [standing.confirmedAt, standing.changedAt, standing.unknownSince] { #expect(time == Self.start) }
+    }
+
     @Test("silence neither confirms what one run saw nor withdraws it")
     func silenceAgreesWithNothing() {
         var new = StreamStanding()
