@@ -505,14 +505,32 @@ struct DoctorTests {
                 values
                     ('bad', 'a.test', 'a.test', 'a.test', 'no', 'broken', 'broken', now(), now() + interval '1 hour'),
                     ('old', 'b.test', 'b.test', 'b.test', 'yes', 'ok', 'ok', now() - interval '4 days', now()),
-                    ('late', 'c.test', 'c.test', 'c.test', 'yes', 'ok', 'ok', now(), now() - interval '1 day');
+                    ('late', 'c.test', 'c.test', 'c.test', 'yes', 'ok', 'ok', now(), now() - interval '1 day'),
+                    ('vague', 'd.test', 'd.test', 'd.test', 'unknown', 'unknown', 'broken', now(), now()),
+                    ('mute', 'e.test', 'e.test', 'e.test', 'unknown', 'unknown', 'broken', now(), now());
+                update accountctl.mail_streams
+                set standing = '{"unknownSince": 800000000}'
+                where name = 'mute';
+                insert into accountctl.mail_checks (
+                    stream_id, checked_at, took, spf, dkim, reachable, conclusion, is_change, findings, answers
+                )
+                select id, now(), '1 s', 'unknown', 'broken', 'unknown', 'unknown', false, '[]', '[]'
+                from accountctl.mail_streams
+                where name in ('vague', 'mute');
                 """
             )
             #expect(try await deployment.find("mail.unreachable", "error").contains("bad"))
             let (_, findings) = try await deployment.examine()
-            #expect(findings.filter { $0.code == "mail.unknown" }.map(\.what).joined().contains("stream old"))
+            let unknown = findings.filter { $0.code == "mail.unknown" }
+            let old = try #require(unknown.first { $0.what.contains("stream old") })
+            #expect(old.what.contains("for days"))
+            let vague = try #require(unknown.first { $0.what.contains("stream vague") })
+            #expect(vague.what.contains("too little is stated") && vague.what.contains("SPF unknown, DKIM broken"))
+            #expect(!vague.what.contains("for days"))
+            let mute = try #require(unknown.first { $0.what.contains("stream mute") })
+            #expect(!mute.what.contains("stated") && !mute.what.contains("for days"))
             #expect(findings.filter { $0.code == "mail.overdue" }.map(\.what).joined().contains("stream late"))
-            #expect(findings.filter { $0.code.hasPrefix("mail.") }.count == 3, "\(findings)")
+            #expect(findings.filter { $0.code.hasPrefix("mail.") }.count == 5, "\(findings)")
         }
     }
 

@@ -8,13 +8,22 @@ extension DatabaseDoctor {
         let streams = try connection.query(
             """
             select
-                name, reachable, spf, dkim,
-                coalesce(confirmed_at < now() - interval '3 days', false),
-                next_check_at < now() - interval '2 hours'
-            from accountctl.mail_streams
-            order by name
+                stream.name, stream.reachable, stream.spf, stream.dkim,
+                coalesce(stream.confirmed_at < now() - interval '3 days', false),
+                stream.next_check_at < now() - interval '2 hours',
+                stream.standing ->> 'unknownSince' is not null,
+                seen.spf, seen.dkim
+            from accountctl.mail_streams as stream
+            left join lateral (
+                select spf, dkim
+                from accountctl.mail_checks
+                where stream_id = stream.id
+                order by checked_at desc, id desc
+                limit 1
+            ) as seen on true
+            order by stream.name
             """,
-            as: (String, String?, String?, String?, Bool, Bool).self
+            as: (String, String?, String?, String?, Bool, Bool, Bool, String?, String?).self
         )
         guard !streams.isEmpty else {
             guard accounts > 0 else { return [] }
@@ -29,7 +38,7 @@ extension DatabaseDoctor {
             ]
         }
         var findings: [Finding] = []
-        for (name, reachable, spf, dkim, isOld, isOverdue) in streams {
+        for (name, reachable, spf, dkim, isOld, isOverdue, isSilent, seenSPF, seenDKIM) in streams {
             if reachable == "no" {
                 findings.append(
                     Finding(
@@ -42,14 +51,11 @@ extension DatabaseDoctor {
                     )
                 )
             } else if isOld || reachable == "unknown" {
+                let isVague = !isSilent && !isOverdue && [seenSPF, seenDKIM].contains("unknown")
                 findings.append(
-                    Finding(
-                        .warning,
-                        "mail.unknown",
-                        "whether mail of the stream \(name) reaches Apple's relay has not been confirmed for days",
-                        why: "DNS did not answer; a fault would not be seen.",
-                        todo: "accountctl relay check \(name); is the setting mail.resolvers right?"
-                    )
+                    isVague
+                        ? vague(name, spf: seenSPF, dkim: seenDKIM)
+                        : unconfirmed(name, isOld: isOld, isSilent: isSilent)
                 )
             }
             if isOverdue {
@@ -66,5 +72,29 @@ extension DatabaseDoctor {
         }
         return findings.isEmpty
             ? [.ok("mail.streams", Wording.count(streams.count, "mail stream") + " in order")] : findings
+    }
+
+    /// A stream of which DNS answers and which cannot be judged all the same.
+    private func vague(_ name: String, spf: String?, dkim: String?) -> Finding {
+        Finding(
+            .warning,
+            "mail.unknown",
+            "too little is stated of the mail stream \(name) to tell whether it reaches Apple's relay: "
+                + "SPF \(spf ?? "?"), DKIM \(dkim ?? "?")",
+            why: "Without who sends, and with which key, a fault would not be seen.",
+            todo: "accountctl relay check \(name) --explain says what is missing."
+        )
+    }
+
+    private func unconfirmed(_ name: String, isOld: Bool, isSilent: Bool) -> Finding {
+        Finding(
+            .warning,
+            "mail.unknown",
+            isOld
+                ? "whether mail of the stream \(name) reaches Apple's relay has not been confirmed for days"
+                : "whether mail of the stream \(name) reaches Apple's relay cannot be told at present",
+            why: isSilent ? "DNS did not answer; a fault would not be seen." : "A fault would not be seen.",
+            todo: "accountctl relay check \(name); is the setting mail.resolvers right?"
+        )
     }
 }
