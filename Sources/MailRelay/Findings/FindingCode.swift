@@ -71,6 +71,7 @@ package enum FindingCode: String, Sendable, Hashable, CaseIterable {
     case mxUnknown = "mx.unknown"
     case nameMissing = "name.missing"
     case envelopeTarget = "envelope.unexpected_target"
+    case dnsBogus = "dns.bogus_signatures"
     // Registration with Apple
     case appleNotRegistered = "apple.not_registered"
     case appleNotStated = "apple.registration_not_stated"
@@ -88,7 +89,7 @@ extension FindingCode {
             .dkimUnexpectedKey, .dkimOtherDomain, .nameMissing, .appleNotRegistered:
             .broken
         case .spfUnknown, .spfSenderUnstated, .spfCannotEnumerate, .dkimNoSelectors, .dkimUnknown, .dmarcUnknown,
-            .mxUnknown:
+            .mxUnknown, .dnsBogus:
             .unknown
         case .spfPartly, .spfAnyone, .dkimShort, .dkimBareKey, .dkimTesting, .dkimEd25519Only, .dkimUnexpectedTarget,
             .dmarcNotAligned, .mxNull, .mxNone, .mxDead, .envelopeTarget:
@@ -129,6 +130,7 @@ extension FindingCode {
         case .mxNull, .mxNullBesideOthers: "RFC 7505, 3"
         case .mxNone, .mxImplicit, .mxAlias, .mxAddress, .mxDead, .mxUnknown: "RFC 5321, 5.1"
         case .nameMissing, .envelopeTarget: "RFC 5321, 4.5.5"
+        case .dnsBogus: "RFC 4035, 5.5"
         case .dkimOtherDomain, .appleNotRegistered, .appleNotStated: "Apple, Configure private email relay service"
         case .checkCut: "accountctl relay check"
         }
@@ -149,7 +151,8 @@ extension FindingCode {
         case .spfTooManyVoids: "Receivers stop after two lookups that find nothing and call the policy an error."
         case .spfVoidsWorstCase: "Names in the policy have gone; one or two more and the policy is an error."
         case .spfTooManyExchangers: "Receivers look at no more than ten mail exchangers of one name."
-        case .spfTargetWithoutPolicy: "An include without a policy behind it is an error for the policy that holds it, and lists no addresses of a provider."
+        case .spfTargetWithoutPolicy:
+            "An include without a policy behind it is an error for the policy that holds it, and lists no addresses of a provider."
         case .spfUnknown: "DNS did not answer; nothing is known, and nothing changed."
         case .spfAnyone: "The policy lets the whole Internet send in this domain's name; spam filters treat it as none."
         case .spfNoAll: "Without “all” or “redirect” at its end the policy says nothing about strangers."
@@ -189,10 +192,10 @@ extension FindingCode {
         case .dmarcMissing: "The relay does not ask for DMARC, large mailbox providers do."
         case .dmarcSeveral: "Receivers ignore all of several records."
         case .dmarcSyntax: "Receivers ignore the record."
+        case .dmarcSkipped: "Receivers skip what they cannot read; it may have been meant to count."
         case .dmarcNoPolicy: "Without “p” the policy counts as “none”, or as nothing at all."
         case .dmarcNotEnforced: "“p=none” only watches."
         case .dmarcTesting: "“t=y” asks receivers to apply the next milder policy."
-        case .dmarcSkipped: "Receivers skip what they cannot read; it may have been meant to count."
         case .dmarcNotAligned:
             "Neither path of this stream counts for the From domain, so its own policy applies to its mail."
         case .dmarcHistoric: "These tags were removed; receivers ignore them."
@@ -206,6 +209,8 @@ extension FindingCode {
         case .mxAddress: "An exchanger must be a name, not an address."
         case .mxDead:
             "No exchanger has an address: bounces and replies are lost, and some providers then change the envelope domain."
+        case .dnsBogus:
+            "Receivers that validate DNSSEC get no answer, others do. Sign the zone anew, or take its DS record out of the zone above."
         case .nameMissing: "Receivers refuse mail from a domain that does not exist."
         case .envelopeTarget: "The provider expects the envelope domain to be an alias of its own name."
         case .appleNotRegistered:

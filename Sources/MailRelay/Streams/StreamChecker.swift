@@ -34,12 +34,22 @@ package struct StreamChecker: Sendable {
         var findings = spfFindings + dkimFound.findings + registrationFindings(stream)
         findings += dmarcResult.findings(alignment)
         findings += await exchangers
+        let answers = recorder.answers
+        findings += bogusFindings(answers)
         return StreamReport(
             stream: stream,
             verdict: verdict,
             findings: findings.inOrder,
-            answers: recorder.answers
+            answers: answers
         )
+    }
+
+    /// Wrong signatures are no silence that passes: somebody has to mend the zone.
+    private func bogusFindings(_ answers: [(question: Question, outcome: LookupOutcome)]) -> [Finding] {
+        answers.compactMap { question, outcome in
+            guard case .serverFailure(let failure) = outcome, failure.dnssecBogus else { return nil }
+            return Finding(.dnsBogus, at: question.name, "the DNSSEC signatures of the name are wrong")
+        }
     }
 
     private func registrationFindings(_ stream: MailStream) -> [Finding] {

@@ -3,8 +3,8 @@ import EventThread
 /// Asks real name servers, with c-ares as transport and our own reading of the replies.
 ///
 /// One thread carries the channel and all its sockets; questions come from any task. Truncated replies are asked for again
-/// over TCP. A server's failure is asked about once more without validation, which tells wrong DNSSEC signatures from a
-/// server that is simply broken.
+/// over TCP. A server's failure is asked about once more without validation, and where that is answered once more with it,
+/// which tells wrong DNSSEC signatures from a server that is simply broken, and from a failure that has passed.
 package struct CaresResolver: Resolver {
     private let exchange: CaresExchange
 
@@ -56,10 +56,15 @@ package struct CaresResolver: Resolver {
         guard case .settled(.serverFailure(let failure)) = reading, !failure.dnssecBogus else { return reading }
         let unchecked = await sendAndRead(DNSQuery(query.question, checkingDisabled: true), by: deadline)
         switch unchecked {
-        case .settled(.records), .settled(.noData), .settled(.nxDomain), .continues:
+        case .settled(.records), .settled(.noData), .settled(.nxDomain), .continues: break
+        case .settled: return reading
+        }
+        let again = await sendAndRead(query, by: deadline)
+        switch again {
+        case .settled(.records), .settled(.noData), .settled(.nxDomain), .continues: return again
+        case .settled(.serverFailure):
             return .settled(.serverFailure(LookupOutcome.ServerFailure(dnssecBogus: true, errors: failure.errors)))
-        case .settled:
-            return reading
+        case .settled: return reading
         }
     }
 

@@ -209,6 +209,18 @@ struct StreamTests {
         #expect(unsigned.verdict.reachable == .unknown && unsigned.conclusion == .unknown)
     }
 
+    @Test("wrong signatures of a zone are told as such, once for each name")
+    func bogus() async throws {
+        let zone = Self.healthy.split(separator: "\n").filter { !$0.hasPrefix("send.app.test TXT") }.joined(
+            separator: "\n"
+        )
+        let report = try await Self.report(zone + "\nsend.app.test TXT BOGUS")
+        #expect(report.verdict.spf == .unknown && report.verdict.isSilent)
+        let bogus = report.findings.filter { $0.code == .dnsBogus }
+        #expect(bogus.map(\.subject) == ["send.app.test"])
+        #expect(FindingCode.dnsBogus.explanation.contains("DNSSEC"))
+    }
+
     static let exchangerCases: [(String, Set<FindingCode>)] = [
         ("send.app.test MX 0 .", [.mxNull]),
         ("send.app.test MX 0 .\nsend.app.test MX 10 mx.app.test", [.mxNullBesideOthers]),

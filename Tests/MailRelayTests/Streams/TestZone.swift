@@ -1,6 +1,6 @@
 @testable import MailRelay
 
-/// Zones written as text, one record a line: name, type, data; `TIMEOUT`, `SERVFAIL` and `REFUSED` stand for data.
+/// Zones written as text, one record a line: name, type, data; `TIMEOUT`, `SERVFAIL`, `BOGUS` and `REFUSED` stand for data.
 ///
 /// Strings of a TXT record stand in double quotes; `\xNN` is a byte.
 struct TestZone {
@@ -34,6 +34,7 @@ struct TestZone {
         switch data {
         case "TIMEOUT": outcomes[question] = .timeout
         case "SERVFAIL": outcomes[question] = .serverFailure(LookupOutcome.ServerFailure())
+        case "BOGUS": outcomes[question] = .serverFailure(LookupOutcome.ServerFailure(dnssecBogus: true))
         case "REFUSED": outcomes[question] = .refused
         default:
             guard let record = try record(type, data) else { throw Malformed(line: line) }

@@ -117,6 +117,19 @@ struct CaresResolverTests {
         #expect(outcome == .serverFailure(LookupOutcome.ServerFailure(dnssecBogus: true)))
     }
 
+    @Test("a failure that has passed is no wrong signature: the answer counts")
+    func failureThatPasses() async throws {
+        let failed = Mutex(false)
+        let outcome = try await outcome { request in
+            let isFirst = failed.withLock { failed in
+                defer { failed = true }
+                return !failed
+            }
+            return isFirst ? [request.reply(code: 2)] : [request.reply { $0.answers.append(Self.answer) }]
+        }
+        #expect(outcome == Self.records)
+    }
+
     @Test("an answer to another question is not taken for one")
     func anotherQuestion() async throws {
         let outcome = try await outcome { request in
