@@ -30,6 +30,9 @@ package struct Finding: Sendable, Hashable {
         }
     }
 
+    /// The most strings that are shown: others' records decide how many there are.
+    private static let seenLimit = 20
+
     /// A record to publish.
     package struct Publication: Sendable, Hashable {
         /// The record type.
@@ -53,7 +56,8 @@ package struct Finding: Sendable, Hashable {
         self.severity = severity ?? code.severity
         self.subject = subject
         self.summary = summary
-        self.seen = seen
+        let more = seen.count - Self.seenLimit
+        self.seen = more > 0 ? seen.prefix(Self.seenLimit) + ["and \(more) more"] : seen
         self.publish = publish
     }
 

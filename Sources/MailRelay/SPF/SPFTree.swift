@@ -126,6 +126,8 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
     private let resolver: Source
     /// The most policies read: far beyond what any receiver would.
     private static var nodeLimit: Int { 64 }
+    /// The most questions asked: whoever publishes a policy must not have us ask others without end.
+    private static var lookupLimit: Int { 200 }
 
     /// A reader that asks `resolver`.
     package init(_ resolver: Source) {
@@ -134,9 +136,48 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
 
     /// Reads the policy of `domain` and all it leads to, until `deadline`.
     package func read(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> SPFTree {
-        var left = Self.nodeLimit
-        let root = await node(domain, term: "", isSending: true, above: [], left: &left, by: deadline)
-        return SPFTree(root: root, isCut: left <= 0)
+        var reading = Reading(resolver, until: deadline)
+        let root = await node(domain, term: "", isSending: true, above: [], &reading)
+        return SPFTree(root: root ?? .leaf(domain, .unknown(.timeout), term: ""), isCut: reading.isCut)
+    }
+
+    /// What may still be asked for one tree.
+    private struct Reading {
+        private let resolver: Source
+        private let deadline: ContinuousClock.Instant
+        private var nodes = nodeLimit
+        private var lookups = lookupLimit
+        /// Whether something was not asked.
+        private(set) var isCut = false
+
+        init(_ resolver: Source, until deadline: ContinuousClock.Instant) {
+            self.resolver = resolver
+            self.deadline = deadline
+        }
+
+        /// Whether one more policy may be read.
+        mutating func beginsNode() -> Bool {
+            nodes -= 1
+            if nodes < 0 { isCut = true }
+            return nodes >= 0
+        }
+
+        /// What DNS says; nil when no more is asked.
+        ///
+        /// The first question for which no time is left is one that was not answered, so that the tree has a gap.
+        mutating func outcome(of question: Question) async -> LookupOutcome? {
+            guard !isCut, lookups > 0 else {
+                isCut = true
+                return nil
+            }
+            // What is at hand costs no time, so the root is asked for in any case.
+            if lookups < lookupLimit, ContinuousClock.now >= deadline {
+                isCut = true
+                return .timeout
+            }
+            lookups -= 1
+            return await resolver.lookup(question, by: deadline)
+        }
     }
 
     private func node(
@@ -144,12 +185,11 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
         term: String,
         isSending: Bool,
         above: [DomainName],
-        left: inout Int,
-        by deadline: ContinuousClock.Instant
-    ) async -> SPFTree.Node {
-        left -= 1
+        _ reading: inout Reading
+    ) async -> SPFTree.Node? {
+        guard reading.beginsNode() else { return nil }
         guard !above.contains(domain) else { return .leaf(domain, .loop, term: term) }
-        let outcome = await resolver.lookup(Question(domain, .txt), by: deadline)
+        guard let outcome = await reading.outcome(of: Question(domain, .txt)) else { return nil }
         guard case .records(let answer) = outcome else {
             return .leaf(domain, outcome.isTemporary ? .unknown(outcome) : .none(outcome), term: term)
         }
@@ -174,38 +214,25 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
         var survey = Survey()
         survey.isSending = isSending
         for directive in record.reached {
-            await survey.add(directive, of: record, at: domain, resolver, by: deadline)
-            guard case .include(let spec) = directive.mechanism, let target = record.name(spec), left > 0 else {
-                continue
-            }
-            let shown = record.shown(directive)
-            survey.children.append(
-                await node(
-                    target,
-                    term: shown,
-                    isSending: isSending && directive.result == .pass,
-                    above: above + [domain],
-                    left: &left,
-                    by: deadline
-                )
+            await survey.add(directive, of: record, at: domain, &reading)
+            guard case .include(let spec) = directive.mechanism, let target = record.name(spec) else { continue }
+            let child = await node(
+                target,
+                term: record.shown(directive),
+                isSending: isSending && directive.result == .pass,
+                above: above + [domain],
+                &reading
             )
+            if let child { survey.children.append(child) }
         }
         if let redirect = record.redirect, !record.hasAll {
+            let term = "redirect=\(record.shown(redirect))"
             if let target = record.name(redirect) {
-                if left > 0 {
-                    survey.children.append(
-                        await node(
-                            target,
-                            term: "redirect=\(record.shown(redirect))",
-                            isSending: isSending,
-                            above: above + [domain],
-                            left: &left,
-                            by: deadline
-                        )
-                    )
-                }
+                let above = above + [domain]
+                let child = await node(target, term: term, isSending: isSending, above: above, &reading)
+                if let child { survey.children.append(child) }
             } else if isSending {
-                survey.openTerms.append("redirect=\(record.shown(redirect))")
+                survey.openTerms.append(term)
             }
         }
         return SPFTree.Node(
@@ -237,8 +264,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             _ directive: SPFDirective,
             of record: SPFRecord,
             at domain: DomainName,
-            _ resolver: Source,
-            by deadline: ContinuousClock.Instant
+            _ reading: inout Reading
         ) async {
             let sends = isSending && directive.result == .pass
             func noteOpen() { if sends { openTerms.append(record.shown(directive)) } }
@@ -252,14 +278,14 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
                     noteOpen()
                     return
                 }
-                await addAddresses(of: target, lengths, sends: sends, resolver, by: deadline)
+                await addAddresses(of: target, lengths, sends: sends, &reading)
             case .mx(let spec, let lengths):
                 guard let target = record.name(spec, at: domain) else {
                     noteOpen()
                     return
                 }
                 let question = Question(target, .mx)
-                let outcome = await resolver.lookup(question, by: deadline)
+                guard let outcome = await reading.outcome(of: question) else { return }
                 if outcome.isTemporary { unanswered.append(.init(question: question, outcome: outcome)) }
                 if outcome.isAbsence {
                     voids4.append(question)
@@ -268,7 +294,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
                 guard case .records(let answer) = outcome else { return }
                 for case .mx(_, let exchange) in answer.records.prefix(SPFEvaluator<Source>.nameLimit)
                 where !exchange.isRoot {
-                    await addAddresses(of: exchange, lengths, sends: sends, resolver, by: deadline)
+                    await addAddresses(of: exchange, lengths, sends: sends, &reading)
                 }
             }
         }
@@ -277,19 +303,16 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
             of name: DomainName,
             _ lengths: SPFPrefixLengths,
             sends: Bool,
-            _ resolver: Source,
-            by deadline: ContinuousClock.Instant
+            _ reading: inout Reading
         ) async {
-            let v4 = await resolver.lookup(Question(name, .a), by: deadline)
-            let v6 = await resolver.lookup(Question(name, .aaaa), by: deadline)
-            if v4.isAbsence { voids4.append(Question(name, .a)) }
-            if v6.isAbsence { voids6.append(Question(name, .aaaa)) }
-            for (type, outcome) in [(RecordType.a, v4), (.aaaa, v6)] where outcome.isTemporary {
-                unanswered.append(.init(question: Question(name, type), outcome: outcome))
-            }
-            guard sends else { return }
-            for outcome in [v4, v6] {
-                guard case .records(let answer) = outcome else { continue }
+            for type in [RecordType.a, .aaaa] {
+                let question = Question(name, type)
+                guard let outcome = await reading.outcome(of: question) else { return }
+                if outcome.isAbsence {
+                    if type == .a { voids4.append(question) } else { voids6.append(question) }
+                }
+                if outcome.isTemporary { unanswered.append(.init(question: question, outcome: outcome)) }
+                guard sends, case .records(let answer) = outcome else { continue }
                 for record in answer.records {
                     if case .a(let address) = record { networks.append(.v4(address, length: lengths.v4)) }
                     if case .aaaa(let address) = record { networks.append(.v6(address, length: lengths.v6)) }

@@ -359,6 +359,32 @@ struct SPFPathTests {
         #expect(wide.contains { $0.code == .checkCut && $0.subject == "_spf.esp.test" }, "\(wide)")
     }
 
+    @Test("a policy made to cost lookups is not read to its end, and no list in a finding is as long as it likes")
+    func boundedLookups() async throws {
+        let terms = (0..<60).map { "mx:m\($0).test" }.joined(separator: " ")
+        let exchangers = (0..<60).flatMap { mx in (0..<10).map { "m\(mx).test MX 10 h\($0).m\(mx).test" } }
+        let own = "d.test TXT \"v=spf1 include:_spf.esp.test \(terms) -all\"\n"
+        let zone = Self.provider + own + exchangers.joined(separator: "\n")
+        let asked = RecordingResolver(try TestZone(zone).resolver)
+        let domain = try DomainName(dotted: "d.test")
+        let tree = await SPFTreeReader(asked).read(domain, by: .now.advanced(by: .seconds(20)))
+        #expect(tree.isCut)
+        #expect(asked.answers.count <= 200, "\(asked.answers.count)")
+
+        let (verdict, findings) = try await path(zone, stating: ["_spf.esp.test"])
+        #expect(verdict == .ok)
+        #expect(findings.contains { $0.code == .spfVoidsWorstCase } && findings.allSatisfy { $0.seen.count <= 21 })
+    }
+
+    @Test("when time is up no more of a policy is read, and that counts as silence")
+    func timeIsUp() async throws {
+        let zone = Self.provider + "d.test TXT \"v=spf1 include:_spf.esp.test a:x.test -all\""
+        let asked = RecordingResolver(try TestZone(zone).resolver)
+        let tree = await SPFTreeReader(asked).read(try DomainName(dotted: "d.test"), by: .now)
+        #expect(asked.answers.map(\.question.description) == ["d.test TXT"])
+        #expect(tree.isCut && tree.gaps.map(\.outcome) == [.timeout])
+    }
+
     @Test("a provider whose include depends on the sender cannot be listed")
     func openProvider() async throws {
         let zone = try TestZone(
