@@ -7,25 +7,29 @@ package struct DNSQuery: Sendable {
     package let question: Question
     /// Asks a validating server to hand out data it could not validate (CD).
     package let checkingDisabled: Bool
+    /// Whether the query says what we understand beyond the first DNS (EDNS); some servers call that malformed.
+    package let hasEDNS: Bool
 
     /// A query; `checkingDisabled` tells a DNSSEC failure from a server that is simply broken.
-    package init(_ question: Question, checkingDisabled: Bool = false) {
+    package init(_ question: Question, checkingDisabled: Bool = false, hasEDNS: Bool = true) {
         self.question = question
         self.checkingDisabled = checkingDisabled
+        self.hasEDNS = hasEDNS
     }
 
-    /// The message on the wire: recursion and authentication wanted, one question, one EDNS record at the very end.
+    /// The message on the wire: recursion and authentication wanted, one question, and at the very end one EDNS record.
     ///
     /// The EDNS record has no options and comes last because c-ares cuts exactly that off for servers that refuse EDNS.
     package func bytes(id: UInt16) -> [UInt8] {
         let flags: UInt16 = 0x0100 | 0x0020 | (checkingDisabled ? 0x0010 : 0)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(12 + question.name.wire.count + 5 + 11)
-        for word in [id, flags, 1, 0, 0, 1] { bytes.append(bigEndian: word) }
+        for word in [id, flags, 1, 0, 0, hasEDNS ? 1 : 0] { bytes.append(bigEndian: word) }
         bytes.append(contentsOf: question.name.wire)
         bytes.append(0)
         bytes.append(bigEndian: question.type.rawValue)
         bytes.append(bigEndian: 1)
+        guard hasEDNS else { return bytes }
         bytes.append(0)
         bytes.append(bigEndian: RecordType.opt.rawValue)
         bytes.append(bigEndian: Self.datagramSize)

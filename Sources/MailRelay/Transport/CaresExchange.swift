@@ -19,12 +19,15 @@ actor CaresExchange {
 
     private nonisolated let thread: EventThread
     private let configuration: ResolverConfiguration
+    private let passesFailuresOver: Bool
     private var channel: ares_channel?
     private var active: [CaresQuery] = []
     private var waiting = CaresQueue()
 
-    init(_ configuration: ResolverConfiguration, on thread: EventThread) {
+    /// An exchange; `passingFailuresOver` has it ask the next server where one fails or refuses, and not tell of that.
+    init(_ configuration: ResolverConfiguration, passingFailuresOver: Bool = false, on thread: EventThread) {
         self.configuration = configuration
+        self.passesFailuresOver = passingFailuresOver
         self.thread = thread
     }
 
@@ -34,12 +37,14 @@ actor CaresExchange {
 
     // MARK: Life
 
-    /// Sets the channel up; throws ``CaresError``.
-    func open() throws {
+    /// Sets the channel up and says how many name servers it asks; throws ``CaresError``.
+    func open() throws -> Int {
         try CaresLibrary.initialize()
         var options = ares_options()
-        // NOCHECKRESP hands SERVFAIL, NOTIMP and REFUSED to us instead of calling all of them unreachable.
-        options.flags = Int32(ARES_FLAG_NOCHECKRESP | ARES_FLAG_EDNS | ARES_FLAG_NOSEARCH)
+        // NOCHECKRESP hands SERVFAIL, NOTIMP and REFUSED to us; without it the next server is asked, and where all of them
+        // fail, all are called unreachable.
+        let failures = passesFailuresOver ? 0 : ARES_FLAG_NOCHECKRESP
+        options.flags = Int32(failures | ARES_FLAG_EDNS | ARES_FLAG_NOSEARCH)
         options.timeout = Int32(clamping: configuration.tryTimeout.milliseconds)
         options.tries = Int32(clamping: configuration.tries)
         options.ednspsz = Int32(DNSQuery.datagramSize)
@@ -58,6 +63,12 @@ actor CaresExchange {
             }
         }
         self.channel = channel
+        var servers: UnsafeMutablePointer<ares_addr_port_node>?
+        guard ares_get_servers_ports(channel, &servers) == CaresStatus.success else { return 1 }
+        defer { ares_free_data(servers) }
+        return sequence(first: servers, next: { $0?.pointee.next }).prefix { $0 != nil }.reduce(0) { count, _ in
+            count + 1
+        }
     }
 
     /// Ends all queries without a reply and frees the channel.

@@ -2,11 +2,14 @@ import EventThread
 
 /// Asks real name servers, with c-ares as transport and our own reading of the replies.
 ///
-/// One thread carries the channel and all its sockets; questions come from any task. Truncated replies are asked for again
+/// One thread carries the channel and all its sockets; questions come from any task. Where there are several servers and one
+/// fails or refuses, the others are asked by a second channel, on a thread of its own, before that settles anything. Truncated replies are asked for again
 /// over TCP. A server's failure is asked about once more without validation, and where that is answered once more with it,
 /// which tells wrong DNSSEC signatures from a server that is simply broken, and from a failure that has passed.
 package struct CaresResolver: Resolver {
     private let exchange: CaresExchange
+    /// Asks the next server where one fails; nil where there is only one.
+    private let others: CaresExchange?
 
     /// Runs `body` with a resolver that lives as long as the body.
     ///
@@ -16,13 +19,22 @@ package struct CaresResolver: Resolver {
         _ body: (CaresResolver) async throws -> Result
     ) async throws -> Result {
         let exchange = CaresExchange(configuration, on: try EventThread(name: "dns"))
-        try await exchange.open()
+        let servers = try await exchange.open()
+        var others: CaresExchange?
         do {
-            let result = try await body(CaresResolver(exchange: exchange))
+            if servers > 1 {
+                let thread = try EventThread(name: "dns-others")
+                let next = CaresExchange(configuration, passingFailuresOver: true, on: thread)
+                _ = try await next.open()
+                others = next
+            }
+            let result = try await body(CaresResolver(exchange: exchange, others: others))
             await exchange.close()
+            await others?.close()
             return result
         } catch {
             await exchange.close()
+            await others?.close()
             throw error
         }
     }
@@ -70,9 +82,26 @@ package struct CaresResolver: Resolver {
 
     private func sendAndRead(_ query: DNSQuery, by deadline: ContinuousClock.Instant) async -> ReplyInterpreter.Reading
     {
+        let reading = await sendAndRead(query, exchange, by: deadline)
+        guard let others, case .settled(let outcome) = reading, outcome.isOneServersFailure else { return reading }
+        let next = await sendAndRead(query, others, by: deadline)
+        if case .settled(let outcome) = next, outcome.isTemporary { return reading }
+        return next
+    }
+
+    private func sendAndRead(
+        _ query: DNSQuery,
+        _ exchange: CaresExchange,
+        by deadline: ContinuousClock.Instant
+    ) async -> ReplyInterpreter.Reading {
         guard !Task.isCancelled, deadline > .now else { return .settled(.timeout) }
         switch await exchange.send(query, by: deadline) {
-        case .reply(let bytes): return ReplyInterpreter.read(bytes, to: query.question)
+        case .reply(let bytes):
+            let reading = ReplyInterpreter.read(bytes, to: query.question)
+            // c-ares asks again without EDNS by itself, but only the first time that it meets such a server.
+            guard query.hasEDNS, reading == .settled(.badReply(.responseCode(1))) else { return reading }
+            let plain = DNSQuery(query.question, checkingDisabled: query.checkingDisabled, hasEDNS: false)
+            return await sendAndRead(plain, exchange, by: deadline)
         case .noReply: return .settled(.timeout)
         case .unreachable: return .settled(.unreachable)
         }
@@ -96,6 +125,17 @@ extension LookupOutcome {
         case .noData(let absence): .noData(Absence(ttl: absence.ttl, chain: aliases + absence.chain))
         case .nxDomain(let absence): .nxDomain(Absence(ttl: absence.ttl, chain: aliases + absence.chain))
         case .serverFailure, .timeout, .refused, .unreachable, .badReply: self
+        }
+    }
+}
+
+extension LookupOutcome {
+    /// Whether the server alone is at fault, so that another one may know more: it failed, refused, or cannot do it.
+    fileprivate var isOneServersFailure: Bool {
+        switch self {
+        case .serverFailure(let failure): !failure.dnssecBogus
+        case .refused, .badReply(.responseCode(4)): true
+        case .records, .noData, .nxDomain, .timeout, .unreachable, .badReply: false
         }
     }
 }

@@ -130,6 +130,44 @@ struct CaresResolverTests {
         #expect(outcome == Self.records)
     }
 
+    @Test("where one name server fails or refuses, the next one is asked", arguments: [2, 4, 5] as [UInt16])
+    func nextServer(code: UInt16) async throws {
+        func outcome(second: UInt16?) async throws -> LookupOutcome {
+            try await DNSTestServer.withServer({ [$0.reply(code: code)] }) { first in
+                let answers: @Sendable (DNSTestServer.Request) -> [[UInt8]] = { request in
+                    [request.reply(code: second ?? 0) { if second == nil { $0.answers.append(Self.answer) } }]
+                }
+                return try await DNSTestServer.withServer(answers) { other in
+                    let servers = [first.address, other.address]
+                    let configuration = ResolverConfiguration(servers: servers, tryTimeout: .milliseconds(150))
+                    return try await CaresResolver.withResolver(configuration) { resolver in
+                        await resolver.lookup(Self.question, by: Self.soon())
+                    }
+                }
+            }
+        }
+        #expect(try await outcome(second: nil) == Self.records)
+        let failures: [UInt16: LookupOutcome] = [
+            2: .serverFailure(LookupOutcome.ServerFailure()), 4: .badReply(.responseCode(4)), 5: .refused,
+        ]
+        #expect(try await outcome(second: code) == failures[code])
+    }
+
+    @Test("a server that does not understand EDNS is asked without it, each time")
+    func withoutEDNS() async throws {
+        let outcomes = try await DNSTestServer.withServer({ request in
+            request.hasEDNS ? [request.reply(code: 1)] : [request.reply { $0.answers.append(Self.answer) }]
+        }) { server in
+            let configuration = ResolverConfiguration(servers: [server.address], tryTimeout: .milliseconds(150))
+            return try await CaresResolver.withResolver(configuration) { resolver in
+                var outcomes: [LookupOutcome] = []
+                for _ in 0..<4 { outcomes.append(await resolver.lookup(Self.question, by: Self.soon())) }
+                return outcomes
+            }
+        }
+        #expect(outcomes == [LookupOutcome](repeating: Self.records, count: 4))
+    }
+
     @Test("an answer to another question is not taken for one")
     func anotherQuestion() async throws {
         let outcome = try await outcome { request in

@@ -11,6 +11,7 @@ final class DNSTestServer: Sendable {
         let id: UInt16
         let isTCP: Bool
         let checkingDisabled: Bool
+        let hasEDNS: Bool
 
         /// A reply to this request, changed as one likes.
         func reply(code: UInt16 = 0, _ change: (inout MessageBuilder) -> Void = { _ in }) -> [UInt8] {
@@ -157,6 +158,12 @@ final class DNSTestServer: Sendable {
 
     private func request(_ bytes: [UInt8], isTCP: Bool) -> Request? {
         guard let message = try? DNSMessage(bytes), let question = message.questions.first?.question else { return nil }
-        return Request(question: question, id: message.id, isTCP: isTCP, checkingDisabled: message.flags & 0x0010 != 0)
+        return Request(
+            question: question,
+            id: message.id,
+            isTCP: isTCP,
+            checkingDisabled: message.flags & 0x0010 != 0,
+            hasEDNS: message.edns != nil
+        )
     }
 }
