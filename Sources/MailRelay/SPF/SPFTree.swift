@@ -147,6 +147,7 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
         private let deadline: ContinuousClock.Instant
         private var nodes = nodeLimit
         private var lookups = lookupLimit
+        private var isTimeUp = false
         /// Whether something was not asked.
         private(set) var isCut = false
 
@@ -166,12 +167,13 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
         ///
         /// The first question for which no time is left is one that was not answered, so that the tree has a gap.
         mutating func outcome(of question: Question) async -> LookupOutcome? {
-            guard !isCut, lookups > 0 else {
+            guard !isTimeUp, lookups > 0 else {
                 isCut = true
                 return nil
             }
             // What is at hand costs no time, so the root is asked for in any case.
             if lookups < lookupLimit, ContinuousClock.now >= deadline {
+                isTimeUp = true
                 isCut = true
                 return .timeout
             }

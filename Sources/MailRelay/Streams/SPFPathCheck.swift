@@ -127,7 +127,7 @@ struct SPFPathCheck<Source: Resolver> {
                 Finding(
                     .checkCut,
                     at: subject,
-                    "\(name) leads to more policies than are read; its ranges are not all known"
+                    "\(name) leads to more policies and names than are asked for; its ranges are not all known"
                 )
             )
         }
