@@ -14,7 +14,7 @@ struct RelayCheckCommand: AccountctlCommand {
 
             EXIT CODES
               0 mail gets through and nothing is to be said; 7 it does, something should be mended; 8 it does not;
-              75 it cannot be told now (nobody should be woken for it)
+              75 it cannot be told: DNS did not answer, or too little was stated (nobody should be woken for it)
 
             EXAMPLES
               accountctl relay check example.com --include _spf.esp.example --selector s1 --registered example.com
