@@ -95,6 +95,16 @@ struct DeletionCommandTests {
             )
             #expect(try await site.deletion(["resume", account]).status == 0)
             #expect(try await site.deletion(["retry", account]).status == 0)
+            // What no step tells of, such as an end by the time limit, stands with the job.
+            _ = try await site.database.psql(
+                """
+                update accountctl.jobs
+                set errors = '[{"at": "2026-01-02T03:04:05Z", "attempt": 1, "error": "did not end within 21600.0 seconds"}]'
+                where kind = 'account.delete'
+                """
+            )
+            let failed = try await site.deletion(["show", account, "--tsv", "job.job_error,job.job_error_at"])
+            #expect(failed.output == "did not end within 21600.0 seconds\t2026-01-02T03:04:05.000Z\n", "\(failed)")
             let goesOn = try await site.deletion(["proceed", account, "--without-apple"])
             let id = try await site.database.psql(
                 "select id from accountctl.deletion_requests where user_id = '\(account)'"

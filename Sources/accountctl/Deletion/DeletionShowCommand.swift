@@ -23,7 +23,10 @@ struct DeletionShowCommand: AccountctlCommand {
         "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
     ]
 
-    static let sectionFields = ["job.job_id", "job.job_state", "job.job_run_at", "job.job_attempt"]
+    static let sectionFields = [
+        "job.job_id", "job.job_state", "job.job_run_at", "job.job_attempt", "job.job_error",
+        "job.job_error_at",
+    ]
 
     @Argument(help: "A request id, the user id of its account, or a receipt's number.")
     var request: String
@@ -132,6 +135,8 @@ struct DeletionSheet {
                     .init("job_state", "State", .text(details.job?.state)),
                     .init("job_run_at", "Runs at", .date(details.job?.runAt)),
                     .init("job_attempt", "Attempt", .integer(details.job?.attempt)),
+                    .init("job_error", "Last failure", .text(details.job?.lastError)),
+                    .init("job_error_at", "Failed at", .date(details.job?.lastErrorAt)),
                 ])
             ),
         ])

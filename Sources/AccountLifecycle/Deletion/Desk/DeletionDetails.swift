@@ -24,6 +24,9 @@ package struct DeletionDetails: Sendable {
         package let state: String
         package let runAt: Date
         package let attempt: Int
+        /// Why an attempt failed last, its time limit included; nil where none has.
+        package let lastError: String?
+        package let lastErrorAt: Date?
     }
 
     package let summary: DeletionSummary
@@ -61,18 +64,20 @@ package struct DeletionDetails: Sendable {
         }
         let job = try connection.first(
             """
-            select id, state::text, run_at, attempt
+            select id, state::text, run_at, attempt, errors -> -1 ->> 'error', (errors -> -1 ->> 'at')::timestamptz
             from accountctl.jobs
             where unique_key = \(DeletionJobs.key(of: request))
             """,
-            as: (Int64, String, Date, Int16).self
+            as: (Int64, String, Date, Int16, String?, Date?).self
         )
         let found =
             (summary.situation?.findings ?? []) + steps.flatMap { $0.facts?.accepted ?? [] }
         return DeletionDetails(
             summary: summary,
             steps: steps.sorted { $0.step < $1.step },
-            job: job.map { Job(id: $0.0, state: $0.1, runAt: $0.2, attempt: Int($0.3)) },
+            job: job.map {
+                Job(id: $0.0, state: $0.1, runAt: $0.2, attempt: Int($0.3), lastError: $0.4, lastErrorAt: $0.5)
+            },
             receipt: try connection.first(
                 "select number from accountctl.deletion_receipts where request_id = \(request)",
                 as: Int64.self
