@@ -25,12 +25,12 @@ struct UserIDList {
     /// - Throws: ``CommandError`` that names every line which is no user id.
     init(path: String) throws {
         var seen: Set<UUID> = []
-        var problems = Problems()
+        var problems = LineProblems()
         try InputLines.forEach(in: path) { number, line in
             let text = line.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
             if text.isEmpty || text.hasPrefix("#") { return }
             guard let id = LookupTerm(String(text), as: .userID)?.userID else {
-                problems.add(number, text)
+                problems.add("line \(number): \"\(SafeText.line(text.prefix(60)))\" is no user id")
                 return
             }
             guard seen.insert(id).inserted else {
@@ -42,29 +42,13 @@ struct UserIDList {
             }
             ids.append(id)
         }
-        if problems.count > 0 {
+        if let text = problems.text {
             throw CommandError(
                 .usage,
-                problems.text,
+                text,
                 hint: "Nothing was done. A line holds a user id and nothing else; accountctl user find gives the id."
             )
         }
         if ids.isEmpty { throw CommandError(.usage, "\(path == "-" ? "standard input" : path) holds no user id") }
-    }
-
-    /// The lines that are no ids: all are counted, and as many are told as somebody reads.
-    private struct Problems {
-        private(set) var count = 0
-        private var told: [String] = []
-
-        mutating func add(_ number: Int, _ text: Substring) {
-            count += 1
-            if told.count < 100 { told.append("line \(number): \"\(SafeText.line(text.prefix(60)))\" is no user id") }
-        }
-
-        var text: String {
-            let rest = count - told.count
-            return told.joined(separator: "\n") + (rest > 0 ? "\nand \(Wording.count(rest, "more line"))" : "")
-        }
     }
 }

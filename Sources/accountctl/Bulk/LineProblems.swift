@@ -1,0 +1,19 @@
+import Terminal
+
+/// What is wrong with the lines of a file: all are counted, and as many are told as somebody reads.
+struct LineProblems {
+    private var count = 0
+    private var told: [String] = []
+
+    mutating func add(_ problem: String) {
+        count += 1
+        if told.count < 100 { told.append(problem) }
+    }
+
+    /// In words; nil where nothing is wrong.
+    var text: String? {
+        guard count > 0 else { return nil }
+        let rest = count - told.count
+        return told.joined(separator: "\n") + (rest > 0 ? "\nand \(Wording.count(rest, "more line"))" : "")
+    }
+}
