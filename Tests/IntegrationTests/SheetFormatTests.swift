@@ -102,7 +102,10 @@ struct SheetFormatTests {
             #expect(open.filter { $0.contains(".") } == DeletionShowCommand.sectionFields)
             let stream = try await columns(stage, ["relay", "stream", "show", "news"])
             #expect(stream.filter { $0.contains(".") } == RelayStreamShowCommand.sectionFields)
+            let list = try await stage.run(["deletion", "export"])
+            try list.output.write(toFile: stage.path("list"), atomically: true, encoding: .utf8)
             let cases: [([String], [String])] = [
+                (["deletion", "replay", stage.path("list")], DeletionReplayCommand.outputFields),
                 (["deletion", "plan", id], DeletionPlanCommand.outputFields),
                 (["audit", "show", "1"], AuditShowCommand.outputFields),
                 (["jobs", "show", job], JobsShowCommand.outputFields),

@@ -37,6 +37,14 @@ package struct SubjectHash: Sendable, Hashable {
         self.bytes = bytes
     }
 
+    /// A hash as ``hexadecimal`` writes it; nil for a text that is none.
+    package init?(keyID: String, hexadecimal: String) {
+        let digits = hexadecimal.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue.map(UInt8.init) }
+        guard digits.count == 64, hexadecimal.utf8.count == 64, !keyID.isEmpty else { return nil }
+        self.keyID = keyID
+        bytes = stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     /// The hash in hexadecimal digits.
     package var hexadecimal: String {
         bytes.map { byte in

@@ -111,6 +111,16 @@ struct ExampleTests {
             #expect(erased.status == 0, "\(erased.errors)")
         } else if line.hasPrefix("accountctl deletion request") || line.hasPrefix("accountctl deletion plan") {
             try await stage.database.psql("delete from accountctl.deletion_requests")
+        } else if line.hasPrefix("accountctl deletion replay") {
+            // As in a backup from before anna's request, with the workers' brakes on.
+            let list = try await stage.start("accountctl deletion export > erasures.ndjson").result()
+            #expect(list.status == 0, "\(list.errors)")
+            try await stage.database.psql(
+                """
+                delete from accountctl.deletion_requests;
+                update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'
+                """
+            )
         } else if line.hasPrefix("accountctl deletion list --paused") {
             try await stage.database.psql("update accountctl.deletion_requests set paused_at = now()")
         } else if line.hasPrefix("accountctl deletion list --state") || line.hasPrefix("accountctl deletion accept") {

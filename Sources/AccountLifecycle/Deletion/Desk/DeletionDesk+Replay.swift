@@ -1,0 +1,100 @@
+package import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension DeletionDesk {
+    /// Opens requests again that a restored backup has lost; all in one transaction, with a line of the log for each.
+    ///
+    /// What was erased before is asked for without grace. What was open keeps its times, and waits for an operator where somebody had
+    /// stopped it: a legal hold of the lost time is lost, too.
+    ///
+    /// - Parameters:
+    ///   - steps: those that erase or reopen, some hundreds at a time: the transaction holds the locks of all.
+    ///   - reason: why, for each request and line.
+    ///   - connection: the one to work on.
+    /// - Returns: How many were opened; the others have an open request by now, or are gone.
+    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is safe.
+    package func reopen(
+        _ steps: [ErasureReplay.Step],
+        reason: String,
+        on connection: isolated Connection
+    ) async throws -> Int {
+        // Ordered, so that two runs over the same accounts wait for each other instead of deadlocking.
+        let steps = steps.sorted { $0.user.uuidString < $1.user.uuidString }
+        return try await connection.transaction { connection in
+            try refuseWords(reason, naming: steps.map(\.user), on: connection)
+            let rows = try connection.query(
+                """
+                select w.place, r.request_id
+                from unnest(\(steps.map(\.user)), \(steps.map(Self.start)))
+                    with ordinality as w (user_id, starts_at, place)
+                join auth.users as u on u.id = w.user_id
+                cross join lateral accountctl.open_deletion_request(
+                    w.user_id, 'operator', left(\(reason), 1000), greatest(w.starts_at - now(), '0')
+                ) as r
+                where r.opened
+                order by w.place
+                """,
+                as: (Int64, UUID).self
+            )
+            let opened = rows.map { (step: steps[Int($0) - 1], request: $1) }
+            try keepTimes(opened.filter { $0.step.act == .reopen }, on: connection)
+            try log(opened, reason, on: connection)
+            return opened.count
+        }
+    }
+
+    /// When a request is to run.
+    private static func start(of step: ErasureReplay.Step) -> Date {
+        step.act == .erase ? step.listed.requestedAt : step.listed.runAfter
+    }
+
+    /// The month that the law gives began when the person asked.
+    private func keepTimes(
+        _ opened: [(step: ErasureReplay.Step, request: UUID)],
+        on connection: isolated Connection
+    ) throws {
+        let listed = opened.map(\.step.listed)
+        try connection.execute(
+            """
+            update accountctl.deletion_requests as r
+            set requested_at = greatest(w.requested_at, u.created_at),
+                legal_deadline = w.legal_deadline,
+                paused_at = case when w.paused or (w.held and not \(DeletionBrakes.isHeld)) then clock_timestamp() end
+            from unnest(
+                \(opened.map(\.request)), \(listed.map(\.requestedAt)), \(listed.map(\.legalDeadline)),
+                \(listed.map(\.isPaused)), \(listed.map(\.isHeld))
+            ) as w (request, requested_at, legal_deadline, paused, held),
+                auth.users as u
+            where r.id = w.request and u.id = r.user_id
+            """
+        )
+    }
+
+    /// A line for each account, by one statement.
+    private func log(
+        _ opened: [(step: ErasureReplay.Step, request: UUID)],
+        _ reason: String,
+        on connection: isolated Connection
+    ) throws {
+        try HashKeyCanary.require(actor.hashKey, on: connection)
+        let hashes = opened.map { SubjectHash($0.step.user, key: actor.hashKey).hexadecimal }
+        try connection.execute(
+            """
+            select accountctl.log_operation(
+                \(actor.name), 'deletion.request', \(actor.hashKey.id.text), decode(subject, 'hex'), \(reason),
+                jsonb_build_object('request', request, \(ErasureReplay.fact)::text, replayed),
+                \(actor.ticket), \(actor.machineUser)
+            )
+            from unnest(
+                \(hashes), \(opened.map(\.request)), \(opened.map(\.step.listed.request))
+            ) as w (subject, request, replayed)
+            """
+        )
+    }
+}

@@ -1,0 +1,57 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What the list of erasures says, to be looked up by account and by request.
+package struct ErasureList: Sendable {
+    private struct Entry {
+        let listed: ListedErasure
+        let moment: Date
+    }
+
+    private var entries: [UUID: Entry] = [:]
+    /// The newest moment at which a part of it was written.
+    package private(set) var moment: Date?
+
+    /// The newest moment of a part that is whole.
+    private var wholeMoment: Date?
+
+    package init() {}
+
+    /// How many requests it names.
+    package var count: Int { entries.count }
+
+    /// Adds a request as it stood at a moment; of several the newest one counts.
+    package mutating func add(_ listed: ListedErasure, at moment: Date) {
+        if let known = entries[listed.request], known.moment > moment { return }
+        entries[listed.request] = Entry(listed: listed, moment: moment)
+    }
+
+    /// Adds that a part of it was written at a moment, and whether all of that part is there.
+    package mutating func add(moment: Date, isWhole: Bool) {
+        self.moment = max(self.moment ?? moment, moment)
+        if isWhole { wholeMoment = max(wholeMoment ?? moment, moment) }
+    }
+
+    /// What it says of a request, if that was of this account; nil where it does not name it.
+    func listed(_ request: UUID, of subject: SubjectHash) -> ListedErasure? {
+        entries[request].flatMap { $0.listed.subject == subject && !isPast($0) ? $0.listed : nil }
+    }
+
+    /// The requests of each account that were erased or open; a cancelled one asks for nothing.
+    func wanted() -> [SubjectHash: [ListedErasure]] {
+        entries.values.reduce(into: [:]) { wanted, entry in
+            if entry.listed.state != .cancelled, !isPast(entry) {
+                wanted[entry.listed.subject, default: []].append(entry.listed)
+            }
+        }
+    }
+
+    /// Whether a request was open and is no more: those that are open are in every list, so that a newer one would have it.
+    private func isPast(_ entry: Entry) -> Bool {
+        guard let wholeMoment else { return false }
+        return !entry.listed.state.isFinal && entry.moment < wholeMoment
+    }
+}

@@ -1,0 +1,208 @@
+package import Postgres
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What is to be done in a database that was restored from a backup, so that it stands where the list of erasures says.
+package struct ErasureReplay: Sendable {
+    /// What is done to one account.
+    package enum Act: String, Sendable, CaseIterable {
+        /// It was erased, and is back: asked for again, without grace.
+        case erase
+        /// Its request was open, and is lost: opened again as it was.
+        case reopen
+        /// Its request was cancelled, and is open again.
+        case cancel
+        /// Its request was paused, or under a legal hold, and nothing stops it any more.
+        case pause
+    }
+
+    /// One act.
+    package struct Step: Sendable, Hashable {
+        package let act: Act
+        package let user: UUID
+        /// What the list says.
+        package let listed: ListedErasure
+    }
+
+    /// How many accounts were compared.
+    package private(set) var accounts = 0
+    package private(set) var steps: [Step] = []
+    /// Accounts of the list whose request is open here.
+    package private(set) var open = 0
+    /// Accounts that were repeated before, or whose request has ended here: somebody decided about them since.
+    package private(set) var decided = 0
+    /// Accounts that came into being under an id of the list after its request: those are not the ones that were meant.
+    package private(set) var others = 0
+
+    /// The steps of a kind.
+    package func steps(_ act: Act) -> [Step] { steps.filter { $0.act == act } }
+
+    /// How many requests are paused because somebody had stopped them.
+    package var stopped: Int { steps.count { $0.act == .pause || $0.act == .reopen && $0.listed.isStopped } }
+
+    /// How many accounts one statement reads.
+    private static let page = 5000
+    /// The list has milliseconds, the database finer times.
+    private static let precision = 0.001
+
+    /// Compares a database with the list; changes nothing.
+    ///
+    /// - Throws: `HiddenAccounts`; ``OtherHashKey``; `PostgresError`.
+    package static func plan(_ list: ErasureList, key: HashKey, on connection: isolated Connection) throws
+        -> ErasureReplay
+    {
+        try HiddenAccounts.refuse(on: connection)
+        try HashKeyCanary.check(key, on: connection)
+        var replay = ErasureReplay()
+        let open = try replay.compareRequests(with: list, key: key, on: connection)
+        try replay.compareAccounts(with: list, key: key, open: open, on: connection)
+        return replay
+    }
+
+    /// Looks which requests are open here against the list.
+    ///
+    /// - Returns: The accounts with a request that stays open.
+    private mutating func compareRequests(
+        with list: ErasureList,
+        key: HashKey,
+        on connection: isolated Connection
+    ) throws -> Set<UUID> {
+        let requests = try connection.query(
+            """
+            select r.id, r.user_id, r.paused_at is not null or \(DeletionBrakes.isHeld)
+            from accountctl.deletion_requests as r
+            where r.finished_at is null and r.user_id is not null
+            order by r.requested_at, r.id
+            """,
+            as: (UUID, UUID, Bool).self
+        )
+        var open: Set<UUID> = []
+        var loose: [Step] = []
+        for (request, user, isStopped) in requests {
+            let listed = list.listed(request, of: SubjectHash(user, key: key))
+            if let listed, listed.state == .cancelled {
+                steps.append(Step(act: .cancel, user: user, listed: listed))
+                continue
+            }
+            open.insert(user)
+            if let listed, listed.isStopped, !isStopped {
+                loose.append(Step(act: .pause, user: user, listed: listed))
+            }
+        }
+        let resumed = try Self.resumed(loose.map(\.listed.request), since: list.moment, on: connection)
+        steps += loose.filter { !resumed.contains($0.listed.request) }
+        return open
+    }
+
+    /// Goes through the accounts, some at a time.
+    private mutating func compareAccounts(
+        with list: ErasureList,
+        key: HashKey,
+        open: Set<UUID>,
+        on connection: isolated Connection
+    ) throws {
+        let wanted = list.wanted()
+        let repeated = try Self.repeated(on: connection)
+        var last: UUID?
+        while true {
+            let rows = try connection.query(
+                """
+                select u.id, u.created_at
+                from auth.users as u
+                where \(last)::uuid is null or u.id > \(last)
+                order by u.id
+                limit \(Self.page)
+                """,
+                as: (UUID, Date?).self
+            )
+            var found: [Step] = []
+            for (user, createdAt) in rows {
+                guard let listed = wanted[SubjectHash(user, key: key)] else { continue }
+                // An account is made anew under an old id where somebody brings it back on purpose.
+                let meant = listed.filter { $0.requestedAt >= (createdAt ?? .distantPast) - Self.precision }
+                let erased = meant.filter { $0.state == .verified }
+                guard let newest = (erased.isEmpty ? meant : erased).max(by: { $0.requestedAt < $1.requestedAt }) else {
+                    others += 1
+                    continue
+                }
+                if open.contains(user) {
+                    self.open += 1
+                } else if repeated.contains(newest.request) {
+                    decided += 1
+                } else {
+                    found.append(Step(act: erased.isEmpty ? .reopen : .erase, user: user, listed: newest))
+                }
+            }
+            // The list may be older than the backup.
+            let ended = try Self.ended(found.map(\.listed.request), on: connection)
+            decided += found.count { ended.contains($0.listed.request) }
+            steps += found.filter { !ended.contains($0.listed.request) }
+            accounts += rows.count
+            guard rows.count == Self.page else { return }
+            last = rows.last?.0
+        }
+    }
+
+    /// The requests that were opened again here before; whatever came of that, somebody knew.
+    private static func repeated(on connection: isolated Connection) throws -> Set<UUID> {
+        Set(
+            try connection.query(
+                """
+                select distinct (facts ->> \(fact)::text)::uuid
+                from accountctl.operator_log
+                where action = 'deletion.request' and facts ? \(fact)::text
+                """,
+                as: UUID.self
+            )
+        )
+    }
+
+    /// Which of some requests have ended here.
+    private static func ended(_ requests: [UUID], on connection: isolated Connection) throws -> Set<UUID> {
+        if requests.isEmpty { return [] }
+        return Set(
+            try connection.query(
+                """
+                select id
+                from accountctl.deletion_requests
+                where id = any(\(requests)) and finished_at is not null
+                """,
+                as: UUID.self
+            )
+        )
+    }
+
+    /// Which of some requests an operator let go on after the list was written.
+    private static func resumed(
+        _ requests: [UUID],
+        since moment: Date?,
+        on connection: isolated Connection
+    ) throws -> Set<UUID> {
+        if requests.isEmpty { return [] }
+        return Set(
+            try connection.query(
+                """
+                select distinct (facts ->> 'request')::uuid
+                from accountctl.operator_log
+                where action = 'deletion.resume'
+                  and (\(moment)::timestamptz is null or logged_at >= \(moment))
+                  and facts ->> 'request' = any(\(requests.map { $0.uuidString.lowercased() }))
+                """,
+                as: UUID.self
+            )
+        )
+    }
+
+    /// The fact of the operators' log that names the request of the list.
+    static let fact = "replays"
+
+    /// What the requests and the operators' log say, before the operator's own words.
+    package static func reason(_ own: String?) -> String {
+        "repeated from the list of erasures, after a restore" + (own.map { ": " + $0 } ?? "")
+    }
+}

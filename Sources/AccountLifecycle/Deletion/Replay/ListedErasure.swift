@@ -1,0 +1,125 @@
+package import Postgres
+package import Sealing
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A deletion request as the list of erasures holds it, which is kept outside of the database: its account stands there as a keyed hash.
+package struct ListedErasure: Sendable, Hashable {
+    package let request: UUID
+    package let state: DeletionState
+    /// The account.
+    package let subject: SubjectHash
+    package let requestedAt: Date
+    package let runAfter: Date
+    package let finishedAt: Date?
+    package let legalDeadline: Date
+    /// The number of the receipt.
+    package let receipt: Int64?
+    /// Whether the request was paused by itself.
+    package let isPaused: Bool
+    /// Whether a legal hold lay on its account.
+    package let isHeld: Bool
+
+    package init(
+        request: UUID,
+        state: DeletionState,
+        subject: SubjectHash,
+        requestedAt: Date,
+        runAfter: Date,
+        finishedAt: Date?,
+        legalDeadline: Date,
+        receipt: Int64?,
+        isPaused: Bool,
+        isHeld: Bool
+    ) {
+        self.request = request
+        self.state = state
+        self.subject = subject
+        self.requestedAt = requestedAt
+        self.runAfter = runAfter
+        self.finishedAt = finishedAt
+        self.legalDeadline = legalDeadline
+        self.receipt = receipt
+        self.isPaused = isPaused
+        self.isHeld = isHeld
+    }
+
+    /// Whether somebody stopped it on purpose.
+    var isStopped: Bool { isPaused || isHeld }
+}
+
+extension ListedErasure {
+    /// How many requests one statement reads.
+    private static let page = 5000
+
+    /// Gives every request that was not pruned to `body`, by its id; changes nothing.
+    ///
+    /// - Parameters:
+    ///   - since: leaves out what ended before; nil for nothing.
+    ///   - key: hashes the accounts whose requests hold their id still.
+    ///   - connection: a role that row-level security does not bind.
+    ///   - body: takes a request.
+    /// - Throws: `HiddenAccounts`; ``OtherHashKey``; `PostgresError`, and what `body` throws.
+    package static func forEach(
+        since: Date?,
+        key: HashKey,
+        on connection: isolated Connection,
+        _ body: (ListedErasure) throws -> Void
+    ) throws {
+        try HiddenAccounts.refuse(on: connection)
+        try HashKeyCanary.check(key, on: connection)
+        var last: UUID?
+        while true {
+            let rows = try rows(after: last, since: since, key: key, on: connection)
+            for row in rows.listed { try body(row) }
+            guard rows.count == page else { return }
+            last = rows.last
+        }
+    }
+
+    private static func rows(
+        after: UUID?,
+        since: Date?,
+        key: HashKey,
+        on connection: isolated Connection
+    ) throws -> (listed: [ListedErasure], count: Int, last: UUID?) {
+        let rows = try connection.query(
+            """
+            select
+                r.id, r.state, r.user_id, r.subject_key_id, r.subject_hash, r.requested_at, r.run_after, r.finished_at,
+                r.legal_deadline, t.number, r.finished_at is null and r.paused_at is not null,
+                r.finished_at is null and \(DeletionBrakes.isHeld)
+            from accountctl.deletion_requests as r
+            left join accountctl.deletion_receipts as t on t.request_id = r.id
+            where (\(after)::uuid is null or r.id > \(after))
+              and (r.finished_at is null or \(since)::timestamptz is null or r.finished_at >= \(since))
+            order by r.id
+            limit \(page)
+            """,
+            as: (
+                UUID, String, UUID?, String?, [UInt8]?, Date, Date, Date?, Date, Int64?, Bool, Bool
+            ).self
+        )
+        let listed = rows.compactMap { row -> ListedErasure? in
+            let subject = row.2.map { SubjectHash($0, key: key) } ?? SubjectHash(keyID: row.3, bytes: row.4)
+            guard let state = DeletionState(rawValue: row.1), let subject else { return nil }
+            return ListedErasure(
+                request: row.0,
+                state: state,
+                subject: subject,
+                requestedAt: row.5,
+                runAfter: row.6,
+                finishedAt: row.7,
+                legalDeadline: row.8,
+                receipt: row.9,
+                isPaused: row.10,
+                isHeld: row.11
+            )
+        }
+        return (listed, rows.count, rows.last?.0)
+    }
+}

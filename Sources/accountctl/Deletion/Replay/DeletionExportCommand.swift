@@ -1,0 +1,64 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Writes the list of erasures, to be kept outside of the database.
+struct DeletionExportCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the list of erasures: what deletion replay repeats after a backup was restored.",
+        discussion: """
+            One JSON object a line: what the list is, then every deletion request, then that the list is whole. A request has request (its
+            id), state, subject (the keyed hash of its account's id) with hash_key, requested_at, run_after, finished_at, legal_deadline,
+            receipt (its number), paused and held. No user id and nothing else of a person is in it. Write it every day, and keep it where
+            a restore of the database does not reach, with a copy of keys.hash_file: without that key the list is of no use.
+
+            With --since, what ended before is left out: no backup that is older can be restored any more. Requests that are open are
+            always in it.
+
+            EXAMPLES
+              accountctl deletion export > erasures.ndjson
+              accountctl deletion export --since 40d > erasures.ndjson
+            """
+    )
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Leave out what ended before: a date, a moment or a time ago (40d).", valueName: "moment")
+    )
+    var since: String?
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let key = try context.neededHashKey()
+        let since = try since.map { try DurationArgument.moment($0, "--since") }
+        let sink = context.output.sink
+        try await context.withConnection { connection in
+            let database = try DatabaseIdentity.read(on: connection)
+            let now = try connection.one("select clock_timestamp()", as: Date.self)
+            var text = ErasureListFormat.head(of: database, at: now, since: since, key: key)
+            var count = 0
+            try ListedErasure.forEach(since: since, key: key, on: connection) { listed in
+                text += ErasureListFormat.line(of: listed)
+                count += 1
+                guard text.utf8.count >= Self.large else { return }
+                try sink.write(text)
+                text = ""
+            }
+            try sink.write(text + ErasureListFormat.end(count))
+        }
+        return .ok
+    }
+
+    /// How much is written at once.
+    private static let large = 32 << 10
+}

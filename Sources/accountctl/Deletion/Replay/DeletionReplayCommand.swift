@@ -1,0 +1,74 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Repeats what a restored backup has lost.
+struct DeletionReplayCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Repeat the erasures that a restored backup has undone, by the list of deletion export.",
+        discussion: """
+            For a database that was restored from a backup, before a worker starts. Accounts that were erased since the backup are asked
+            for again, without grace; requests that were open are opened again with their times; requests that were cancelled since are
+            cancelled. Requests that were paused or under a legal hold, which may be lost, are paused: look at them, then resume them.
+            A pause of everything stays, and so do legal holds. The operators' log has a line for each.
+
+            Several lists may follow one another, as from cat; of a request the newest line counts. A bad line is told with its number,
+            and nothing is done then. Done again, there is nothing left to do: what somebody decided about since stays so.
+
+            The sum of what is to be done has to be typed, or given with --confirm. Where deletions are not paused and a worker is alive,
+            that is asked about first.
+
+            EXIT CODES
+              0 done, or nothing to do; 2 a bad line, another hash key's, or declined; 5 not the hash key that wrote the list; 6 what was
+              cancelled or stopped has begun here; 75 the database went away: the same command goes on
+
+            EXAMPLES
+              accountctl deletion replay erasures.ndjson --dry-run
+              accountctl deletion replay erasures.ndjson --reason "restore of the 20th" --ticket 4711
+              accountctl deletion replay erasures.ndjson --dry-run --format ndjson --json erase,reopen,cancel,pause
+            """
+    )
+
+    static let outputFields = DeletionReplaySheet.outputFields
+
+    @Argument(help: "What deletion export wrote; - reads standard input.")
+    var file: String
+
+    @Flag(
+        name: .long,
+        help:
+            "Leave out what was hashed with other keys than the one in keys.hash_file; replay with each of those, too."
+    )
+    var skipOtherKeys = false
+
+    @Flag(name: [.customShort("y"), .long], help: "Go on although deletions are not paused and a worker is alive.")
+    var yes = false
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var confirmation: ConfirmOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let actor = try context.actor(acting)
+        let file = try ErasureListFile(path: file, key: actor.hashKey, skipsOtherKeys: skipOtherKeys)
+        return try await context.withDatabase { pool in
+            try await ReplayRun(
+                context: context,
+                pool: pool,
+                file: file,
+                actor: actor,
+                ownReason: acting.reason,
+                confirmation: confirmation,
+                yes: yes
+            )
+            .run()
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import AccountLifecycle
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What `deletion replay` shows: planned or done, it has the same facts.
+enum DeletionReplaySheet {
+    /// A fact, in the order of the columns; its raw value is its name.
+    enum Fact: String, CaseIterable {
+        case outcome, listed
+        case listedAt = "listed_at"
+        case accounts, erase, reopen, cancel, pause, open, decided, others, held, refused, confirm
+
+        fileprivate var label: String {
+            switch self {
+            case .outcome: "Outcome"
+            case .listed: "Requests in the list"
+            case .listedAt: "Written"
+            case .accounts: "Accounts compared"
+            case .erase: "Erased before, asked for again"
+            case .reopen: "Lost requests, opened again"
+            case .cancel: "Cancelled before, cancelled again"
+            case .pause: "Stopped before, paused"
+            case .open: "With an open request"
+            case .decided: "Decided about since"
+            case .others: "Other accounts of these ids"
+            case .held: "Under legal hold"
+            case .refused: "Too late to cancel or pause"
+            case .confirm: "To be confirmed by"
+            }
+        }
+    }
+
+    private static let examples = "examples"
+    /// How many accounts are shown.
+    private static let shown = 20
+
+    static let outputFields = Fact.allCases.map(\.rawValue) + [examples]
+
+    /// The sheet; a fact that is not given does not apply.
+    static func of(_ values: [Fact: OutputValue], steps: [ErasureReplay.Step]) -> Sheet {
+        Sheet([
+            .init(.facts(Fact.allCases.map { .init($0.rawValue, $0.label, values[$0] ?? .null) })),
+            .init(
+                examples,
+                title: "The first",
+                .table(
+                    [TableColumn("Act"), TableColumn("Account"), TableColumn("Request"), TableColumn("Requested")],
+                    rows: steps.prefix(shown).map { step in
+                        [
+                            .text(step.act.rawValue), .personal(step.user.uuidString.lowercased(), .identifier),
+                            .uuid(step.listed.request), .date(step.listed.requestedAt),
+                        ]
+                    },
+                    names: ["act", "account", "request", "requested_at"]
+                )
+            ),
+        ])
+    }
+}

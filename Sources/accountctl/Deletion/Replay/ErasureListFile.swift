@@ -1,0 +1,95 @@
+import AccountLifecycle
+import Sealing
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A list of erasures that was read from a file or from standard input: one, or several one after another.
+struct ErasureListFile {
+    private(set) var list = ErasureList()
+    /// The databases that it was written from.
+    private(set) var databases: Set<String> = []
+    /// Whether the last line of each list is there.
+    private(set) var isWhole = true
+
+    /// Reads a list whole.
+    ///
+    /// - Parameters:
+    ///   - path: a file, or `-` for standard input.
+    ///   - key: the hash key at hand.
+    ///   - skipsOtherKeys: leaves out what was hashed with others.
+    /// - Throws: ``CommandError`` that names every line which cannot be read, or the keys that are not at hand.
+    init(path: String, key: HashKey, skipsOtherKeys: Bool) throws {
+        let name = path == "-" ? "standard input" : path
+        var problems = LineProblems()
+        var part: (head: ErasureListLine.Head, count: Int)?
+        var others: [String: Int] = [:]
+        try InputLines.forEach(in: path) { number, text in
+            if text.isEmpty { return }
+            do {
+                switch try ErasureListLine(text) {
+                case .head(let head):
+                    if part != nil { isWhole = false }
+                    try Self.check(head, key, path: name)
+                    part = (head, 0)
+                    databases.insert(head.database)
+                    list.add(moment: head.moment, isWhole: false)
+                case .request(let listed):
+                    guard let head = part?.head else {
+                        throw ErasureListLine.Malformed("no line before it begins a list")
+                    }
+                    part?.count += 1
+                    if listed.subject.keyID == key.id.text {
+                        list.add(listed, at: head.moment)
+                    } else {
+                        others[listed.subject.keyID, default: 0] += 1
+                    }
+                case .end(let count):
+                    guard let begun = part else { throw ErasureListLine.Malformed("no line before it begins a list") }
+                    if begun.count == count {
+                        list.add(moment: begun.head.moment, isWhole: true)
+                    } else {
+                        isWhole = false
+                    }
+                    part = nil
+                }
+            } catch let malformed as ErasureListLine.Malformed {
+                problems.add("line \(number): \(malformed.words)")
+            }
+        }
+        if part != nil { isWhole = false }
+        if let text = problems.text {
+            throw CommandError(
+                .usage,
+                text,
+                hint: "Nothing was done. A list of erasures is what accountctl deletion export writes."
+            )
+        }
+        if databases.isEmpty { throw CommandError(.usage, "\(name) holds no list of erasures") }
+        if !others.isEmpty, !skipsOtherKeys { throw Self.other(others, than: key) }
+    }
+
+    private static func check(_ head: ErasureListLine.Head, _ key: HashKey, path: String) throws {
+        guard head.hashKey == key.id.text, head.canary != ErasureListFormat.canary(of: key) else { return }
+        throw CommandError(
+            .residue,
+            "keys.hash_file: \"\(key.id)\" is not the hash key that \(path) was written with under that name",
+            hint: "Give the right file: with this one no account of the list is found."
+        )
+    }
+
+    private static func other(_ keys: [String: Int], than key: HashKey) -> CommandError {
+        let told = keys.sorted { $0.key < $1.key }.map {
+            "\(Wording.count($0.value, "request")) with \"\(SafeText.line($0.key))\""
+        }
+        return CommandError(
+            .usage,
+            "keys.hash_file holds the hash key \"\(key.id)\", and the list has \(Wording.list(told))",
+            hint: "Nothing was done. Replay the list with each key, with --skip-other-keys."
+        )
+    }
+}

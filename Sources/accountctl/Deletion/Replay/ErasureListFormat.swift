@@ -1,0 +1,61 @@
+import AccountLifecycle
+import Postgres
+import Sealing
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The lines of a list of erasures: what it is, a request each, and that it is whole.
+enum ErasureListFormat {
+    /// The version that is written and read.
+    static let version = 1
+
+    /// The names of a line's fields.
+    enum Field: String, CodingKey {
+        case version = "erasures"
+        case database, at, since, canary
+        case request, state, subject
+        case hashKey = "hash_key"
+        case requestedAt = "requested_at"
+        case runAfter = "run_after"
+        case finishedAt = "finished_at"
+        case legalDeadline = "legal_deadline"
+        case receipt, paused, held
+        case end
+    }
+
+    /// The first line.
+    static func head(of database: DatabaseIdentity, at moment: Date, since: Date?, key: HashKey) -> String {
+        line([
+            .version: .integer(version), .database: .text(database.description), .at: .date(moment),
+            .since: .date(since), .hashKey: .text(key.id.text), .canary: .text(Self.canary(of: key)),
+        ])
+    }
+
+    /// The line of a request.
+    static func line(of listed: ListedErasure) -> String {
+        line([
+            .request: .uuid(listed.request), .state: .text(listed.state.rawValue),
+            .subject: .text(listed.subject.hexadecimal), .hashKey: .text(listed.subject.keyID),
+            .requestedAt: .date(listed.requestedAt), .runAfter: .date(listed.runAfter),
+            .finishedAt: .date(listed.finishedAt), .legalDeadline: .date(listed.legalDeadline),
+            .receipt: .integer(listed.receipt), .paused: .bool(listed.isPaused), .held: .bool(listed.isHeld),
+        ])
+    }
+
+    /// The last line: without it a list that was cut off would look like a whole one.
+    static func end(_ count: Int) -> String { line([.end: .integer(count)]) }
+
+    /// By what another key of the same name is told.
+    static func canary(of key: HashKey) -> String {
+        key.canary().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+
+    private static func line(_ values: [Field: OutputValue]) -> String {
+        JSONText.line(.object(Dictionary(uniqueKeysWithValues: values.map { ($0.rawValue, $1) }))) + "\n"
+    }
+}

@@ -1,0 +1,117 @@
+import AccountLifecycle
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A line of a list of erasures, as it is read.
+enum ErasureListLine: Decodable {
+    /// What a list, or a part of one, begins with.
+    case head(Head)
+    case request(ListedErasure)
+    /// How many requests the list has.
+    case end(Int)
+
+    /// Who wrote a list, and when.
+    struct Head {
+        let database: String
+        let moment: Date
+        let hashKey: String
+        let canary: String
+    }
+
+    /// What is wrong with a line.
+    struct Malformed: Error {
+        let words: String
+
+        init(_ words: String) { self.words = words }
+
+        /// A field that is missing or of another form.
+        init(_ field: ErasureListFormat.Field) { words = "the field \(field.rawValue) is missing or out of form" }
+    }
+
+    /// - Throws: ``Malformed``.
+    init(_ text: String) throws {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
+        } catch let error as Malformed {
+            throw error
+        } catch {
+            throw Malformed("it is no JSON object")
+        }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let fields = Fields(try decoder.container(keyedBy: ErasureListFormat.Field.self))
+        if fields.has(.version) {
+            let version = try fields.value(.version, Int.self)
+            guard version == ErasureListFormat.version else {
+                throw Malformed(
+                    "the field \(ErasureListFormat.Field.version.rawValue) says version \(version), which is not known"
+                )
+            }
+            self = .head(
+                Head(
+                    database: try fields.value(.database, String.self),
+                    moment: try fields.moment(.at),
+                    hashKey: try fields.value(.hashKey, String.self),
+                    canary: try fields.value(.canary, String.self)
+                )
+            )
+        } else if fields.has(.end) {
+            self = .end(try fields.value(.end, Int.self))
+        } else {
+            self = .request(try Self.listed(fields))
+        }
+    }
+
+    private static func listed(_ fields: Fields) throws -> ListedErasure {
+        guard let state = DeletionState(rawValue: try fields.value(.state, String.self)) else {
+            throw Malformed(.state)
+        }
+        let hashKey = try fields.value(.hashKey, String.self)
+        let digits = try fields.value(.subject, String.self)
+        guard let subject = SubjectHash(keyID: hashKey, hexadecimal: digits) else { throw Malformed(.subject) }
+        let finishedAt = try fields.has(.finishedAt) ? fields.moment(.finishedAt) : nil
+        guard (finishedAt != nil) == state.isFinal else { throw Malformed(.finishedAt) }
+        let listed = ListedErasure(
+            request: try fields.value(.request, UUID.self),
+            state: state,
+            subject: subject,
+            requestedAt: try fields.moment(.requestedAt),
+            runAfter: try fields.moment(.runAfter),
+            finishedAt: finishedAt,
+            legalDeadline: try fields.moment(.legalDeadline),
+            receipt: try fields.has(.receipt) ? fields.value(.receipt, Int64.self) : nil,
+            isPaused: try fields.value(.paused, Bool.self),
+            isHeld: try fields.value(.held, Bool.self)
+        )
+        guard listed.legalDeadline > listed.requestedAt else { throw Malformed(.legalDeadline) }
+        return listed
+    }
+
+    /// The fields of a line, each read or named.
+    private struct Fields {
+        private let container: KeyedDecodingContainer<ErasureListFormat.Field>
+
+        init(_ container: KeyedDecodingContainer<ErasureListFormat.Field>) { self.container = container }
+
+        /// Whether it is there, and not null.
+        func has(_ field: ErasureListFormat.Field) -> Bool {
+            container.contains(field) && (try? container.decodeNil(forKey: field)) != true
+        }
+
+        func value<Value: Decodable>(_ field: ErasureListFormat.Field, _ type: Value.Type) throws -> Value {
+            guard let value = try? container.decode(type, forKey: field) else { throw Malformed(field) }
+            return value
+        }
+
+        func moment(_ field: ErasureListFormat.Field) throws -> Date {
+            guard let moment = MomentText.read(try value(field, String.self)) else { throw Malformed(field) }
+            return moment
+        }
+    }
+}
