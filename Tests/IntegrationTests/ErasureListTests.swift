@@ -125,6 +125,9 @@ struct ErasureListTests {
                 try expect(["outcome": "unchanged", "erase": 0, "reopen": 0, "cancel": 0, "pause": 0], in: again)
                 try await must(["worker", "--until-idle"], site.variables)
             }
+            // Who looked, and let it go on, is not asked again.
+            try await must(["deletion", "resume", paused], site.variables)
+            try expect(["outcome": "unchanged", "open": 2], in: try await must(command + ["--json"], site.variables))
             let ended = try await AccountctlProcess(["user", "find", erased], environment: site.variables).result()
             #expect(ended.errors.contains("was erased on"), "\(ended)")
             #expect(try await database.psql("select count(*) from auth.users") == "4")
@@ -217,6 +220,50 @@ struct ErasureListTests {
                 ["outcome": "unchanged", "open": 2],
                 in: try await stage.run(["deletion", "replay", path, "--json"]).output
             )
+        }
+    }
+
+    @Test("What cannot be repeated is told: what has begun here, and what was erased and is stopped here")
+    func told() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let database = stage.database
+            for number in 1...2 {
+                let id = OperatorStage.id(number)
+                _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            }
+            _ = try await stage.run(["deletion", "pause", OperatorStage.id(2)])
+            let backup = try await TableBackup(of: database)
+            _ = try await stage.run(["deletion", "cancel", OperatorStage.id(1)])
+            // As if it had been let go on, and carried out.
+            let list = try await stage.run(["deletion", "export"]).output.split(separator: "\n").map { line in
+                line.contains(#""state":"grace""#)
+                    ? line.replacing(#""state":"grace""#, with: #""state":"verified""#)
+                        .replacing(#""finished_at":null"#, with: #""finished_at":"2026-11-20T12:00:00Z""#) : line
+            }
+            let path = try write(list.joined(separator: "\n"), "list", stage)
+            try await backup.restore(to: database)
+            try await database.psql(
+                """
+                with begun as (
+                    update accountctl.deletion_requests
+                    set state = 'running', locked_out_at = now()
+                    where user_id = '\(OperatorStage.id(1))'
+                    returning id
+                )
+                insert into accountctl.deletion_steps (request_id, step, runs, started_at)
+                select id, 'delete_avatars', 1, now()
+                from begun
+                """
+            )
+            let result = try await stage.run(["deletion", "replay", path, "--confirm=1", "--json"])
+            #expect(result.status == 6, "\(result.errors)")
+            #expect(
+                result.errors.contains("the step delete_avatars has begun, which cannot be undone"),
+                "\(result.errors)"
+            )
+            #expect(result.errors.contains("1 account that was erased before waits here"), "\(result.errors)")
+            try expect(["cancel": 0, "refused": 1, "open": 1, "stuck": 1, "outcome": "refused"], in: result.output)
         }
     }
 

@@ -34,6 +34,8 @@ package struct ErasureReplay: Sendable {
     package private(set) var steps: [Step] = []
     /// Accounts of the list whose request is open here.
     package private(set) var open = 0
+    /// Those of them that were erased, and whose request a pause or a legal hold stops here.
+    package private(set) var stuck = 0
     /// Accounts that were repeated before, or whose request has ended here: somebody decided about them since.
     package private(set) var decided = 0
     /// Accounts that came into being under an id of the list after its request: those are not the ones that were meant.
@@ -66,12 +68,12 @@ package struct ErasureReplay: Sendable {
 
     /// Looks which requests are open here against the list.
     ///
-    /// - Returns: The accounts with a request that stays open.
+    /// - Returns: The accounts with a request that stays open, and whether somebody stopped it.
     private mutating func compareRequests(
         with list: ErasureList,
         key: HashKey,
         on connection: isolated Connection
-    ) throws -> Set<UUID> {
+    ) throws -> [UUID: Bool] {
         let requests = try connection.query(
             """
             select r.id, r.user_id, r.paused_at is not null or \(DeletionBrakes.isHeld)
@@ -81,7 +83,7 @@ package struct ErasureReplay: Sendable {
             """,
             as: (UUID, UUID, Bool).self
         )
-        var open: Set<UUID> = []
+        var open: [UUID: Bool] = [:]
         var loose: [Step] = []
         for (request, user, isStopped) in requests {
             let listed = list.listed(request, of: SubjectHash(user, key: key))
@@ -89,7 +91,7 @@ package struct ErasureReplay: Sendable {
                 steps.append(Step(act: .cancel, user: user, listed: listed))
                 continue
             }
-            open.insert(user)
+            open[user] = isStopped
             if let listed, listed.isStopped, !isStopped {
                 loose.append(Step(act: .pause, user: user, listed: listed))
             }
@@ -103,7 +105,7 @@ package struct ErasureReplay: Sendable {
     private mutating func compareAccounts(
         with list: ErasureList,
         key: HashKey,
-        open: Set<UUID>,
+        open: [UUID: Bool],
         on connection: isolated Connection
     ) throws {
         let wanted = list.wanted()
@@ -130,8 +132,9 @@ package struct ErasureReplay: Sendable {
                     others += 1
                     continue
                 }
-                if open.contains(user) {
+                if let isStopped = open[user] {
                     self.open += 1
+                    if isStopped, !erased.isEmpty { stuck += 1 }
                 } else if repeated.contains(newest.request) {
                     decided += 1
                 } else {

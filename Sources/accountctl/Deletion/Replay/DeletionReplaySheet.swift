@@ -13,7 +13,7 @@ enum DeletionReplaySheet {
     enum Fact: String, CaseIterable {
         case outcome, listed
         case listedAt = "listed_at"
-        case accounts, erase, reopen, cancel, pause, open, decided, others, held, refused, confirm
+        case accounts, erase, reopen, cancel, pause, open, stuck, decided, others, held, refused, confirm
 
         fileprivate var label: String {
             switch self {
@@ -26,6 +26,7 @@ enum DeletionReplaySheet {
             case .cancel: "Cancelled before, cancelled again"
             case .pause: "Stopped before, paused"
             case .open: "With an open request"
+            case .stuck: "Erased before, stopped here"
             case .decided: "Decided about since"
             case .others: "Other accounts of these ids"
             case .held: "Under legal hold"

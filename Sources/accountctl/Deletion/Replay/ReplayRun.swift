@@ -26,6 +26,9 @@ struct ReplayRun {
         var counts: [ErasureReplay.Act: Int] = [:]
         var refused = 0
 
+        /// What came of it as a whole.
+        var outcome: ActOutcome { refused > 0 && refused == all ? .refused : .done }
+
         var all: Int { counts.values.reduce(0, +) + refused }
     }
 
@@ -51,6 +54,12 @@ struct ReplayRun {
                     + "stop it, or: accountctl deletion pause --all"
             )
         }
+        if replay.stuck > 0 {
+            context.messages.warning(
+                "\(Wording.count(replay.stuck, "account")) that \(replay.stuck == 1 ? "was" : "were") erased before "
+                    + "\(replay.stuck == 1 ? "waits" : "wait") here for the end of a pause or of a legal hold; see: accountctl deletion list"
+            )
+        }
         if confirmation.dryRun || replay.steps.isEmpty {
             let outcome: ActOutcome = replay.steps.isEmpty ? .unchanged : .wouldBeDone
             try context.output.show(sheet(replay, held, outcome))
@@ -63,7 +72,7 @@ struct ReplayRun {
         }
         try context.confirmIrreversible(question(replay, held), id: "\(replay.steps.count)", confirmation)
         let done = try await work(replay.steps)
-        try context.output.show(sheet(replay, held, .done, done))
+        try context.output.show(sheet(replay, held, done.outcome, done))
         if isPaused { context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all") }
         if replay.stopped > 0 {
             context.messages.note(
@@ -74,7 +83,7 @@ struct ReplayRun {
         if done.refused > 0 {
             throw CommandError(
                 .blocked,
-                "\(Wording.count(done.refused, "request")) could not be cancelled or paused: standard error says why"
+                "\(Wording.count(done.refused, "request")) could not be cancelled or paused: the warnings say why"
             )
         }
         return .ok
@@ -174,6 +183,7 @@ struct ReplayRun {
                 .cancel: count(.cancel),
                 .pause: count(.pause),
                 .open: .integer(replay.open),
+                .stuck: .integer(replay.stuck),
                 .decided: .integer(replay.decided),
                 .others: .integer(replay.others),
                 .held: .integer(held),
