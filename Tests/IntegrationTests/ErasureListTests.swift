@@ -327,6 +327,16 @@ struct ErasureListTests {
             let cut = try await replay(lines.prefix(2).joined(separator: "\n"), [:], ["--dry-run", "--json"])
             #expect(cut.errors.contains("the list was cut off"), "\(cut.errors)")
             try expect(["reopen": 1, "listed": 1], in: cut.output)
+            let mixed = lines.enumerated().map { number, line in
+                number == 1 ? line.replacing(#""hash_key":"hash""#, with: #""hash_key":"hash-0""#) : line
+            }.joined(separator: "\n")
+            let named = try await replay(mixed)
+            #expect(
+                named.status == 2 && named.errors.contains(#"the list has 1 request with "hash-0""#),
+                "\(named.errors)"
+            )
+            let rest = try await replay(mixed, [:], ["--skip-other-keys", "--dry-run", "--json"])
+            try expect(["reopen": 1, "listed": 1], in: rest.output)
             // Of several lists the newest line of a request counts, in whatever order they come.
             let twice = try await replay(list + list)
             #expect(twice.status == 0 && !twice.errors.contains("cut off"), "\(twice.errors)")
