@@ -111,7 +111,8 @@ import Testing
                     logger: harness.logger
                 ) { pool in
                     try await pool.withConnection { connection in _ = try connection.one("select 1", as: Int.self) }
-                    proxy.behaviour = .cutAt("commit", afterServerAnswered: isCommitted)
+                    // With the end of its text: "read committed" is a word of BEGIN.
+                    proxy.behaviour = .cutAt("commit\0", afterServerAnswered: isCommitted)
                     let error = await #expect(throws: PostgresError.self) {
                         try await harness.queue.enqueue([job], in: pool)
                     }
