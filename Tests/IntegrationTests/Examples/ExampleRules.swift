@@ -53,7 +53,8 @@ enum ExampleRules {
     static let sentences = [
         "accountctl worker --until-idle", "accountctl migrate up", "accountctl migrate plan",
         "accountctl migrate verify",
-        "accountctl config check", "accountctl keys new", "accountctl jobs pause", "accountctl jobs resume", "accountctl jobs limit",
+        "accountctl config check", "accountctl keys new",
+        "accountctl jobs pause", "accountctl jobs resume", "accountctl jobs limit",
         "accountctl jobs prune", "accountctl apple vault rotate", "accountctl apple vault forget-key",
         "accountctl apple client-secret push",
         "accountctl apple events replay", "accountctl apple transfer generate", "accountctl apple transfer import",
