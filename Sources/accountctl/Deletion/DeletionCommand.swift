@@ -15,7 +15,7 @@ struct DeletionCommand: ParsableCommand {
               accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
               accountctl deletion pause --all               stop before each irreversible step
               accountctl deletion receipt 42
-              accountctl deletion export > erasures.ndjson  to be kept elsewhere, and replayed after a restore
+              accountctl deletion export --output erasures-$(date +%F).ndjson  to be kept elsewhere, and replayed after a restore
             """,
         subcommands: [
             DeletionRequestCommand.self, DeletionPlanCommand.self, DeletionListCommand.self, DeletionShowCommand.self,

@@ -56,7 +56,7 @@ enum ExampleRules {
         "accountctl config check", "accountctl keys new",
         "accountctl jobs pause", "accountctl jobs resume", "accountctl jobs limit",
         "accountctl jobs prune", "accountctl apple vault rotate", "accountctl apple vault forget-key",
-        "accountctl apple client-secret push",
+        "accountctl apple client-secret push", "accountctl deletion export --output",
         "accountctl apple events replay", "accountctl apple transfer generate", "accountctl apple transfer import",
         "accountctl apple transfer exchange", "accountctl apple transfer apply", "accountctl manual --into",
     ]

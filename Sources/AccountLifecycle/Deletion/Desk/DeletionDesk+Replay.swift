@@ -10,8 +10,8 @@ import Sealing
 extension DeletionDesk {
     /// Opens requests again that a restored backup has lost; all in one transaction, with a line of the log for each.
     ///
-    /// What was erased before is asked for without grace. What was open keeps its times, and waits for an operator where somebody had
-    /// stopped it: a legal hold of the lost time is lost, too.
+    /// What was erased before is asked for without grace. What was open keeps its times, though its grace begins anew where it is over,
+    /// and waits for an operator where somebody had stopped it: a legal hold of the lost time is lost, too.
     ///
     /// - Parameters:
     ///   - steps: those that erase or reopen, some hundreds at a time: the transaction holds the locks of all.
@@ -31,11 +31,15 @@ extension DeletionDesk {
             let rows = try connection.query(
                 """
                 select w.place, r.request_id
-                from unnest(\(steps.map(\.user)), \(steps.map(Self.start)))
+                from unnest(\(steps.map(\.user)), \(steps.map(Self.start))::timestamptz[])
                     with ordinality as w (user_id, starts_at, place)
                 join auth.users as u on u.id = w.user_id
                 cross join lateral accountctl.open_deletion_request(
-                    w.user_id, 'operator', left(\(reason), 1000), greatest(w.starts_at - now(), '0')
+                    w.user_id,
+                    'operator',
+                    left(\(reason), 1000),
+                    -- None where it was erased. Who had asked, and may have cancelled since, has the usual one at least.
+                    case when w.starts_at is null then interval '0' when w.starts_at > now() then w.starts_at - now() end
                 ) as r
                 where r.opened
                 order by w.place
@@ -49,9 +53,9 @@ extension DeletionDesk {
         }
     }
 
-    /// When a request is to run.
-    private static func start(of step: ErasureReplay.Step) -> Date {
-        step.act == .erase ? step.listed.requestedAt : step.listed.runAfter
+    /// When a request was to run; nil for at once.
+    private static func start(of step: ErasureReplay.Step) -> Date? {
+        step.act == .erase ? nil : step.listed.runAfter
     }
 
     /// The month that the law gives began when the person asked.

@@ -17,6 +17,8 @@ package struct ErasureList: Sendable {
 
     /// The newest moment of a part that is whole.
     private var wholeMoment: Date?
+    /// When a part was written that calls open what an older one says has ended: after the restore.
+    package private(set) var writtenAfterRestore: Date?
 
     package init() {}
 
@@ -25,7 +27,13 @@ package struct ErasureList: Sendable {
 
     /// Adds a request as it stood at a moment; of several the newest one counts.
     package mutating func add(_ listed: ListedErasure, at moment: Date) {
-        if let known = entries[listed.request], known.moment > moment { return }
+        if let known = entries[listed.request] {
+            if known.listed.state.isFinal != listed.state.isFinal {
+                let (ended, open) = known.listed.state.isFinal ? (known.moment, moment) : (moment, known.moment)
+                if open > ended { writtenAfterRestore = max(writtenAfterRestore ?? open, open) }
+            }
+            if known.moment > moment { return }
+        }
         entries[listed.request] = Entry(listed: listed, moment: moment)
     }
 

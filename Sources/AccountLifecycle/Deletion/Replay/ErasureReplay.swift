@@ -36,7 +36,7 @@ package struct ErasureReplay: Sendable {
     package private(set) var open = 0
     /// Those of them that were erased, and whose request a pause or a legal hold stops here.
     package private(set) var stuck = 0
-    /// Accounts that were repeated before, or whose request has ended here: somebody decided about them since.
+    /// Accounts that were repeated before, or whose request was cancelled here: somebody decided about them since.
     package private(set) var decided = 0
     /// Accounts that came into being under an id of the list after its request: those are not the ones that were meant.
     package private(set) var others = 0
@@ -76,23 +76,24 @@ package struct ErasureReplay: Sendable {
     ) throws -> [UUID: Bool] {
         let requests = try connection.query(
             """
-            select r.id, r.user_id, r.paused_at is not null or \(DeletionBrakes.isHeld)
+            select r.id, r.user_id, r.paused_at is not null, \(DeletionBrakes.isHeld)
             from accountctl.deletion_requests as r
             where r.finished_at is null and r.user_id is not null
             order by r.requested_at, r.id
             """,
-            as: (UUID, UUID, Bool).self
+            as: (UUID, UUID, Bool, Bool).self
         )
         var open: [UUID: Bool] = [:]
         var loose: [Step] = []
-        for (request, user, isStopped) in requests {
+        for (request, user, isPaused, isHeld) in requests {
             let listed = list.listed(request, of: SubjectHash(user, key: key))
             if let listed, listed.state == .cancelled {
                 steps.append(Step(act: .cancel, user: user, listed: listed))
                 continue
             }
-            open[user] = isStopped
-            if let listed, listed.isStopped, !isStopped {
+            open[user] = isPaused || isHeld
+            // A hold that is there does not stand for a pause that is lost: once it is released, the request would go on.
+            if let listed, !isPaused, listed.isPaused || listed.isHeld && !isHeld {
                 loose.append(Step(act: .pause, user: user, listed: listed))
             }
         }
@@ -142,9 +143,9 @@ package struct ErasureReplay: Sendable {
                 }
             }
             // The list may be older than the backup.
-            let ended = try Self.ended(found.map(\.listed.request), on: connection)
-            decided += found.count { ended.contains($0.listed.request) }
-            steps += found.filter { !ended.contains($0.listed.request) }
+            let cancelled = try Self.cancelled(found.map(\.listed.request), on: connection)
+            decided += found.count { cancelled.contains($0.listed.request) }
+            steps += found.filter { !cancelled.contains($0.listed.request) }
             accounts += rows.count
             guard rows.count == Self.page else { return }
             last = rows.last?.0
@@ -165,15 +166,17 @@ package struct ErasureReplay: Sendable {
         )
     }
 
-    /// Which of some requests have ended here.
-    private static func ended(_ requests: [UUID], on connection: isolated Connection) throws -> Set<UUID> {
+    /// Which of some requests were cancelled here.
+    ///
+    /// One that was verified here, and whose account is there as it was, is undone in another way than by a backup of everything.
+    private static func cancelled(_ requests: [UUID], on connection: isolated Connection) throws -> Set<UUID> {
         if requests.isEmpty { return [] }
         return Set(
             try connection.query(
                 """
                 select id
                 from accountctl.deletion_requests
-                where id = any(\(requests)) and finished_at is not null
+                where id = any(\(requests)) and state = \(DeletionState.cancelled.rawValue)
                 """,
                 as: UUID.self
             )

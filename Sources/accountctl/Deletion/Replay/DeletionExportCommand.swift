@@ -1,6 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 import Postgres
+import Sealing
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -18,13 +19,14 @@ struct DeletionExportCommand: AccountctlCommand {
             One JSON object a line: what the list is, then every deletion request, then that the list is whole. A request has request (its
             id), state, subject (the keyed hash of its account's id) with hash_key, requested_at, run_after, finished_at, legal_deadline,
             receipt (its number), paused and held. No user id and nothing else of a person is in it. Write it every day, and keep it where
-            a restore of the database does not reach, with a copy of keys.hash_file: without that key the list is of no use.
+            a restore of the database does not reach, with a copy of keys.hash_file: without that key the list is of no use. Write each
+            to a file of its own, and none between a restore and its replay: it would say what the restored database says.
 
             With --since, what ended before is left out: no backup that is older can be restored any more. Requests that are open are
             always in it.
 
             EXAMPLES
-              accountctl deletion export > erasures.ndjson
+              accountctl deletion export --output erasures-$(date +%F).ndjson
               accountctl deletion export --since 40d > erasures.ndjson
             """
     )
@@ -35,17 +37,50 @@ struct DeletionExportCommand: AccountctlCommand {
     )
     var since: String?
 
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "The file to write, which is there whole or not at all; without, the list is printed.",
+            valueName: "path"
+        )
+    )
+    var output: String?
+
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let key = try context.neededHashKey()
         let since = try since.map { try DurationArgument.moment($0, "--since") }
-        let sink = context.output.sink
+        guard let output else {
+            try await write(to: context.output.sink, since, key, context)
+            return .ok
+        }
+        let advice = "Give each list a name of its own, such as by its date."
+        try await PrivateFile.write(output, replaces: false, ifThere: advice) { descriptor in
+            try await write(to: DescriptorSink(descriptor: descriptor), since, key, context)
+        }
+        context.messages.note("The list is in \(output). Keep it where a restore of the database does not reach.")
+        return .ok
+    }
+
+    private func write(
+        to sink: any ByteSink,
+        _ since: Date?,
+        _ key: HashKey,
+        _ context: CommandContext
+    ) async throws {
         try await context.withConnection { connection in
             let database = try DatabaseIdentity.read(on: connection)
+            let life = try DatabaseLife(of: database, on: connection)
             let now = try connection.one("select clock_timestamp()", as: Date.self)
-            var text = ErasureListFormat.head(of: database, at: now, since: since, key: key)
+            var text = ErasureListFormat.head(
+                of: database,
+                timeline: life.timeline,
+                at: now,
+                since: since,
+                key: key
+            )
             var count = 0
             try ListedErasure.forEach(since: since, key: key, on: connection) { listed in
                 text += ErasureListFormat.line(of: listed)
@@ -56,7 +91,6 @@ struct DeletionExportCommand: AccountctlCommand {
             }
             try sink.write(text + ErasureListFormat.end(count))
         }
-        return .ok
     }
 
     /// How much is written at once.

@@ -13,6 +13,8 @@ struct ErasureListFile {
     private(set) var list = ErasureList()
     /// The databases that it was written from.
     private(set) var databases: Set<String> = []
+    /// Those of which it was written, each with the timeline that its server was on.
+    private(set) var lives: Set<DatabaseLife> = []
     /// Whether the last line of each list is there.
     private(set) var isWhole = true
 
@@ -37,6 +39,9 @@ struct ErasureListFile {
                     try Self.check(head, key, path: name)
                     part = (head, 0)
                     databases.insert(head.database)
+                    if let timeline = head.timeline {
+                        lives.insert(DatabaseLife(database: head.database, timeline: timeline))
+                    }
                     list.add(moment: head.moment, isWhole: false)
                 case .request(let listed):
                     guard let head = part?.head else {
@@ -71,6 +76,14 @@ struct ErasureListFile {
         }
         if databases.isEmpty { throw CommandError(.usage, "\(name) holds no list of erasures") }
         if !others.isEmpty, !skipsOtherKeys { throw Self.other(others, than: key) }
+        if let moment = list.writtenAfterRestore {
+            throw CommandError(
+                .usage,
+                "the list of \(Wording.moment(moment)) calls requests open that an older one says have ended: it was written after "
+                    + "the restore, and knows nothing of what was lost",
+                hint: "Nothing was done. Replay the lists from before the restore alone."
+            )
+        }
     }
 
     private static func check(_ head: ErasureListLine.Head, _ key: HashKey, path: String) throws {

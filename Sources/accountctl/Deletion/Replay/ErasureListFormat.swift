@@ -17,7 +17,7 @@ enum ErasureListFormat {
     /// The names of a line's fields.
     enum Field: String, CodingKey {
         case version = "erasures"
-        case database, at, since, canary
+        case database, timeline, at, since, canary
         case request, state, subject
         case hashKey = "hash_key"
         case requestedAt = "requested_at"
@@ -29,9 +29,16 @@ enum ErasureListFormat {
     }
 
     /// The first line.
-    static func head(of database: DatabaseIdentity, at moment: Date, since: Date?, key: HashKey) -> String {
+    static func head(
+        of database: DatabaseIdentity,
+        timeline: Int,
+        at moment: Date,
+        since: Date?,
+        key: HashKey
+    ) -> String {
         line([
-            .version: .integer(version), .database: .text(database.description), .at: .date(moment),
+            .version: .integer(version), .database: .text(database.description), .timeline: .integer(timeline),
+            .at: .date(moment),
             .since: .date(since), .hashKey: .text(key.id.text), .canary: .text(Self.canary(of: key)),
         ])
     }

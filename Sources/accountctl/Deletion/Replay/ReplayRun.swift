@@ -37,17 +37,22 @@ struct ReplayRun {
 
     func run() async throws -> ExitStatus {
         let (list, key) = (file.list, actor.hashKey)
-        let (database, replay, held, isPaused, isWorked) = try await pool.withConnection { connection in
+        let (database, life, replay, held, isPaused, isWorked) = try await pool.withConnection { connection in
             let replay = try ErasureReplay.plan(list, key: key, on: connection)
+            let identity = try DatabaseIdentity.read(on: connection)
             return (
-                try DatabaseIdentity.read(on: connection),
+                identity,
+                try DatabaseLife(of: identity, on: connection),
                 replay,
                 try survey(replay, on: connection),
                 try DeletionDesk.generalBrake(on: connection).paused != nil,
                 try JobQueue().workers(on: connection).contains { $0.status == "alive" && !$0.kinds.isEmpty }
             )
         }
-        tellOfList(database)
+        tellOfList(database, life)
+        context.messages.note(
+            "legal holds placed since the backup are lost, and the list names them where a deletion waited for one only: place them again"
+        )
         if isWorked, !isPaused {
             context.messages.warning(
                 "deletions are not paused and a worker is alive, which may carry out what was cancelled since the backup; "
@@ -77,7 +82,7 @@ struct ReplayRun {
         if replay.stopped > 0 {
             context.messages.note(
                 "\(Wording.count(replay.stopped, "request")) that somebody had stopped \(replay.stopped == 1 ? "is" : "are") paused; "
-                    + "legal holds placed since the backup are lost; see: accountctl deletion list --paused"
+                    + "see: accountctl deletion list --paused"
             )
         }
         if done.refused > 0 {
@@ -104,7 +109,13 @@ struct ReplayRun {
         return held
     }
 
-    private func tellOfList(_ database: DatabaseIdentity) {
+    private func tellOfList(_ database: DatabaseIdentity, _ life: DatabaseLife) {
+        if file.lives.contains(life) {
+            context.messages.warning(
+                "the list, or a part of it, was written by this database as it stands: after a restore only lists from before it tell "
+                    + "what was lost"
+            )
+        }
         if !file.isWhole {
             context.messages.warning("the list was cut off: what stood behind its last line is not repeated")
         }
