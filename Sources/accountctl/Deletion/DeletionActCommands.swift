@@ -158,12 +158,11 @@ struct DeletionAcceptCommand: AccountctlCommand {
         abstract: "Accept that a column may keep identifiers of erased accounts.",
         discussion: """
             For what the law has you keep. It holds for every deletion from now on, and each receipt names the column. The
-            column has to be typed, or given with --confirm. It is one that an open request reports, as deletion show names it, or
-            that was accepted before. What is accepted deletion show tells, too; --withdraw takes it back: what was erased with it
+            column has to be typed, or given with --confirm; deletion show names those that a request reports. What is accepted deletion show tells, too; --withdraw takes it back: what was erased with it
             stays as it is, and all others find the column again.
 
             EXIT CODES
-              0 accepted or withdrawn; 2 declined; 3 no request reports the column, or it was not accepted
+              0 accepted or withdrawn; 2 declined; 3 there is no such column, or it was not accepted
 
             EXAMPLES
               accountctl deletion accept public.invoices.buyer --reason "kept ten years, HGB 257"
@@ -194,21 +193,30 @@ struct DeletionAcceptCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let actor = try context.actor(acting)
-        let (accepted, reported) = try await context.withConnection { connection in
-            (try AcceptedColumn.all(on: connection).map(\.name), try AcceptedColumn.reported(on: connection))
+        let (name, reason) = (column, acting.reason ?? "")
+        let (accepted, reported, exists) = try await context.withConnection { connection in
+            (
+                try AcceptedColumn.all(on: connection).map(\.name),
+                try AcceptedColumn.reported(on: connection),
+                try AcceptedColumn.exists(name, on: connection)
+            )
         }
         let isAccepted = accepted.contains(column)
         if withdraw, !isAccepted {
             throw Self.unknown(column, "was not accepted", "Accepted: ", accepted, "Nothing was accepted.")
         }
         if !withdraw, !isAccepted, !reported.contains(column) {
-            throw Self.unknown(
-                column,
-                "is reported by no open request",
-                "Reported: ",
-                reported,
-                "No open request is in residue."
-            )
+            guard exists else {
+                throw Self.unknown(
+                    column,
+                    "is not in this database",
+                    "Reported: ",
+                    reported,
+                    "No open request reports one."
+                )
+            }
+            // Findings make way for a pause or a hold, and are searched for anew after it.
+            context.messages.warning("no open request reports \(SafeText.quoted(column)) now")
         }
         if consent.dryRun {
             context.messages.note(withdraw ? "would withdraw \(column)" : "would accept \(column)")
@@ -219,7 +227,6 @@ struct DeletionAcceptCommand: AccountctlCommand {
             withdraw
             ? "Have identifiers in \(column) found again?" : "Let \(column) keep identifiers of erased accounts?"
         try consent.ask(question, id: column, in: context)
-        let (name, reason) = (column, acting.reason ?? "")
         guard !withdraw else {
             let isWithdrawn = try await context.withConnection {
                 try await DeletionDesk(actor).withdraw(name, reason: reason, on: $0)

@@ -32,6 +32,26 @@ package struct AcceptedColumn: Sendable, Hashable {
         ).map { AcceptedColumn(name: $0, reason: $1, acceptedBy: $2, acceptedAt: $3) }
     }
 
+    /// Whether the database has such a column, by its parts as they are written, with a dot in between.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func exists(_ name: String, on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (
+                select
+                from pg_catalog.pg_attribute as a
+                join pg_catalog.pg_class as c on c.oid = a.attrelid
+                join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+                where concat_ws('.', n.nspname, c.relname, a.attname) = \(name)
+                  and a.attnum > 0
+                  and not a.attisdropped
+            )
+            """,
+            as: Bool.self
+        )
+    }
+
     /// The columns that open requests report as residue, by name: what there is to accept.
     ///
     /// - Throws: `PostgresError`.
@@ -42,7 +62,6 @@ package struct AcceptedColumn: Sendable, Hashable {
             from accountctl.deletion_requests as r
             cross join jsonb_array_elements(r.situation -> 'findings') as f (finding)
             where r.finished_at is null
-              and r.state = \(DeletionState.residue.rawValue)
             order by 1
             """,
             as: String.self
