@@ -133,10 +133,20 @@ package enum CatalogSnapshot {
 
     /// Records what is there now as what should be there, unless what differs is something else than was said.
     ///
+    /// - Parameters:
+    ///   - differences: what was said.
+    ///   - connection: holds the lock of migrations.
+    ///   - recording: what is done in the same transaction where it is recorded.
     /// - Returns: Whether it was recorded.
-    static func accept(_ differences: [Difference], on connection: isolated Connection) async throws -> Bool {
+    /// - Throws: `PostgresError`, and what `recording` throws.
+    static func accept(
+        _ differences: [Difference],
+        on connection: isolated Connection,
+        recording: @Sendable (isolated Connection) throws -> Void
+    ) async throws -> Bool {
         try await connection.transaction { connection in
             guard try differencesInTransaction(on: connection) == differences else { return false }
+            try recording(connection)
             try connection.execute("delete from accountctl.catalog_snapshot")
             try connection.execute(
                 "insert into accountctl.catalog_snapshot (object, definition) " + Statement(unsafeSQL: objects)

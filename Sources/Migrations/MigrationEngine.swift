@@ -101,15 +101,17 @@ package struct MigrationEngine: Sendable {
     /// - Parameters:
     ///   - differences: what somebody looked at and accepts.
     ///   - connection: a connection of its own without a default deadline for statements.
+    ///   - recording: what is done in the same transaction where it is recorded.
     /// - Returns: whether it was recorded; not when something else differs by now.
     /// - Throws: ``MigrationError``; `PostgresError`; `CancellationError`.
     package func accept(
         _ differences: [CatalogSnapshot.Difference],
-        on connection: isolated Connection
+        on connection: isolated Connection,
+        recording: @Sendable (isolated Connection) throws -> Void = { _ in }
     ) async throws -> Bool {
         try MigrationSession.check(connection)
         return try await underLock(on: connection) { connection in
-            try await CatalogSnapshot.accept(differences, on: connection)
+            try await CatalogSnapshot.accept(differences, on: connection, recording: recording)
         }
     }
 

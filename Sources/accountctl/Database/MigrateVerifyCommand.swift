@@ -74,10 +74,10 @@ struct MigrateVerifyCommand: AccountctlCommand {
             try context.confirm("Record these \(differences.count) differences as what should be there?", write)
             let signature = try context.signature(acting)
             let isRecorded = try await context.withMigrations { engine, connection in
-                // Before it: a line for a run that then fails is better than a run without one.
                 let objects = differences.prefix(20).map { "\($0.kind.rawValue) \($0.object)" }
-                try signature.log("migrate.accept", facts: ["differences": objects], on: connection)
-                return try await engine.accept(differences, on: connection)
+                return try await engine.accept(differences, on: connection) { connection in
+                    try signature.log("migrate.accept", facts: ["differences": objects], on: connection)
+                }
             }
             guard isRecorded else {
                 throw CommandError(

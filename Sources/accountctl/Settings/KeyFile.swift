@@ -1,4 +1,5 @@
 import Sealing
+import Terminal
 
 #if canImport(Glibc)
     import Glibc
@@ -17,9 +18,9 @@ enum KeyFile {
         try await PrivateFile.write(
             path,
             replaces: false,
-            ifThere: "A file of keys is not replaced. Give --append to add the key to it, or another name."
+            ifThere: "A file of keys is not replaced. Give another name, or --append where it holds the sealing keys."
         ) { descriptor in
-            try write(key.fileLine.reveal() + "\n", to: descriptor, path)
+            try DescriptorSink(descriptor: descriptor).write(key.fileLine.reveal() + "\n")
         }
     }
 
@@ -48,20 +49,16 @@ enum KeyFile {
         defer { close(descriptor) }
         // A line that somebody left unended is not to become one with ours.
         let start = text.isEmpty || text.last == "\n" ? "" : "\n"
-        try write(start + key.fileLine.reveal() + "\n", to: descriptor, path)
-        guard fsync(descriptor) == 0 else { throw failure(path) }
-    }
-
-    private static func write(_ text: String, to descriptor: Int32, _ path: String) throws {
-        let bytes = Array(text.utf8)
-        #if canImport(Glibc)
-            let count = Glibc.write(descriptor, bytes, bytes.count)
-        #elseif canImport(Musl)
-            let count = Musl.write(descriptor, bytes, bytes.count)
-        #else
-            let count = Darwin.write(descriptor, bytes, bytes.count)
-        #endif
-        guard count == bytes.count else { throw failure(path) }
+        var before = stat()
+        guard fstat(descriptor, &before) == 0 else { throw failure(path) }
+        do {
+            try DescriptorSink(descriptor: descriptor).write(start + key.fileLine.reveal() + "\n")
+            guard fsync(descriptor) == 0 else { throw failure(path) }
+        } catch {
+            // Half a line would make every key of the file unreadable.
+            _ = ftruncate(descriptor, before.st_size)
+            throw error
+        }
     }
 
     private static func failure(_ path: String) -> CommandError {

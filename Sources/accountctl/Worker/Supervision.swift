@@ -33,7 +33,13 @@ struct Supervision {
         let group = ServiceGroup(configuration: .init(services: services, logger: logger))
         return try await withThrowingTaskGroup(of: ExitStatus.self) { tasks in
             tasks.addTask {
-                try await group.run()
+                do {
+                    try await group.run()
+                } catch {
+                    // What made it fail, such as handlers that do not stop, may keep the rest from ending, too.
+                    endAfterStopTime()
+                    throw error
+                }
                 return .ok
             }
             tasks.addTask {
