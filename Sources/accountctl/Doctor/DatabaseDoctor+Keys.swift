@@ -102,7 +102,7 @@ extension DatabaseDoctor {
                 "keys.hash",
                 "\(own) is older than \(others)",
                 why: "What was erased and done under the newer one is not found with it.",
-                todo: "Name the newer file in keys.hash_file, unless somebody looks for what was before."
+                todo: "Name the newer file in keys.hash_file; where that was used by mistake, keep this one."
             )
         }
     }
