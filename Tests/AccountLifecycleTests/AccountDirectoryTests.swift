@@ -65,6 +65,21 @@ struct AccountDirectoryTests {
         }
     }
 
+    @Test("Not by an address that people gave of themselves when they signed up otherwise")
+    func unchecked() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider)
+                select id::text, id, '{"sub": "", "email": "victim@example.com"}', 'phone' from auth.users where id = '\(Self.anna)'
+                """
+            )
+            #expect(try await find("victim@example.com", in: database).matches.isEmpty)
+            #expect(try await find("victim", .prefix, in: database).matches.isEmpty)
+        }
+    }
+
     @Test("By the start and by a part, with what like would take for a wildcard taken at its word")
     func parts() async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -570,15 +570,16 @@ import Testing
             let victim = try await stage.signUp("victim")
             let owned = "\(UUID().uuidString).jpeg"
             #expect(try await stage.upload(owned, by: victim))
+            var attackers: [Person] = []
+            for number in 0..<4 { attackers.append(try await stage.signUp("attacker\(number)")) }
             // Files nobody owns: one that two profiles name, one in the victim's folder, one that the attacker alone names.
             for key in ["shared.jpeg", "\(victim.text)/free.jpeg", "own.jpeg"] {
                 #expect(try await stage.upload(key, by: nil))
             }
-            let attacker = try await stage.signUp("attacker")
             try await stage.sql("update public.profiles set avatar_url = 'shared.jpeg' where id = \(victim.id)")
             let left = ["shared.jpeg", "\(victim.text)/free.jpeg", owned]
             for (index, url) in (left + ["own.jpeg"]).enumerated() {
-                let person = index == 0 ? attacker : try await stage.signUp("attacker\(index)")
+                let person = attackers[index]
                 let full = index == 2 ? "https://x.supabase.co/storage/v1/object/public/avatars/\(url)?v=1" : url
                 try await stage.sql("update public.profiles set avatar_url = \(full) where id = \(person.id)")
                 let request = try await stage.request(person)
@@ -748,9 +749,9 @@ import Testing
     ])
     func theFileOfAnEscapedAddressIsThePersons(_ url: String) async throws {
         try await Stage.with { stage in
+            let person = try await stage.signUp()
             for key in ["my%20face.png", "other.png"] { #expect(try await stage.upload(key, by: nil)) }
             #expect(try await stage.count("select from storage.objects where name = 'my face.png'") == 1)
-            let person = try await stage.signUp()
             try await stage.sql("update public.profiles set avatar_url = \(url) where id = \(person.id)")
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))

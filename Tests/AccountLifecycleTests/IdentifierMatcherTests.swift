@@ -35,7 +35,8 @@ import Testing
     @Test(arguments: [
         "anna@x.de", "Anna@X.de", "to anna@x.de.", "<anna@x.de>", "mailto:anna@x.de?subject=x", "\"anna@x.de\"",
         "?e=anna%40x.de&b", "anna@x.de,joanna@x.de", #"{"note": "line\nanna@x.de"}"#, #"{"n": "\u0009anna@x.de"}"#,
-        "anna@x.de-", "(anna@x.de)", "a\tanna@x.de",
+        "anna@x.de-", "(anna@x.de)", "a\tanna@x.de", "q=from%3Aanna%40x.de", "?next=%2Freset%3Femail%3Danna%2540x.de",
+        "a%22anna@x.de%22", "?u=%252Fr%253Fe%253Danna%2540x.de",
     ])
     func findsAnAddress(text: String) {
         #expect(kinds(text, [Identifier(email: "anna@x.de")]) == [.email])
@@ -44,9 +45,34 @@ import Testing
     @Test(arguments: [
         "joanna@x.de", "anna@x.dev", "anna@x.de.example", "anna@x.de-shop.com", "foo+anna@x.de", "jo.anna@x.de",
         "jo_anna@x.de", "jo-anna@x.de", "hanna@x.de", "éanna@x.de", "anna@y.de", #"c:\\nanna@x.de"#, "joanna%40x.de",
+        "foo%2Banna%40x.de", "jo%2Eanna@x.de", "%C3%A9anna%40x.de", "foo%252Banna%2540x.de",
     ])
     func takesNobodyElsesLongerAddress(text: String) {
         #expect(kinds(text, [Identifier(email: "anna@x.de")]).isEmpty)
+    }
+
+    @Test(arguments: [
+        "anna+tag@x.de", "?email=anna%2Btag%40x.de", "?email=anna%2btag%40x.de&b", "?e=anna+tag%40x.de",
+        "?next=%2Fr%3Fe%3Danna%252Btag%2540x.de", #"{"e": "anna\u002Btag@x.de"}"#,
+    ])
+    func findsAnAddressWithWhatURLsAndJSONEscape(text: String) {
+        #expect(kinds(text, [Identifier(email: "anna+tag@x.de")]) == [.email])
+        #expect(kinds(text, [Identifier(email: "tag@x.de")]).isEmpty)
+    }
+
+    @Test(arguments: ["jörg@x.de", "?e=j%C3%B6rg%40x.de", #"{"e": "j\u00f6rg@x.de"}"#])
+    func findsAnAddressBeyondASCII(text: String) {
+        #expect(kinds(text, [Identifier(email: "jörg@x.de")]) == [.email])
+    }
+
+    @Test(arguments: ["?q=call%204915112345678", #"{"n": "\u00204915112345678"}"#, "tel%3A%2B4915112345678"])
+    func findsANumberBehindAnEscape(text: String) {
+        #expect(kinds(text, [Identifier(phone: "+49 151 12345678")]) == [.phone])
+    }
+
+    @Test(arguments: ["auth0|5f7c8ec7c33c6c004bbafe82", "?u=auth0%7C5f7c8ec7c33c6c004bbafe82&x"])
+    func findsAProviderIDInAURL(text: String) {
+        #expect(kinds(text, [Identifier(providerID: "auth0|5f7c8ec7c33c6c004bbafe82")]) == [.providerID])
     }
 
     @Test func findsAppleSubsAndTelephoneNumbersAsWholeWords() {

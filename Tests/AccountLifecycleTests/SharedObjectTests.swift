@@ -49,9 +49,9 @@ import Testing
             for (number, spelling) in Self.spellings.enumerated() {
                 // Keys of several lengths; some are the end of none.
                 let key = String(repeating: "p", count: number * 5) + "\(number)/pic.png"
-                #expect(try await stage.upload(key, by: nil))
                 let person = try await stage.signUp("anna\(number)", apple: false)
                 let other = try await stage.signUp("berta\(number)", apple: false)
+                #expect(try await stage.upload(key, by: nil))
                 try await setAvatar(of: person, key, on: stage)
                 try await setAvatar(of: other, spelling(key), on: stage)
                 let before = try await stage.fingerprint(other)
@@ -98,9 +98,9 @@ import Testing
             ]
             for (number, place) in places.enumerated() {
                 let key = "pics/\(number).png"
-                #expect(try await stage.upload(key, by: nil))
                 let person = try await stage.signUp("anna\(number)", apple: false)
                 let other = try await stage.signUp("berta\(number)", apple: false)
+                #expect(try await stage.upload(key, by: nil))
                 try await setAvatar(of: person, key, on: stage)
                 // What a person names twice is not shared for that.
                 try await stage.sql("update public.profiles set cover_url = avatar_url where id = \(person.id)")
@@ -139,16 +139,40 @@ import Testing
         }
     }
 
+    /// A profile can be made to name the app's own files: what was there before the account is not what it brought.
+    @Test func whatWasThereBeforeTheAccountStays() async throws {
+        try await Stage.with { stage in
+            #expect(try await stage.upload("default.png", by: nil))
+            let person = try await stage.signUp(apple: false)
+            #expect(try await stage.upload("own.png", by: nil))
+            for (key, own) in [("default.png", false), ("own.png", true)] {
+                try await setAvatar(of: person, key, on: stage)
+                let bucket = DeletionPreview.Bucket(
+                    name: "avatars",
+                    objects: own ? 1 : 0,
+                    fate: .deleted,
+                    shared: own ? 0 : 1
+                )
+                #expect(try await stage.plan(person)?.buckets == [bucket], "\(key)")
+            }
+            try await setAvatar(of: person, "default.png", on: stage)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await counts(request, on: stage) == ["objects": 0, "shared": 1])
+            #expect(try await stage.count("select from storage.objects where name = 'default.png'") == 1)
+        }
+    }
+
     /// Both leave: whoever is the last takes it along.
     @Test func whatOnlyThoseWhoAreGoneNamedGoesWithTheLast() async throws {
         try await Stage.with { stage in
-            #expect(try await stage.upload("team.png", by: nil))
             var requests: [UUID] = []
             for name in ["anna", "berta"] {
                 let person = try await stage.signUp(name, apple: false)
                 try await setAvatar(of: person, "team.png", on: stage)
                 requests.append(try await stage.request(person))
             }
+            #expect(try await stage.upload("team.png", by: nil))
             for (request, counted) in zip(requests, [["objects": 0, "shared": 1], ["objects": 1]]) {
                 #expect(try await stage.drive(request) == .ended(.verified))
                 #expect(try await counts(request, on: stage) == counted)
@@ -160,13 +184,13 @@ import Testing
     /// Each was told that the other names it; when both have gone on, nobody names it.
     @Test func whatTwoWhoLeaveAtOnceNamedGoesWithTheLast() async throws {
         try await Stage.with { stage in
-            #expect(try await stage.upload("team.png", by: nil))
             var requests: [UUID] = []
             for name in ["anna", "berta"] {
                 let person = try await stage.signUp(name, apple: false)
                 try await setAvatar(of: person, "team.png", on: stage)
                 requests.append(try await stage.request(person))
             }
+            #expect(try await stage.upload("team.png", by: nil))
             for request in requests {
                 try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
                 #expect(try await counts(request, on: stage) == ["objects": 0, "shared": 1])
@@ -187,9 +211,9 @@ import Testing
 
     @Test func whatTheOtherNoLongerNamesWhenTheRowsGoGoes() async throws {
         try await Stage.with { stage in
-            #expect(try await stage.upload("team.png", by: nil))
             let person = try await stage.signUp("anna", apple: false)
             let other = try await stage.signUp("berta", apple: false)
+            #expect(try await stage.upload("team.png", by: nil))
             for one in [person, other] { try await setAvatar(of: one, "team.png", on: stage) }
             let request = try await stage.request(person)
             let once = Counter(1)
@@ -207,9 +231,9 @@ import Testing
     /// A file that comes late takes the run back, when the profile is gone that named what stayed.
     @Test func theReceiptCountsWhatStayedHoweverOftenFilesAreDeleted() async throws {
         try await Stage.with { stage in
-            #expect(try await stage.upload("team.png", by: nil))
             let person = try await stage.signUp("anna", apple: false)
             let other = try await stage.signUp("berta", apple: false)
+            #expect(try await stage.upload("team.png", by: nil))
             for one in [person, other] { try await setAvatar(of: one, "team.png", on: stage) }
             #expect(try await stage.upload("\(person.text)/first.png", by: nil))
             let request = try await stage.request(person)

@@ -161,6 +161,53 @@ struct DoctorTests {
         }
     }
 
+    @Test("a big table without an index: a warning where it can be heeded, a notice where it is Supabase's own")
+    func bigTables() async throws {
+        try await deploy { deployment in
+            try await deployment.database.psql(
+                """
+                create table public."Likes" ("byWhom" uuid references auth.users on delete cascade);
+                create table auth.notes (author uuid references auth.users on delete cascade);
+                update pg_class set reltuples = 20000 where relname in ('Likes', 'notes');
+                """
+            )
+            let (_, findings) = try await deployment.examine()
+            func finding(_ table: String) -> Finding? {
+                findings.first { $0.code == "deletion.missing_index" && $0.what.contains(table) }
+            }
+            #expect(finding("public.Likes")?.severity == "warning")
+            #expect(finding("public.Likes")?.todo == #"create index concurrently on "public"."Likes" ("byWhom")"#)
+            #expect(finding("auth.notes")?.severity == "notice")
+        }
+    }
+
+    @Test("what its operators live with does not count, and is shown all the same")
+    func exceptions() async throws {
+        try await deploy { deployment in
+            try await deployment.database.psql(
+                "create table public.posts (id int primary key, author uuid references auth.users)"
+            )
+            let (_, findings) = try await deployment.examine()
+            let known = Set(findings.filter { $0.severity == "warning" }.map(\.code))
+            #expect(known.contains("deletion.blocking_key"))
+            func strict(except codes: Set<String>) async throws -> (status: Int32, output: String, errors: String) {
+                let options = codes.sorted().flatMap { ["--except", $0] }
+                let result = try await AccountctlProcess(
+                    ["doctor", "--database-only", "--strict"] + options,
+                    environment: deployment.variables
+                ).result()
+                return (result.status, result.output, result.errors)
+            }
+            let all = try await strict(except: known)
+            #expect(all.status == 0, "\(all)")
+            #expect(all.output.contains("deletion.blocking_key") && !all.errors.contains("--except"), "\(all)")
+            let others = known.subtracting(["deletion.blocking_key"])
+            let mistyped = try await strict(except: others.union(["deletion.blocking"]))
+            #expect(mistyped.status == 1)
+            #expect(mistyped.errors.contains("--except deletion.blocking: nothing under this code"), "\(mistyped)")
+        }
+    }
+
     @Test("a pooler in transaction mode; one in session mode is as good as none")
     func pooler() async throws {
         try await deploy { deployment in

@@ -73,7 +73,11 @@ package enum PendingRevocation {
                       or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
                           <= clock_timestamp()
                   )
-                order by last_tried_at nulls first, id
+                -- Of each client id in turn: one whose calls Apple has had enough of does not fill the list of every time.
+                order by
+                    row_number() over (partition by client_id order by last_tried_at nulls first, id),
+                    last_tried_at nulls first,
+                    id
                 limit 50
                 """,
                 as: (Int64, UUID?, String, UUID, String, String?, Bool).self

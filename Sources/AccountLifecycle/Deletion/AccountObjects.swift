@@ -25,8 +25,9 @@ package struct StoredObject: Sendable, Hashable, Comparable {
 /// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
 ///
 /// The rule: an object is an account's when `owner` or `owner_id` is this account; or when both are empty and either the first
-/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns, or
-/// what lies in a folder named by another user id, is never an account's, whatever its profile says. An account's own are what its
+/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns, what
+/// lies in a folder named by another user id, and what was there before the account is never an account's, whatever its profile
+/// says: people write their profiles themselves. An account's own are what its
 /// `avatar_url` names; what another one names, in whatever text, is told by ``AvatarTexts`` and ``AvatarNames``, as it is for sweeps: in
 /// doubt an object is shared, and stays.
 enum AccountObjects {
@@ -34,7 +35,7 @@ enum AccountObjects {
     struct Found: Sendable {
         /// Its objects, in order.
         var objects: [StoredObject] = []
-        /// How many objects of nobody its profile names that stay, since another account names them, too.
+        /// How many objects of nobody its profile names that stay, since another account names them, too, or they are older than it.
         var shared = 0
     }
 
@@ -101,7 +102,7 @@ enum AccountObjects {
         ) { first, _ in first }
     }
 
-    /// The objects of nobody that the profiles of these accounts name, and whether another account names them, too.
+    /// The objects of nobody that the profiles of these accounts name, and whether they are not these accounts' alone.
     static func findNamed(
         by users: [UUID],
         profiles: DeletionCatalog.Profiles,
@@ -109,7 +110,7 @@ enum AccountObjects {
     ) throws -> [(object: NamedObject, isShared: Bool)] {
         let named = try named(by: users, profiles: profiles, on: connection)
         let shared = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
-        return named.map { ($0, shared.contains($0)) }
+        return named.map { ($0, $0.isOlder || shared.contains($0)) }
     }
 
     /// The objects of nobody that the profiles of these accounts name.
@@ -128,8 +129,8 @@ enum AccountObjects {
             as: (UUID, String).self
         ).flatMap { account, path in spellings(of: path).map { NamedObject(account: account, key: $0) } }
         guard !named.isEmpty else { return [] }
-        return try connection.query(ownerless(named), as: (UUID, String).self)
-            .map { NamedObject(account: $0, key: $1) }
+        return try connection.query(ownerless(named), as: (UUID, String, Bool).self)
+            .map { NamedObject(account: $0, key: $1, isOlder: $2) }
     }
 
     /// A path as it is, and with its escapes resolved where it has some: URLs of the Storage API are escaped.
@@ -161,9 +162,10 @@ enum AccountObjects {
     /// Those of the keys that profiles name under which an object of nobody is.
     private static func ownerless(_ named: [NamedObject]) -> Statement {
         """
-        select n.account, o.name
+        select n.account, o.name, coalesce(o.created_at < u.created_at, false)
         from unnest(\(named.map(\.account)), \(named.map(\.key))) as n (account, path)
         join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
+        left join auth.users as u on u.id = n.account
         where o.owner is null
           and coalesce(o.owner_id, '') = ''
           -- In the account's own folder it is the account's, whoever names it.

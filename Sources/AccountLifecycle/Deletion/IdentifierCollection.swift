@@ -9,12 +9,23 @@ import Postgres
 /// Collects by what an account can be recognised, while it is still there.
 ///
 /// Nothing that people may say of themselves unchecked: an address or number that waits to be confirmed, or stands in the meta data
-/// of the user, may be anybody's, and every row with it would be taken for the account's.
+/// of the user, may be anybody's, and every row with it would be taken for the account's. The auth server copies these meta data into
+/// `identity_data` of whoever signs up by address or number; a provider says of an address whether it has checked it.
 enum IdentifierCollection {
     /// Every identifier of an account; nil when there is no such account.
     static func read(of user: UUID, on connection: isolated Connection) throws -> [Identifier]? {
         try read(of: [user], on: connection)[user]
     }
+
+    /// Whether what an identity `i` says comes from a provider.
+    private static let isOfProvider: Statement = "i.provider not in ('email', 'phone')"
+
+    /// Identities of old do not say whether their address was checked.
+    private static let isAddressChecked: Statement =
+        "\(isOfProvider) and coalesce(i.identity_data ->> 'email_verified', 'true') = 'true'"
+
+    private static let isNumberChecked: Statement =
+        "\(isOfProvider) and i.identity_data ->> 'phone_verified' = 'true'"
 
     /// Every identifier of each of the accounts that there are.
     static func read(of users: [UUID], on connection: isolated Connection) throws -> [UUID: [Identifier]] {
@@ -33,10 +44,9 @@ enum IdentifierCollection {
             from auth.identities as i
             cross join lateral (values
                 ('provider_id', i.provider_id),
-                ('email', i.email),
-                ('email', i.identity_data ->> 'email'),
-                ('provider_id', i.identity_data ->> 'sub'),
-                ('phone', i.identity_data ->> 'phone')
+                ('email', case when \(isAddressChecked) then i.identity_data ->> 'email' end),
+                ('provider_id', case when \(isOfProvider) then i.identity_data ->> 'sub' end),
+                ('phone', case when \(isNumberChecked) then i.identity_data ->> 'phone' end)
             ) as v (kind, value)
             where i.user_id = any(\(users))
             """,

@@ -10,6 +10,8 @@ import Postgres
 struct NamedObject: Sendable, Hashable {
     let account: UUID
     let key: String
+    /// Whether it was there before the account, which then cannot have brought it.
+    var isOlder = false
 }
 
 /// Tells which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of ``AvatarNames``.

@@ -25,6 +25,9 @@ extension AccountDirectory {
         return all
     }
 
+    /// That an identity speaks for a provider: that of who signs up by address or number may say what the person likes.
+    private static let isOfProvider: Statement = "provider not in ('email', 'phone')"
+
     private static func whole(_ term: LookupTerm, in schema: DirectorySchema) -> [Statement] {
         var branches: [Statement] = []
         if let id = term.userID {
@@ -39,7 +42,9 @@ extension AccountDirectory {
             // Two indexes, neither of which serves the other's form; identities know the address that a provider gave.
             branches.append("select id, 'email' from auth.users where email = \(email) and is_sso_user = false")
             branches.append("select id, 'email' from auth.users where \(instance) and lower(email) = \(email)")
-            branches.append("select user_id, 'email' from auth.identities where email = \(email)")
+            branches.append(
+                "select user_id, 'email' from auth.identities where email = \(email) and \(Self.isOfProvider)"
+            )
         }
         if let phone = term.phone {
             branches.append("select id, 'phone' from auth.users where phone = \(phone)")
@@ -75,7 +80,7 @@ extension AccountDirectory {
                 "select id, 'email' from auth.users where \(Self.instance) and " + Self.starts("lower(email)", email)
             )
             branches.append(
-                "select user_id, 'email' from auth.identities where email like \(Self.pattern(email) + "%")"
+                "select user_id, 'email' from auth.identities where email like \(Self.pattern(email) + "%") and \(Self.isOfProvider)"
             )
         }
         if let phone = term.phone {

@@ -112,7 +112,7 @@ extension AccountReport {
     }
 
     /// The keys of nobody's objects that the profile names and that are not shared, and how many are: those that a deletion would leave,
-    /// since another account names them, too.
+    /// since another account names them, too, or they are older than this one.
     ///
     /// Where telling would take long no object counts as shared, and how many are is nil: a deletion's plan tells it.
     private static func named(
@@ -124,8 +124,8 @@ extension AccountReport {
         }
         let named = try AccountObjects.named(by: [id], profiles: profiles, on: connection)
         if named.isEmpty { return ([], 0) }
-        let shared = try await shared(named, in: profiles, on: connection)
-        return (named.filter { shared?.contains($0) != true }.map(\.key), shared?.count)
+        let shared = try await shared(named, in: profiles, on: connection)?.union(named.filter(\.isOlder))
+        return (named.filter { !$0.isOlder && shared?.contains($0) != true }.map(\.key), shared?.count)
     }
 
     /// Which of these objects another account names, too; nil where telling would take long.

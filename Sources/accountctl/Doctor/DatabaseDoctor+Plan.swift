@@ -18,14 +18,18 @@ extension DatabaseDoctor {
             )
         }
         for key in plan.unindexed where key.table.schema != "accountctl" {
+            let columns = key.columns.joined(separator: ", ")
+            // Nobody but its owner may add an index: a warning that cannot be heeded would only hide the others.
+            let isSupabases = ["auth", "storage"].contains(key.table.schema)
             findings.append(
                 Finding(
-                    key.estimatedRows > 10_000 ? .warning : .notice,
+                    key.estimatedRows > 10_000 && !isSupabases ? .warning : .notice,
                     "deletion.missing_index",
-                    "no index begins with \(key.columns.joined(separator: ", ")) of \(key.table)",
+                    "no index begins with \(columns) of \(key.table)",
                     why: "Each deletion reads the whole table (about \(key.estimatedRows) rows).",
-                    todo: key.table.schema == "auth"
-                        ? "Supabase owns the table; nothing to do." : "create index concurrently on \(key.table) (…)"
+                    todo: isSupabases
+                        ? "Supabase owns the table; nothing to do."
+                        : Self.index(for: key)
                 )
             )
         }
@@ -64,5 +68,16 @@ extension DatabaseDoctor {
         }
         if findings.isEmpty { findings.append(.ok("deletion.plan", "nothing in the catalog stops a deletion")) }
         return findings
+    }
+    /// The statement that adds the index which a key lacks.
+    private static func index(for key: ForeignKey) -> String {
+        var columns: Statement = ""
+        for (place, column) in key.columns.enumerated() {
+            columns += place == 0 ? "\(identifier: column)" : ", \(identifier: column)"
+        }
+        let statement: Statement = """
+            create index concurrently on \(identifier: key.table.schema).\(identifier: key.table.name) (\(columns))
+            """
+        return statement.text
     }
 }

@@ -165,6 +165,36 @@ import Testing
         }
     }
 
+    /// More of one client id than one time takes, and Apple has had enough of its calls.
+    @Test func aClientIDThatAppleThrottlesDoesNotKeepTheOthersWaiting() async throws {
+        try await Stage.with { stage in
+            _ = try await erased(on: stage)
+            let columns = "request_id, sealed_token, sealed_subject, sealing_key_id, binding, give_up_at"
+            for (clientID, count) in [(Stage.clientID, 60), ("com.example.other", 1)] {
+                try await stage.sql(
+                    """
+                    insert into accountctl.pending_revocations (client_id, \(unsafeSQL: columns))
+                    select \(clientID), \(unsafeSQL: columns)
+                    from accountctl.pending_revocations, generate_series(1, \(count))
+                    where id = (select min(id) from accountctl.pending_revocations)
+                    """
+                )
+            }
+            stage.sandbox.faults.clearAll()
+            stage.sandbox.faults.set(.status(429, retryAfter: "1800"), for: .appleRevoke)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 62)
+            let tried = try await stage.value(
+                """
+                select string_agg(client_id || ' ' || last_outcome, ', ' order by client_id)
+                from accountctl.pending_revocations
+                where attempts > 0
+                """,
+                as: String.self
+            )
+            #expect(tried == "com.example.app apple_unreachable, com.example.other sealing_key_missing")
+        }
+    }
+
     @Test func itIsGivenUpWhenItsTimeIsOverAndThePersonIsTold() async throws {
         try await Stage.with { stage in
             let request = try await erased(on: stage)

@@ -26,17 +26,25 @@ struct IdentifierPattern: Sendable, Hashable {
                 IdentifierPattern(bytes: value.filter { $0 != UInt8(ascii: "-") }, boundary: .none),
             ]
         case .email:
-            // In the query of a URL the sign stands encoded.
-            let encoded = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
-            return [
-                IdentifierPattern(bytes: value, boundary: .email),
-                IdentifierPattern(bytes: encoded, boundary: .email),
-            ]
+            return spellings(of: value).map { IdentifierPattern(bytes: $0, boundary: .email) }
         case .phone:
             return [IdentifierPattern(bytes: value, boundary: .digits)]
         case .providerID:
-            return [IdentifierPattern(bytes: value, boundary: .word)]
+            return spellings(of: value).map { IdentifierPattern(bytes: $0, boundary: .word) }
         }
+    }
+
+    /// A value as it is and as programs write it into URLs, URLs within URLs and JSON.
+    private static func spellings(of value: [UInt8]) -> [[UInt8]] {
+        let once = EscapedSpelling.url(value)
+        // By hand, and by programs that leave what a query may hold.
+        let sign = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
+        var all: [[UInt8]] = []
+        for spelling in [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
+        where !all.contains(spelling) {
+            all.append(spelling)
+        }
+        return all
     }
 
     /// Whether the bytes at `start` are this pattern, and no part of a longer word.
@@ -50,11 +58,15 @@ struct IdentifierPattern: Sendable, Hashable {
         case .none:
             return true
         case .digits:
-            return !(start > 0 && text[start - 1].isASCIIDigit) && !(end < text.count && text[end].isASCIIDigit)
+            return !EscapedSpelling.isPreceded(at: start, in: text, by: \.isASCIIDigit)
+                && !(end < text.count && text[end].isASCIIDigit)
         case .word:
-            return !Self.continues(before: start, in: text, also: []) && !(end < text.count && text[end].isWord)
+            return !EscapedSpelling.isPreceded(at: start, in: text, by: \.isWord)
+                && !(end < text.count && text[end].isWord)
         case .email:
-            if Self.continues(before: start, in: text, also: Self.localPart) { return false }
+            if EscapedSpelling.isPreceded(at: start, in: text, by: { $0.isWord || Self.localPart.contains($0) }) {
+                return false
+            }
             guard end < text.count else { return true }
             if text[end].isWord { return false }
             let separator = text[end] == UInt8(ascii: ".") || text[end] == UInt8(ascii: "-")
@@ -65,36 +77,6 @@ struct IdentifierPattern: Sendable, Hashable {
 
     /// What a local part is made of besides letters and digits, less what quotes or joins addresses in text.
     private static let localPart: Set<UInt8> = Set("._+-!#$*^~|".utf8)
-
-    /// Whether the byte before `start` belongs to the same word.
-    private static func continues(
-        before start: Int,
-        in text: UnsafeRawBufferPointer,
-        also others: Set<UInt8>
-    ) -> Bool {
-        guard start > 0 else { return false }
-        let byte = text[start - 1]
-        guard byte.isWord || others.contains(byte) else { return false }
-        return !endsEscape(before: start, in: text)
-    }
-
-    /// Whether the bytes before `start` are the end of a JSON escape, such as the `n` of `\n`, which is no letter.
-    private static func endsEscape(before start: Int, in text: UnsafeRawBufferPointer) -> Bool {
-        if "bfnrt".utf8.contains(text[start - 1]) {
-            return startsEscape(at: start - 2, in: text)
-        }
-        if start >= 6, text[start - 5] == UInt8(ascii: "u"), (1...4).allSatisfy({ text[start - $0].isASCIIHex }) {
-            return startsEscape(at: start - 6, in: text)
-        }
-        return false
-    }
-
-    /// Whether a backslash stands at `index` that no backslash before it escapes.
-    private static func startsEscape(at index: Int, in text: UnsafeRawBufferPointer) -> Bool {
-        var first = index
-        while first >= 0, text[first] == UInt8(ascii: "\\") { first -= 1 }
-        return (index - first) % 2 == 1
-    }
 }
 
 extension UInt8 {
@@ -106,8 +88,12 @@ extension UInt8 {
     /// An ASCII digit.
     var isASCIIDigit: Bool { self &- 48 < 10 }
 
-    /// An ASCII digit or one of the letters a to f.
-    var isASCIIHex: Bool { isASCIIDigit || (self | 0x20) &- 97 < 6 }
+    /// What a hexadecimal digit stands for.
+    var hexValue: UInt8? {
+        if isASCIIDigit { return self - 48 }
+        let letter = (self | 0x20) &- 97
+        return letter < 6 ? letter + 10 : nil
+    }
 
     /// An ASCII letter or digit, or a part of a character beyond ASCII, which may be a letter.
     var isWord: Bool { isASCIIDigit || (self | 0x20) &- 97 < 26 || self >= 0x80 }

@@ -11,9 +11,7 @@ import Terminal
 /// A list of erasures that was read from a file or from standard input: one, or several one after another.
 struct ErasureListFile {
     private(set) var list = ErasureList()
-    /// The databases that it was written from.
-    private(set) var databases: Set<String> = []
-    /// Those of which it was written, each with the timeline that its server was on.
+    /// The databases that it was written from, each with the timeline that its server was on.
     private(set) var lives: Set<DatabaseLife> = []
     /// Whether the last line of each list is there.
     private(set) var isWhole = true
@@ -38,10 +36,7 @@ struct ErasureListFile {
                     if part != nil { isWhole = false }
                     try Self.check(head, key, path: name)
                     part = (head, 0)
-                    databases.insert(head.database)
-                    if let timeline = head.timeline {
-                        lives.insert(DatabaseLife(database: head.database, timeline: timeline))
-                    }
+                    lives.insert(head.life)
                     list.add(moment: head.moment, isWhole: false)
                 case .request(let listed):
                     guard let head = part?.head else {
@@ -74,7 +69,7 @@ struct ErasureListFile {
                 hint: "Nothing was done. A list of erasures is what accountctl deletion export writes."
             )
         }
-        if databases.isEmpty { throw CommandError(.usage, "\(name) holds no list of erasures") }
+        if lives.isEmpty { throw CommandError(.usage, "\(name) holds no list of erasures") }
         if !others.isEmpty, !skipsOtherKeys { throw Self.other(others, than: key) }
         if let moment = list.writtenAfterRestore {
             throw CommandError(

@@ -17,9 +17,7 @@ enum ErasureListLine: Decodable {
 
     /// Who wrote a list, and when.
     struct Head {
-        let database: String
-        /// Which of the lives of its server, each of which a restore or a failover begins; nil where it does not say.
-        let timeline: Int?
+        let life: DatabaseLife
         let moment: Date
         let hashKey: String
         let canary: String
@@ -57,8 +55,10 @@ enum ErasureListLine: Decodable {
             }
             self = .head(
                 Head(
-                    database: try fields.value(.database, String.self),
-                    timeline: try fields.has(.timeline) ? fields.value(.timeline, Int.self) : nil,
+                    life: DatabaseLife(
+                        database: try fields.value(.database, String.self),
+                        timeline: try fields.value(.timeline, Int.self)
+                    ),
                     moment: try fields.moment(.at),
                     hashKey: try fields.value(.hashKey, String.self),
                     canary: try fields.value(.canary, String.self)

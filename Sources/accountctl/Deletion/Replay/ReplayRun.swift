@@ -119,9 +119,10 @@ struct ReplayRun {
         if !file.isWhole {
             context.messages.warning("the list was cut off: what stood behind its last line is not repeated")
         }
-        if file.databases != [database.description] {
+        let databases = Set(file.lives.map(\.database))
+        if databases != [database.description] {
             context.messages.warning(
-                "the list is of the database \(Wording.list(file.databases.sorted().map { SafeText.line($0) })), and this is "
+                "the list is of the database \(Wording.list(databases.sorted().map { SafeText.line($0) })), and this is "
                     + "\(database): as after a dump that was restored elsewhere, or the list of another app"
             )
         }
