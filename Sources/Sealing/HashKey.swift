@@ -15,7 +15,7 @@ package struct HashKey: Sendable {
     package init(fileText text: Secret<String>) throws(KeyRingProblems) {
         let ring = try KeyRing(fileText: text)
         guard ring.ids.count == 1, let key = ring.onlyKey else {
-            throw KeyRingProblems(problems: [.init(line: 0, kind: .notAKey)])
+            throw KeyRingProblems(problems: [.init(line: 0, kind: .severalKeys(ring.ids.count))])
         }
         self.init(key)
     }

@@ -6,6 +6,8 @@ package struct KeyRingProblems: Error, Sendable, Hashable, CustomStringConvertib
     package enum Kind: Error, Sendable, Hashable {
         /// No key at all.
         case noKey
+        /// More than one, where there has to be one: this many.
+        case severalKeys(Int)
         /// Not `id:base64`.
         case notAKey
         /// The name has characters other than letters, digits, `-` and `_`, or more than 32.
@@ -41,6 +43,7 @@ package struct KeyRingProblems: Error, Sendable, Hashable, CustomStringConvertib
     private static func text(_ kind: Kind) -> String {
         switch kind {
         case .noKey: "no key; expected lines of the form id:base64"
+        case .severalKeys(let count): "\(count) keys; expected exactly one, which does not rotate"
         case .notAKey: "not of the form id:base64"
         case .badID: "a key's id is 1 to 32 letters, digits, - and _"
         case .badBase64(let id): "key \"\(id)\" is not base64"

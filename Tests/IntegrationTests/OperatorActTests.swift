@@ -245,6 +245,29 @@ struct OperatorActTests {
         }
     }
 
+    @Test("Who releases an account is told what else its deletion waits for")
+    func releaseUnderOtherBrakes() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            for reason in ["court order", "tax audit"] {
+                #expect(try await stage.run(["user", "hold", id, "--reason", reason]).status == 0)
+            }
+            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            #expect(try await stage.run(["deletion", "pause", id, "--reason", "x"]).status == 0)
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let first = try await stage.database.psql("select min(id) from accountctl.holds")
+            let one = try await stage.run(["user", "release", id, "--hold", first, "--confirm=\(id)"])
+            #expect(one.errors.contains("accountctl user release \(id)"), "\(one)")
+            #expect(one.errors.contains("accountctl deletion resume \(request)"), "\(one)")
+            for run in [["--dry-run"], ["--confirm=\(id)"], []] {
+                let all = try await stage.run(["user", "release", id] + run)
+                #expect(all.status == 0 && all.errors.contains("accountctl deletion resume \(request)"), "\(all)")
+                #expect(!all.errors.contains("legal hold"), "\(all)")
+            }
+        }
+    }
+
     @Test("A hash key that cannot be read is no reason to make another one")
     func unreadableKey() async throws {
         try await OperatorStage.with { stage in

@@ -25,7 +25,10 @@ import Testing
 
     @Test func twoKeysAreNoHashKey() throws {
         let lines = try ["a", "b"].map { SealingKey.random(id: try id($0)).fileLine.reveal() }
-        #expect(throws: KeyRingProblems.self) { try HashKey(fileText: Secret(lines.joined(separator: "\n"))) }
+        let problems = #expect(throws: KeyRingProblems.self) {
+            try HashKey(fileText: Secret(lines.joined(separator: "\n")))
+        }
+        #expect(problems?.description == "2 keys; expected exactly one, which does not rotate")
     }
 
     @Test func aSealingKeyUsedForHashesIsNoticed() throws {

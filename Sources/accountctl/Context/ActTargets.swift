@@ -37,10 +37,13 @@ struct AccountTarget: ActTarget {
     ) throws -> ActOutcome {
         let name = id.uuidString.lowercased()
         switch outcome {
-        case .done where words.isRehearsed: context.messages.note(words.plan)
+        case .done where words.isRehearsed:
+            context.messages.note(words.plan)
+            for brake in words.brakes { context.messages.warning(brake) }
         case .done(let sessions):
             let ended = sessions > 0 ? " \(Wording.count(sessions, "session")) ended." : ""
             context.messages.note("Done: \(words.done).\(ended)")
+            for brake in words.brakes { context.messages.warning(brake) }
             if let next = words.next { context.messages.note(next) }
         case .heldLate(let state, let steps):
             context.messages.note(words.isRehearsed ? words.plan : "Done: \(words.done).")
@@ -51,6 +54,7 @@ struct AccountTarget: ActTarget {
             )
         case .unchanged:
             context.messages.note("Nothing to do.")
+            for brake in words.brakes { context.messages.warning(brake) }
             return .unchanged
         case .unknownUser: throw CommandError(.notFound, "the account \(name) has just gone")
         case .beingErased(let state):

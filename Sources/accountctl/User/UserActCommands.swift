@@ -242,6 +242,11 @@ struct UserReleaseCommand: ActCommand {
             next: { "undo with: accountctl user hold \($0.id) --reason WHY" },
             question: { "Release \($0), so that its open deletion erases it for good?" },
             asks: { try DeletionDesk.waitsForRelease(of: $0, on: $1) },
+            brakes: { user, names, connection in
+                guard let request = try DeletionDesk.openRequest(of: user, on: connection) else { return [] }
+                let its = ActNames(id: request.uuidString.lowercased(), account: names.account)
+                return try StandingBrakes.read(of: request, on: connection).words(of: its)
+            },
             perform: { [hold, allHolds] actor, user, connection in
                 let holds = try DeletionDesk.holds(of: user, on: connection)
                 if holds.count > 1, hold == nil, !allHolds { return .notNow(Self.choice(of: holds)) }

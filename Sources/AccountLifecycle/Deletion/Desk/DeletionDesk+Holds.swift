@@ -77,6 +77,16 @@ extension DeletionDesk {
         )
     }
 
+    /// The open request of an account; nil where it has none.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func openRequest(of user: UUID, on connection: isolated Connection) throws -> UUID? {
+        try connection.first(
+            "select id from accountctl.deletion_requests where finished_at is null and user_id = \(user)",
+            as: UUID.self
+        )
+    }
+
     /// A hold that lies on an account.
     package struct Hold: Sendable, Hashable {
         package let id: Int64
@@ -119,11 +129,9 @@ extension DeletionDesk {
                 as: Int64.self
             )
             let released = ids.count
-            let waiting = try connection.query(
-                "select id from accountctl.deletion_requests where finished_at is null and user_id = \(user)",
-                as: UUID.self
-            )
-            try DeletionJobs.wake(waiting, on: connection)
+            if let waiting = try Self.openRequest(of: user, on: connection) {
+                try DeletionJobs.wake([waiting], on: connection)
+            }
             if released > 0 {
                 try actor.log(
                     "deletion.release",
