@@ -76,6 +76,24 @@ import Testing
         }
     }
 
+    /// As programs write an address into URLs, URLs within URLs and JSON.
+    @Test(arguments: [
+        "https://app.test/reset?email=%22anna%2Btag%40example.com%22",
+        "https://app.test/reset?email=anna+tag%40example.com",
+        "https://app.test/in?next=%2Freset%3Femail%3Danna%252Btag%2540example.com",
+        #"{"to": "anna\u002Btag@example.com"}"#,
+    ])
+    func anEscapedAddressIsFound(_ text: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(email: "anna+tag@example.com")
+            try await stage.sql("create table public.letters (body text)")
+            try await stage.sql("insert into public.letters values (\(text))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.findings?.map(\.column) == ["public.letters.body"])
+        }
+    }
+
     /// Otherwise whoever names somebody else's address there had all rows with that address taken for their own.
     @Test func whatAnybodyMaySayOfThemselvesIsNotSearchedFor() async throws {
         try await Stage.with { stage in

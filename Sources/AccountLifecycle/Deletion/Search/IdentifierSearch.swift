@@ -253,7 +253,18 @@ package struct IdentifierSearch: Sendable {
         switch identifier.kind {
         case .userID: [String(identifier.value.prefix(8))]
         case .email, .phone, .providerID:
-            IdentifierPattern.patterns(of: identifier).map { String(decoding: $0.bytes, as: UTF8.self) }
+            starts(of: IdentifierPattern.patterns(of: identifier).map(\.bytes))
         }
+    }
+
+    /// How much spellings must have in common to be looked for by that: less is found in too many rows.
+    private static let longEnough = 8
+
+    /// What the spellings have in common, or each: every one more costs the server a look at all there is.
+    private static func starts(of spellings: [[UInt8]]) -> [String] {
+        let common = spellings.dropFirst().reduce(spellings.first ?? []) { common, spelling in
+            Array(zip(common, spelling).prefix { $0 == $1 }.map(\.0))
+        }
+        return (common.count >= longEnough ? [common] : spellings).map { String(decoding: $0, as: UTF8.self) }
     }
 }
