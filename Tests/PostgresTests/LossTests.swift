@@ -113,7 +113,9 @@ import Testing
                 var iterator = full.makeAsyncIterator()
                 for _ in 0..<6 { await iterator.next() }
                 var configuration = PoolConfiguration(connection: database.configuration)
-                configuration.acquireDeadline = .milliseconds(300)
+                // Long enough for the server to have answered, on a machine that is busy, too.
+                configuration.acquireDeadline = .seconds(3)
+                configuration.initialBackoff = .seconds(60)
                 let error = try await PostgresError.expected {
                     try await Pool.withPool(configuration, logger: .silent) { try await $0.withConnection { _ in } }
                 }

@@ -190,10 +190,10 @@ package final class Pool: Sendable {
 
     private func connect(_ id: PoolStateMachine.ConnectionID, until deadline: ContinuousClock.Instant) async {
         let jitter = Double.random(in: 0...1)
+        // A little before the end of the request that it is made for, which can then tell why it got none.
+        let spare = min((deadline - .now) / 10, .milliseconds(100))
         do {
             let connection = try Connection(configuration: configuration.connection, logger: logger)
-            // A little before the end of the request that it is made for, which can then tell why it got none.
-            let spare = min((deadline - .now) / 10, .milliseconds(100))
             let route = try await connection.open(
                 knownRoute: state.withLock { $0.route },
                 until: deadline.advanced(by: .zero - spare)
@@ -209,8 +209,10 @@ package final class Pool: Sendable {
         } catch {
             let failure = (error as? PostgresError).flatMap { Self.mayRetry($0) ? $0 : nil }
             logger.debug("could not connect", metadata: ["reason": "\(error)"])
+            // An attempt that was cut off says less than one that the server answered.
+            let isCutOff = ContinuousClock.now >= deadline.advanced(by: .zero - spare)
             let actions = state.withLock { state in
-                state.failure = failure ?? state.failure
+                if !isCutOff || state.failure == nil { state.failure = failure ?? state.failure }
                 return state.machine.connectingFailed(id, mayRetry: failure != nil, now: .now, jitter: jitter)
             }
             await carryOut(actions, failure: error)
