@@ -85,7 +85,7 @@ import Testing
         try await LyingServer.with({ _, _ in .silence }) { server in
             let outcome = try await withTestCaller {
                 try await $0.perform(
-                    call(server, repetition: .onlyIfNothingWasSent, attemptTimeout: .milliseconds(100))
+                    call(server, repetition: .onlyIfNothingWasSent, attemptTimeout: .seconds(1))
                 )
             }
             #expect(outcome == .timedOut)

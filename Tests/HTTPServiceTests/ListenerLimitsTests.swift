@@ -75,13 +75,13 @@ import Testing
 
     @Test("A connection that waits for its next request longer than one may take is kept")
     func idle() async throws {
-        try await withListener(Self.limits { $0.request = .milliseconds(100) }) { port, told in
+        try await withListener(Self.limits { $0.request = .seconds(1) }) { port, told in
             try await TCPClient.with(port: port) { client in
                 for text in ["first", "second"] {
                     client.send(Self.request(text))
                     #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
                     // What is to pass is the time itself.
-                    try await Task.sleep(for: .milliseconds(400))
+                    try await Task.sleep(for: .seconds(2))
                 }
             }
             #expect(told.all == ["first", "second"])

@@ -169,7 +169,7 @@ struct CommandLineTests {
 
     @Test("A reader that goes away and a disk that is full are told apart")
     func outputTrouble() async throws {
-        let pipe = Pipe()
+        let pipe = Pipe.closedOnExec()
         try pipe.fileHandleForReading.close()
         let closed = try AccountctlProcess(["config", "show"], output: pipe.fileHandleForWriting)
         let result = try await closed.result()

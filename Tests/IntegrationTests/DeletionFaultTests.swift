@@ -31,14 +31,16 @@ struct DeletionFaultTests {
     func readOnly() async throws {
         try await TestCluster.with { cluster in
             try await ErasureSite.with(accounts: 20, in: cluster) { site in
+                let middle = site.holdInTheMiddle()
                 try await site.withWorker { worker in
-                    try await site.wait(untilOpenAtMost: 15)
+                    await middle.reached(2)
                     try await cluster.psql("alter system set default_transaction_read_only = on")
                     try await cluster.psql("select pg_reload_conf()")
                     #expect(try await worker.waitForErrors(containing: "25006"))
                     let open = try await site.open()
                     try await cluster.psql("alter system set default_transaction_read_only = off")
                     try await cluster.psql("select pg_reload_conf()")
+                    middle.open()
                     #expect(open > 0, "the fault came too late to say anything")
                     try await site.wait(untilOpenAtMost: 0)
                     worker.signal(SIGTERM)
@@ -88,8 +90,9 @@ struct DeletionFaultTests {
     func outOfConnections() async throws {
         try await TestCluster.with { cluster in
             try await ErasureSite.with(accounts: 20, in: cluster) { site in
+                let middle = site.holdInTheMiddle()
                 try await site.withWorker { worker in
-                    try await site.wait(untilOpenAtMost: 15)
+                    await middle.reached(2)
                     try await cluster.psql("alter role postgres connection limit 0")
                     try await cluster.psql(
                         "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'postgres'"
@@ -102,6 +105,7 @@ struct DeletionFaultTests {
                     #expect(second.status == 75)
                     #expect(try await site.open() == open)
                     try await cluster.psql("alter role postgres connection limit -1")
+                    middle.open()
                     try await site.wait(untilOpenAtMost: 0)
                     worker.signal(SIGTERM)
                     #expect(try await worker.result().status == 0)

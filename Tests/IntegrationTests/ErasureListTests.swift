@@ -56,8 +56,12 @@ struct ErasureListTests {
             try await must(["deletion", "cancel", cancelled], site.variables)
             try await must(["deletion", "pause", paused], site.variables)
             let times = """
-                select date_trunc('second', requested_at), date_trunc('second', run_after), date_trunc('second', legal_deadline)
-                from accountctl.deletion_requests
+                select date_trunc('second', t.requested), date_trunc('second', t.due), date_trunc('second', t.deadline)
+                from accountctl.deletion_requests as r
+                -- The list has milliseconds, rounded.
+                cross join lateral (
+                    select r.requested_at + '0.5 ms', r.run_after + '0.5 ms', r.legal_deadline + '0.5 ms'
+                ) as t (requested, due, deadline)
                 where user_id = '\(lost)'
                 """
             let before = try await database.psql(times)

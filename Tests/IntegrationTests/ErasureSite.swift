@@ -58,6 +58,13 @@ struct ErasureSite: Sendable {
         }
     }
 
+    /// Has workers stop in the middle of an account, when some accounts are erased, until the gate is opened.
+    func holdInTheMiddle() -> FaultGate {
+        let gate = FaultGate()
+        sandbox.faults.set(.hold(at: gate).times(.max, after: 5), for: .storageDeleteMany)
+        return gate
+    }
+
     /// How many requests are open.
     func open() async throws -> Int {
         let text = "select count(*) from accountctl.deletion_requests where finished_at is null"
@@ -130,7 +137,8 @@ struct ErasureSite: Sendable {
         variables["ACCOUNTCTL_DELETION_UPLOAD_LIFE"] = "0s"
         variables["ACCOUNTCTL_DELETION_HOURLY_CEILING"] = "1000"
         variables["ACCOUNTCTL_WORKER_LEASE"] = "5s"
-        variables["ACCOUNTCTL_STORAGE_TIMEOUT"] = "3s"
+        // Well below the lease: who begins a call has to hold the account for as long as that may take.
+        variables["ACCOUNTCTL_STORAGE_TIMEOUT"] = "2s"
         variables["ACCOUNTCTL_APPLE_TIMEOUT"] = "1s"
         return variables
     }

@@ -48,7 +48,7 @@ struct JobsWatchTests {
     @Test("As JSON each line is an object, and it ends when its reader has gone, though nothing happens")
     func readerGoes() async throws {
         try await TestDatabase.with(.migrated) { database in
-            let pipe = Pipe()
+            let pipe = Pipe.closedOnExec()
             let watch = try AccountctlProcess(
                 ["jobs", "watch", "--json", "kind"],
                 environment: database.variables,
@@ -68,7 +68,7 @@ struct JobsWatchTests {
     func readerGoesMeanwhile() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
-                let pipe = Pipe()
+                let pipe = Pipe.closedOnExec()
                 let watch = try AccountctlProcess(
                     [
                         "jobs", "watch", "--json", "kind", "--log-level", "info",

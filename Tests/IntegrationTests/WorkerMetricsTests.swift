@@ -53,10 +53,8 @@ struct WorkerMetricsTests {
             // The first look at the tables comes with the first round of upkeep; the minute's upkeep job runs within a minute.
             repeat {
                 text = try await scrape(String(port))
-            } while value(
-                "jobs_depth{queue=\"others\",state=\"available\"}",
-                text
-            ) == nil
+                // A scrape may come in the middle of a round: the ages are told after the depths.
+            } while value("jobs_oldest_ready_seconds{queue=\"others\"}", text) == nil
             worker.signal(SIGTERM)
             #expect(try await worker.result().status == 0)
             #expect(value("jobs_depth{queue=\"others\",state=\"available\"}", text) == 3)

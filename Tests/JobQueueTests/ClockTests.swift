@@ -59,7 +59,7 @@ import Testing
         try await JobHarness.with { harness in
             let kind = JobKind<Arguments>("test.later")
             let began = Date()
-            let id = try await harness.enqueue([kind.job(Arguments(milliseconds: 700))])[0].id
+            let id = try await harness.enqueue([kind.job(Arguments(milliseconds: 3000))])[0].id
             let worker = try WorkerProcess(harness, environment: environment)
             try await harness.until { try await harness.unfinished() == 0 }
             worker.kill(SIGKILL)
@@ -71,7 +71,7 @@ import Testing
                 where id > 1
                 """
             )
-            #expect((650...20_000).contains(waited))
+            #expect((2500...20_000).contains(waited))
             let details = try #require(try await harness.show(id))
             #expect(details.record.state == "completed")
             let failed = try #require(try details.errors?.decode(as: [Entry].self).first)

@@ -78,7 +78,9 @@ import Testing
                     """
                     select extract(epoch from day)::bigint,
                         extract(epoch from (day at time zone 'Europe/Berlin') - (day at time zone 'UTC'))::int
-                    from generate_series(now() - interval '401 days', now() + interval '500 days', interval '1 hour') day
+                    from generate_series(
+                        date_trunc('hour', now()) - interval '401 days', now() + interval '500 days', interval '1 hour'
+                    ) as day
                     """,
                     as: (Int64, Int32).self
                 )
@@ -147,13 +149,19 @@ import Testing
 
     @Test func historyIsKeptByDayAndDropped() async throws {
         try await JobHarness.with { harness in
+            // The template may have been made on the day before, and midnight may come at any line.
+            let today = try await harness.pool.withConnection {
+                try $0.one("select (now() at time zone 'UTC')::date::text", as: String.self)
+            }
+            try await harness.execute("select accountctl.prepare_job_history(\(today)::date, 7)")
+            let noon: Statement = "(\(today)::date + time '12:00') at time zone 'UTC'"
             try await harness.execute(
                 """
                 insert into accountctl.job_history
                     (id, lease, run_at, created_at, outcome, priority, attempt, crashes, args_version, queue, kind, args,
                     finished_at)
                 select n, n, now(), now(), 'completed'::accountctl.job_end, 5, 1, 0, 1, 'q', 'k', '{}'::jsonb,
-                    now() + n * interval '1 day'
+                    \(noon) + n * interval '1 day'
                 from generate_series(0, 9) n
                 union all
                 -- From the time when no worker ran; no partition is made for it.
@@ -164,11 +172,11 @@ import Testing
             try await harness.pool.withConnection { connection in
                 try await harness.queue.keepHistory(retention: .seconds(14 * 86_400), on: connection)
             }
-            try await harness.execute("select accountctl.prepare_job_history((now() at time zone 'UTC')::date, 10)")
+            try await harness.execute("select accountctl.prepare_job_history(\(today)::date, 10)")
             // What had gone astray moved to the partitions of its days.
             #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 0)
             #expect(try await harness.count("select count(*) from accountctl.job_history") == 10)
-            try await harness.execute("select accountctl.prune_job_history(now() + interval '4 days', 100)")
+            try await harness.execute("select accountctl.prune_job_history(\(noon) + interval '4 days', 100)")
             #expect(try await harness.count("select count(*) from accountctl.job_history") == 6)
         }
     }

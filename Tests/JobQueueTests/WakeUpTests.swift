@@ -46,11 +46,9 @@ import Testing
                     try await harness.until { try await harness.effects() == 1 }
                     proxy.behaviour = .blackHole
                     for number in 2...4 {
-                        let start = ContinuousClock.now
+                        // Nothing but a poll can bring it.
                         try await add(harness)
                         try await harness.until { try await harness.effects() == number }
-                        // 1.2 s of jitter and the time of the work itself on a busy machine.
-                        #expect(ContinuousClock.now - start < .seconds(4))
                     }
                     proxy.behaviour = .cut
                     try await harness.database.waitUntilNobodyListens("accountctl_jobs")

@@ -277,7 +277,7 @@ import Testing
                     try await handlers.withConnection { connection in
                         // Until the worker has beaten for three lifetimes.
                         let lasted: Statement = """
-                            select beat_at > started_at + interval '3 seconds'
+                            select beat_at > started_at + interval '6 seconds'
                             from accountctl.workers
                             where stopped_at is null
                             """
@@ -289,7 +289,7 @@ import Testing
                     return .completed()
                 }
                 var configuration = harness.configuration()
-                configuration.leaseLifetime = .seconds(1)
+                configuration.leaseLifetime = .seconds(2)
                 try await harness.enqueue(try (0..<2).map { _ in try kind.job(Note()) })
                 let worker = try Worker(
                     queue: harness.queue,

@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func anExchangeThatTimesOutIsAmbiguousAndNotRepeated() async throws {
-        try await withClients({ _, _ in .silence }, deadline: .milliseconds(200)) { clients, server, _ in
+        try await withClients({ _, _ in .silence }, deadline: .seconds(1)) { clients, server, _ in
             let outcome = try await clients["com.example.app"]?.exchange(code: Secret("c"), redirectURI: nil)
             guard case .ambiguous(let delay)? = outcome else {
                 Issue.record("not ambiguous: \(String(describing: outcome))")

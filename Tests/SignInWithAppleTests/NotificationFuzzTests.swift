@@ -48,6 +48,8 @@ struct SplitMix64: RandomNumberGenerator {
                     var random = SplitMix64(seed: seed &+ UInt64(half))
                     var refused = 0
                     for number in 0..<share {
+                        // The threads are everybody's: tests beside this one have leases to keep.
+                        if number & 0xFF == 0 { await Task.yield() }
                         // One in 256 is a signed body with a change somewhere, which costs a signature check.
                         let body =
                             number & 0xFF == 0
@@ -76,11 +78,12 @@ struct SplitMix64: RandomNumberGenerator {
     }
 
     /// The payload parser behind the signature, with payloads that Apple would have had to sign.
-    @Test func signedNonsenseEndsNothing() throws {
+    @Test func signedNonsenseEndsNothing() async throws {
         var random = SplitMix64(seed: seed)
         let payload = Array(Claims.notification().utf8)
         var accepted = 0
-        for _ in 0..<min(inputs, 20_000) {
+        for number in 0..<min(inputs, 20_000) {
+            if number & 0xFF == 0 { await Task.yield() }
             let text = Self.mutation(of: payload, &random)
             guard let json = try? StrictJSON(parsing: text), case .object = json else { continue }
             let read = try? AppleNotification(

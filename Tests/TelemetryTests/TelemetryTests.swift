@@ -172,7 +172,7 @@ struct HealthTests {
         "A part that hangs is told as not ready in time, is asked once for all probes, and tells the truth when it answers"
     )
     func hanging() async {
-        let health = Health(patience: .milliseconds(50))
+        let health = Health(patience: .milliseconds(500))
         let asked = Mutex(0)
         let (answer, release) = AsyncStream<Void>.makeStream()
         health.add("worker") { .ready }

@@ -12,11 +12,16 @@ package enum Socket {
         private static let stream = SOCK_STREAM
     #endif
 
-    /// A port for a server that is about to be started: taken and let go, nobody else asks for it in the moment until then.
+    /// A port for a server that is about to be started: taken and let go.
+    ///
+    /// Below those that systems give to clients: one of these could be given away in the moment until the server takes it.
     package static func freePort() throws -> Int {
-        let (descriptor, port) = try listen()
-        close(descriptor)
-        return port
+        for _ in 0..<50 {
+            guard let (descriptor, port) = try? listen(port: .random(in: 20_000..<32_000)) else { continue }
+            close(descriptor)
+            return port
+        }
+        throw TestSupportError("no port is free between 20000 and 32000")
     }
 
     /// Listens on a free port of 127.0.0.1, or on a port of another address 127.0.0.x.

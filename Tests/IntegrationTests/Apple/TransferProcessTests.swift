@@ -30,9 +30,6 @@ struct TransferProcessTests {
         try await AppleProgram.with { program in
             var people: [AppleProgram.Person] = []
             for _ in 0..<Self.people { people.append(try await program.signUp(credential: false)) }
-            // One revoked before: Apple does not move them.
-            let gone = people[5]
-            program.sandbox.apple.stopUsing(sub: gone.sub, clientID: AppleProgram.clientID)
             program.sandbox.apple.startTransfer(of: AppleProgram.clientID, to: Self.recipient)
 
             let plan = try await transfer(program, "plan", "--json", "waiting,generated")
@@ -41,7 +38,7 @@ struct TransferProcessTests {
             #expect(rehearsal.errors.contains("about 24 users"), "\(rehearsal.errors)")
             #expect(program.sandbox.journal.count(.appleMigration) == 0)
 
-            try await generate(program)
+            let gone = try await generate(program, people)
             let lines = try await transfer(program, "export").output
             #expect(lines.split(separator: "\n").count == Self.people - 1)
             for person in people { #expect(!lines.contains(person.sub) && !lines.contains(person.email)) }
@@ -52,8 +49,9 @@ struct TransferProcessTests {
         }
     }
 
-    /// The sender's side, which is killed once and throttled twice.
-    private func generate(_ program: AppleProgram) async throws {
+    /// The sender's side, which is killed once and throttled twice; who revoked meanwhile is returned.
+    private func generate(_ program: AppleProgram, _ people: [AppleProgram.Person]) async throws -> AppleProgram.Person
+    {
         let killed = try AccountctlProcess(
             ["apple", "transfer", "generate", AppleProgram.clientID, "--team", Self.recipient, "--rate", "10"],
             environment: program.variables
@@ -69,6 +67,10 @@ struct TransferProcessTests {
         #expect(asked - kept <= 1)
         #expect(kept < Self.people)
 
+        // One revokes who was not asked about: Apple does not move them.
+        let done = try await program.database.psql("select user_id from accountctl.apple_transfers")
+        let gone = try #require(people.first { !done.contains($0.id) })
+        program.sandbox.apple.stopUsing(sub: gone.sub, clientID: AppleProgram.clientID)
         program.sandbox.faults.set(.status(429, retryAfter: "1").times(1), for: .appleMigration)
         let rest = try await transfer(program, "generate", "--rate", "200")
         #expect(rest.status == 0, "\(rest.errors)")
@@ -79,6 +81,7 @@ struct TransferProcessTests {
         let again = try await transfer(program, "generate")
         #expect(again.status == 0)
         #expect(again.errors.contains("0 done"))
+        return gone
     }
 
     /// The file goes to the recipient, whose database knows nothing of the transfer.
