@@ -106,6 +106,11 @@ struct ActWords {
     let brakes: [String]
     /// Whether it was undone again, for a dry run.
     let isRehearsed: Bool
+
+    /// Warns of each brake that still holds it.
+    func tellBrakes(in context: CommandContext) {
+        for brake in brakes { context.messages.warning(brake) }
+    }
 }
 
 /// What a term on the command line names.

@@ -39,11 +39,11 @@ struct AccountTarget: ActTarget {
         switch outcome {
         case .done where words.isRehearsed:
             context.messages.note(words.plan)
-            for brake in words.brakes { context.messages.warning(brake) }
+            words.tellBrakes(in: context)
         case .done(let sessions):
             let ended = sessions > 0 ? " \(Wording.count(sessions, "session")) ended." : ""
             context.messages.note("Done: \(words.done).\(ended)")
-            for brake in words.brakes { context.messages.warning(brake) }
+            words.tellBrakes(in: context)
             if let next = words.next { context.messages.note(next) }
         case .heldLate(let state, let steps):
             context.messages.note(words.isRehearsed ? words.plan : "Done: \(words.done).")
@@ -54,7 +54,7 @@ struct AccountTarget: ActTarget {
             )
         case .unchanged:
             context.messages.note("Nothing to do.")
-            for brake in words.brakes { context.messages.warning(brake) }
+            words.tellBrakes(in: context)
             return .unchanged
         case .unknownUser: throw CommandError(.notFound, "the account \(name) has just gone")
         case .beingErased(let state):
@@ -95,11 +95,11 @@ struct RequestTarget: ActTarget {
         case .done:
             let said = words.isRehearsed ? words.plan : words.done
             context.messages.note(words.brakes.isEmpty ? said : said + ", once nothing else holds it")
-            for brake in words.brakes { context.messages.warning(brake) }
+            words.tellBrakes(in: context)
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }
         case .unchanged:
             context.messages.note("Nothing to do.")
-            for brake in words.brakes { context.messages.warning(brake) }
+            words.tellBrakes(in: context)
             return .unchanged
         case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
         case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
