@@ -17,8 +17,9 @@ enum IdentifierCollection {
         try read(of: [user], on: connection)[user]
     }
 
-    /// Whether what an identity `i` says comes from a provider.
-    private static let isOfProvider: Statement = "i.provider not in ('email', 'phone')"
+    /// Whether what an identity `i` says comes from a provider: that of who signs up by address or number may say what the person
+    /// likes.
+    static let isOfProvider: Statement = "i.provider not in ('email', 'phone')"
 
     /// Identities of old do not say whether their address was checked.
     private static let isAddressChecked: Statement =

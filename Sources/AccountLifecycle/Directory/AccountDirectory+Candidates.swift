@@ -25,9 +25,6 @@ extension AccountDirectory {
         return all
     }
 
-    /// That an identity speaks for a provider: that of who signs up by address or number may say what the person likes.
-    private static let isOfProvider: Statement = "provider not in ('email', 'phone')"
-
     private static func whole(_ term: LookupTerm, in schema: DirectorySchema) -> [Statement] {
         var branches: [Statement] = []
         if let id = term.userID {
@@ -43,7 +40,8 @@ extension AccountDirectory {
             branches.append("select id, 'email' from auth.users where email = \(email) and is_sso_user = false")
             branches.append("select id, 'email' from auth.users where \(instance) and lower(email) = \(email)")
             branches.append(
-                "select user_id, 'email' from auth.identities where email = \(email) and \(Self.isOfProvider)"
+                "select i.user_id, 'email' from auth.identities as i where i.email = \(email) and "
+                    + IdentifierCollection.isOfProvider
             )
         }
         if let phone = term.phone {
@@ -80,7 +78,8 @@ extension AccountDirectory {
                 "select id, 'email' from auth.users where \(Self.instance) and " + Self.starts("lower(email)", email)
             )
             branches.append(
-                "select user_id, 'email' from auth.identities where email like \(Self.pattern(email) + "%") and \(Self.isOfProvider)"
+                "select i.user_id, 'email' from auth.identities as i where i.email like \(Self.pattern(email) + "%") and "
+                    + IdentifierCollection.isOfProvider
             )
         }
         if let phone = term.phone {
