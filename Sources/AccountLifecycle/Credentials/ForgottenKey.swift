@@ -89,7 +89,9 @@ package enum ForgottenKey {
             as: UUID?.self,
             deadline: patience
         )
-        try PendingRevocation.tellOutcome(of: requests.compactMap(\.self), on: connection)
+        let concerned = requests.compactMap(\.self)
+        try AppleReckoning.settlePending(of: concerned, as: .notRevoked, on: connection)
+        try PendingRevocation.tellOutcome(of: concerned, on: connection)
         return requests.count
     }
 

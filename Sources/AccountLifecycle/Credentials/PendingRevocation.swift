@@ -157,7 +157,10 @@ package enum PendingRevocation {
                       and not exists (
                           select
                           from accountctl.deletion_requests as r
-                          where r.id = \(request) and r.user_id = i.user_id
+                          where r.id = \(request)
+                            and r.user_id = i.user_id
+                            and r.finished_at is null
+                            and not \(DeletionBrakes.isOtherAccount)
                       )
                 )
                 """,
@@ -198,6 +201,8 @@ package enum PendingRevocation {
                 as: UUID?.self
             )
             guard state != "waiting", case .some(.some(let request)) = request else { return }
+            let outcome: StepOutcome = state == "revoked" ? .revoked : .notRevoked
+            try AppleReckoning.settlePending(of: [request], as: outcome, on: connection)
             try tellOutcome(of: [request], on: connection)
         }
     }
@@ -224,6 +229,21 @@ package enum PendingRevocation {
                   from accountctl.pending_revocations as p
                   where p.request_id = r.id and p.state = 'waiting'
               )
+            """
+        )
+        // The receipt has not said it yet.
+        try connection.execute(
+            """
+            update accountctl.deletion_steps as s
+            set outcome = r.apple_outcome,
+                facts = coalesce(s.facts, '{}') || jsonb_build_object('counts', r.apple_counts)
+            from accountctl.deletion_requests as r
+            where r.id = any(\(requests))
+              and r.finished_at is null
+              and r.apple_outcome <> \(StepOutcome.pending.rawValue)
+              and s.request_id = r.id
+              and s.step = \(DeletionStep.revokeApple.rawValue)
+              and s.outcome = \(StepOutcome.pending.rawValue)
             """
         )
     }

@@ -101,6 +101,37 @@ struct AppleReckoning: Sendable {
         return has(.revoked) ? .revoked : .notHeld
     }
 
+    /// Counts credentials that were pending by what became of them: of a request for each time that it is named.
+    ///
+    /// A request that is under way reckons by these counts once more when its account goes.
+    static func settlePending(
+        of requests: [UUID],
+        as outcome: StepOutcome,
+        on connection: isolated Connection
+    ) throws {
+        let pending = StepOutcome.pending.rawValue
+        try connection.execute(
+            """
+            update accountctl.deletion_requests as r
+            set apple_counts = case
+                    when (r.apple_counts ->> \(pending))::integer > s.settled then
+                        r.apple_counts
+                            || jsonb_build_object(\(pending)::text, (r.apple_counts ->> \(pending))::integer - s.settled)
+                    else r.apple_counts - \(pending)::text
+                end || jsonb_build_object(
+                    \(outcome.rawValue)::text,
+                    coalesce((r.apple_counts ->> \(outcome.rawValue))::integer, 0) + s.settled
+                )
+            from (
+                select id, count(*)::integer
+                from unnest(\(requests)) as t (id)
+                group by id
+            ) as s (id, settled)
+            where r.id = s.id
+            """
+        )
+    }
+
     /// Counts a credential that was handed over to later attempts after the account was gone.
     static func countPending(of request: UUID, on connection: isolated Connection) throws {
         let pending = StepOutcome.pending.rawValue

@@ -47,6 +47,19 @@ import Testing
         )
     }
 
+    /// What the receipt says of Apple: at the top, and of its step.
+    private func receipt(_ request: UUID, on stage: Stage) async throws -> String {
+        try await stage.value(
+            """
+            select concat_ws(' ', d.document ->> 'apple', s.step ->> 'outcome', s.step -> 'facts' ->> 'counts')
+            from accountctl.deletion_receipts as d
+            cross join lateral jsonb_array_elements(d.document -> 'steps') as s (step)
+            where d.request_id = \(request) and s.step ->> 'step' = 'revoke_apple'
+            """,
+            as: String.self
+        )
+    }
+
     private func letTimePass(_ hours: Int, on stage: Stage) async throws {
         try await stage.sql(
             "update accountctl.pending_revocations set last_tried_at = last_tried_at - \(hours) * interval '1 hour'"
@@ -107,6 +120,51 @@ import Testing
             #expect(try await standing(request, on: stage) == "revoked 1 f revoked")
             #expect(stage.sandbox.apple.liveConsents == 0)
             #expect(try await stage.drive(request) == .ended(.verified))
+            // Nor is it forgotten when the account goes.
+            #expect(try await standing(request, on: stage) == "revoked 1 f revoked")
+            #expect(try await receipt(request, on: stage) == "revoked revoked {\"revoked\": 1}")
+        }
+    }
+
+    /// What was given up is told so, whether or not the account is still there.
+    @Test func whatIsGivenUpBeforeTheAccountGoesIsNotPending() async throws {
+        try await Stage.with { stage in
+            let request = try await handedOver(of: try await stage.fullAccount(), on: stage)
+            try await stage.sql("update accountctl.pending_revocations set give_up_at = now()")
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await standing(request, on: stage) == "given_up 1 f not_revoked")
+            #expect(try await receipt(request, on: stage) == "not_revoked not_revoked {\"not_revoked\": 1}")
+        }
+    }
+
+    /// Somebody brought the account back on purpose, under its old id, and the request that meant the former one was cancelled.
+    @Test func whoIsBroughtBackUnderTheOldIDIsNotSignedOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await handedOver(of: person, on: stage)
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            try await stage.sql(
+                """
+                insert into auth.users (instance_id, id, aud, role, created_at)
+                values ('00000000-0000-0000-0000-000000000000', \(person.id), 'authenticated', 'authenticated', now())
+                """
+            )
+            try await stage.sql(
+                """
+                insert into auth.identities (user_id, provider, provider_id, identity_data)
+                values (\(person.id), 'apple', \(person.sub), '{}')
+                """
+            )
+            let consents = stage.sandbox.apple.liveConsents
+            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "x", on: $0) }
+            #expect(act == .done)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await standing(request, on: stage) == "given_up 1 f not_revoked")
+            #expect(stage.sandbox.apple.liveConsents == consents)
         }
     }
 
