@@ -24,7 +24,8 @@ package struct StoredObject: Sendable, Hashable, Comparable {
 
 /// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
 ///
-/// The rule: an object is an account's when `owner` or `owner_id` is this account; or when both are empty and either the first
+/// The rule: an object is an account's when `owner_id` is this account, or `owner`, which Storage has deprecated, where that is empty;
+/// or when both are empty and either the first
 /// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns, what
 /// lies in a folder named by another user id, and what was there before the account is never an account's, whatever its profile
 /// says: people write their profiles themselves. An account's own are what its
@@ -50,22 +51,17 @@ enum AccountObjects {
         // joins, and compares each row with every account of an array it was given as a parameter.
         let owned = try connection.query(
             """
-            select o.bucket_id, o.name, coalesce(o.owner::text, ''), coalesce(lower(o.owner_id), '')
+            select a.id, o.bucket_id, o.name
             from storage.objects as o
-            left join unnest(\(users)) as a (id) on a.id = o.owner
-            left join unnest(\(users.map(text))) as t (id) on t.id = lower(o.owner_id)
+            join unnest(\(users), \(users.map(text))) as a (id, text) on a.text = \(owner)
             where o.bucket_id is not null
               and o.name is not null
-              and (a.id is not null or t.id is not null)
             """,
-            as: (String, String, String, String).self,
+            as: (UUID, String, String).self,
             deadline: .seconds(1800)
         )
-        let ids = Dictionary(users.map { (text($0), $0) }) { first, _ in first }
-        for (bucket, key, owner, ownerID) in owned {
-            for user in Set([ids[owner], ids[ownerID]].compactMap(\.self)) {
-                found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
-            }
+        for (user, bucket, key) in owned {
+            found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
         }
         // One index range per bucket and account.
         let inFolder = try connection.query(
@@ -155,6 +151,9 @@ enum AccountObjects {
             as: (String, String).self
         ).map { StoredObject(bucket: $0, key: $1) }
     }
+
+    /// The account that an object `o` belongs to, as text; null for an object of nobody.
+    static let owner: Statement = "coalesce(lower(nullif(o.owner_id, '')), o.owner::text)"
 
     /// The bucket that `avatar_url` names objects of.
     static let bucketOfProfiles = "avatars"

@@ -38,7 +38,7 @@ extension AccountReport {
         let namesFiles = profile?.keys.contains("avatar_url") == true
         let url = profile?["avatar_url"] ?? nil
         let (named, shared) = try await named(by: id, on: connection)
-        let isOwned: Statement = "(o.owner = \(id) or lower(o.owner_id) = \(text))"
+        let isOwned: Statement = "(\(AccountObjects.owner) = \(text))"
         let isOwnedOrNobodys: Statement =
             "(" + isOwned + " or (o.owner is null and coalesce(o.owner_id, '') = ''))"
         var mine: Statement =

@@ -191,8 +191,7 @@ package struct AvatarSweep: Sendable {
         with page as materialized (
             select o.name,
                    coalesce(
-                       o.owner::text,
-                       lower(nullif(o.owner_id, '')),
+                       \(AccountObjects.owner),
                        case
                            when lower(split_part(o.name, '/', 1)) ~ \(Self.anyUserID) then lower(split_part(o.name, '/', 1))
                        end
