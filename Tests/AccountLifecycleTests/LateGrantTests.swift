@@ -59,6 +59,29 @@ import Testing
         }
     }
 
+    /// With so many rows in the tables of identities and sessions that those of an account would be emptied in batches.
+    @Test(arguments: [DeletionPoint.before(.deleteRows), .middle(.deleteRows)])
+    func aLateGrantIsTheAccountsOwnHoweverManyIdentitiesThereAre(_ moment: DeletionPoint) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for _ in 0..<3 { _ = try await stage.signUp() }
+            let consents = stage.sandbox.apple.liveConsents
+            try await stage.admin.withConnection { try $0.execute("analyze auth.identities, auth.sessions") }
+            var policy = Stage.swift
+            policy.batchRows = 1
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request, policy) { point in
+                guard point == moment, once.take() else { return }
+                let code = try await submit(person, on: stage)
+                #expect(try await CodeExchange(stage.services()).run(code) == .settled("exchanged"))
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.apple.liveConsents == consents - 1)
+            #expect(try await told(request, on: stage) == ["revoked", "revoked", "revoked"])
+        }
+    }
+
     @Test func aCodeThatIsNotExchangedYetIsWaitedFor() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

@@ -2,6 +2,7 @@ import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
+import Sealing
 import Testing
 
 /// What a step found and did stays known when it is taken again and finds nothing any more.
@@ -74,6 +75,69 @@ import Testing
             try await stage.drive(request)
             #expect(try await stage.state(request) == "residue")
             #expect(try await stage.situation(request)?.findings?.map(\.column) == ["public.kept.note"])
+        }
+    }
+
+    /// A worker with an older file of keys is there, too.
+    @Test func whatAnEarlierPreflightSealedIsNotReplacedByWhoCannotOpenIt() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            try await stage.upload("\(person.text)/me.png", by: person)
+            try await stage.sql("create table public.kept (note text)")
+            try await stage.sql("insert into public.kept values (\(person.email))")
+            let request = try await stage.request(person)
+            let fault = stage.sandbox.faults.set(.storageBusy)
+            guard case .failed = try await stage.drive(request) else { throw Unexpected("went on without Storage") }
+            stage.sandbox.faults.clear(fault)
+            try await stage.sql("update auth.users set email = 'new@example.com' where id = \(person.id)")
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            _ = try await DeletionDriver(strange).drive(request)
+            #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "residue")
+            #expect(try await stage.situation(request)?.findings?.map(\.column) == ["public.kept.note"])
+        }
+    }
+
+    /// The answer is lost, and everything was done.
+    @Test func whatATryThatFailedHadDeletedIsCounted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for name in ["a", "b", "c"] { try await stage.upload("\(person.text)/\(name).png", by: person) }
+            let request = try await stage.request(person)
+            let fault = stage.sandbox.faults.set(.drop(.after), for: .storageDeleteMany)
+            guard case .failed = try await stage.drive(request) else { throw Unexpected("an answer came") }
+            stage.sandbox.faults.clear(fault)
+            #expect(try await stage.count("select from storage.objects") == 0)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let step = try await stage.receiptSteps(request)["delete_avatars"]
+            #expect(step?.outcome == "ok")
+            #expect(step?.facts.counts?["objects"] == 3)
+        }
+    }
+
+    /// A table of the app of which the first batches are gone when something else stops the step.
+    @Test func batchesOfATryThatDidNotEndAreCounted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql(
+                "create table public.notes (id serial primary key, author uuid references auth.users on delete cascade)"
+            )
+            try await stage.sql("create index on public.notes (author)")
+            try await stage.sql("grant select, delete on public.notes to postgres")
+            try await stage.sql("insert into public.notes (author) select \(person.id) from generate_series(1, 50)")
+            try await stage.admin.withConnection { try $0.execute("analyze public.notes") }
+            var policy = Stage.swift
+            policy.batchRows = 20
+            let request = try await stage.request(person)
+            await #expect(throws: SimulatedCrash.self) {
+                try await stage.drive(request, policy, probe: SimulatedCrash.once(at: .middle(.deleteRows)))
+            }
+            #expect(try await stage.count("select from public.notes") == 0)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let counts = try await stage.receiptSteps(request)["delete_rows"]?.facts.counts
+            #expect(counts == ["users": 1, "batched_rows": 50])
         }
     }
 }

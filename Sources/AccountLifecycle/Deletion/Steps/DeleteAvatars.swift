@@ -12,6 +12,25 @@ extension DeletionRun {
     /// for buckets that do not exist. What counts is that the rows are gone.
     func deleteAvatars() async throws -> StepResult {
         var deleted = 0
+        let result: StepResult
+        do {
+            result = try await deleteAvatars(counting: &deleted)
+        } catch {
+            // What held it up is told, whether or not this can be.
+            try? await remember(deleted)
+            throw error
+        }
+        if case .failed = result { try await remember(deleted) }
+        return result
+    }
+
+    /// Counts what was deleted by a try that did not come to its end: the next one finds it gone.
+    private func remember(_ deleted: Int) async throws {
+        guard deleted > 0 else { return }
+        try await services.pool.withConnection { try journal.add(["objects": deleted], to: .deleteAvatars, on: $0) }
+    }
+
+    private func deleteAvatars(counting deleted: inout Int) async throws -> StepResult {
         for _ in 0..<Self.rounds {
             let (objects, shared) = try await objectsToDelete()
             if objects.isEmpty {
@@ -30,12 +49,13 @@ extension DeletionRun {
                         try lease?(services.storage.longestCall)
                         return try await services.storage.delete(part.map(\.key), in: bucket)
                     }
-                    if let trouble { return .failed(trouble) }
-                    try await services.probe(.middle(.deleteAvatars))
+                    if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
+                    // After an error, too: the answer may have been lost, and all of it done.
                     let left = try await services.pool.withConnection { connection in
                         try AccountObjects.remaining(part, on: connection)
                     }
                     deleted += part.count - left.count
+                    if let trouble { return .failed(trouble) }
                     if left.count == part.count {
                         let detail = "Storage reports success, and \(left.count) objects are still there"
                         return .failed(Situation(.storageUnusable, subject: bucket, detail: detail))

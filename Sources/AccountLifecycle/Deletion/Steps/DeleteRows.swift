@@ -23,13 +23,13 @@ extension DeletionRun {
             )
         }
         do {
-            let emptied = try await emptyLargeTables(of: plan)
+            try await emptyLargeTables(of: plan)
             try await services.probe(.middle(.deleteRows))
             // What a trigger does outside, no rollback takes back: it is not to be cut short. Nor is reading all profiles brief.
             let isSlow = !plan.reachingOutside.isEmpty || shared > 0
             return try await patiently(isSlow: isSlow) { deadline in
                 try await services.pool.withTransaction { connection in
-                    try deleteUser(by: plan, emptied: emptied, deadline, on: connection)
+                    try deleteUser(by: plan, deadline, on: connection)
                 }
             }
         } catch is DeleteSwallowed {
@@ -47,7 +47,6 @@ extension DeletionRun {
 
     private func deleteUser(
         by plan: DeletionPlan,
-        emptied: Int,
         _ deadline: Duration,
         on connection: isolated Connection
     ) throws -> StepResult {
@@ -63,7 +62,7 @@ extension DeletionRun {
         let existed = try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
         // Together with what was deleted when the step was done before.
         let counts = try journal.counts(of: .deleteRows, on: connection)
-            .merging(["users": existed ? 1 : 0, "batched_rows": emptied], uniquingKeysWith: +)
+            .merging(["users": existed ? 1 : 0, "batched_rows": 0], uniquingKeysWith: +)
         let outcome: StepOutcome = counts["users"] == 0 ? .alreadyGone : .ok
         try journal.record(.deleteRows, outcome, StepFacts(counts: counts), on: connection)
         return .recorded
@@ -120,18 +119,24 @@ extension DeletionRun {
         )
     }
 
+    /// Whether rows of a table are looked at under the lock under which the account goes, and therefore not emptied before; an
+    /// account has few of them.
+    ///
+    /// Identities tell whether a grant that came late is the account's own, sessions whether somebody signed in since the lock-out.
+    private static func goesWithTheAccount(_ table: TableName) -> Bool {
+        table.schema == "accountctl" || (table.schema == "auth" && ["identities", "sessions"].contains(table.name))
+    }
+
     /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete from is
     /// left to the cascade, which runs as the table's owner.
     ///
     /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a moment.
-    private func emptyLargeTables(of plan: DeletionPlan) async throws -> Int {
+    private func emptyLargeTables(of plan: DeletionPlan) async throws {
         let batch = services.policy.batchRows
-        // Ours are few, and go with the account, under the lock under which they were looked at.
         let large = plan.parts
             .filter { part in part.isDeletable && part.reachedBy.contains { $0.estimatedRows > batch } }
-            .filter { $0.table.schema != "accountctl" }
+            .filter { !Self.goesWithTheAccount($0.table) }
             .sorted { $0.depth > $1.depth }
-        var total = 0
         for part in large {
             let table: Statement = "\(identifier: part.table.schema).\(identifier: part.table.name)"
             let deleting: Statement = """
@@ -151,13 +156,13 @@ extension DeletionRun {
                         try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
                         try connection.execute("select \(DeletionBrakes.holding)")
                         try lockAndLookAgain(.deleteRows, on: connection)
-                        return try connection.execute(deleting, deadline: deadline)
+                        let rows = try connection.execute(deleting, deadline: deadline)
+                        if rows > 0 { try journal.add(["batched_rows": rows], to: .deleteRows, on: connection) }
+                        return rows
                     }
                 }
-                total += deleted
                 try await services.probe(.between(.deleteRows))
             }
         }
-        return total
     }
 }

@@ -86,14 +86,15 @@ extension DeletionRun {
     /// Stores what to search for later, with what an earlier preflight stored: an address that was changed since is in old rows
     /// all the same.
     ///
-    /// What does not open any more is collected anew where the account is still there.
+    /// What does not open is not replaced, be the account still there: another worker's keys may open it, and what it names is in no
+    /// account any more. Once an operator has said that the key is lost, it is collected anew.
     private func sealIdentifiers(_ identifiers: [Identifier]?) async throws -> Situation? {
-        var known: [Identifier] = []
+        let known: [Identifier]
         do {
             known = try openIdentifiers()
-        } catch let error as SealingError where identifiers == nil {
+        } catch let error as SealingError {
             return Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
-        } catch is SealingError {}
+        }
         guard let identifiers else { return nil }
         let all = identifiers + known.filter { !identifiers.contains($0) }
         let sealed = try services.vault.seal(all, request: record.id, user: user)
