@@ -164,6 +164,53 @@ struct UserExportTests {
         #expect(leftOut["public.posts"] == ["api_key"])
     }
 
+    @Test("Rows far from the account come along, and none that another key gives to somebody else")
+    func farRows() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (own, other) = (OperatorStage.id(1), OperatorStage.id(2))
+            var statements = [
+                """
+                create table public.far_0 (id int primary key, owner uuid references auth.users);
+                insert into public.far_0 values (1, '\(own)'), (2, '\(other)'), (3, '\(own)');
+                """
+            ]
+            // So many that a condition written twice for each would be more than a server takes.
+            let last = 20
+            for level in 1...last {
+                statements.append(
+                    """
+                    create table public.far_\(level) (
+                        id int primary key, parent int references public.far_\(level - 1)
+                    );
+                    insert into public.far_\(level) values (1, 1), (2, 2), (3, 3);
+                    """
+                )
+            }
+            statements.append(
+                """
+                create table public.messages (
+                    id int primary key,
+                    thread int references public.far_\(last),
+                    answers int references public.far_1
+                );
+                insert into public.messages
+                values (1, 1, 3), (2, 1, 2), (3, 1, null), (4, null, 1), (5, null, null), (6, 2, 2), (7, 2, 1);
+                """
+            )
+            try await stage.database.psql(statements.joined())
+            let path = stage.path("far.tar")
+            let result = try await stage.run(["user", "export", own, "--output", path])
+            #expect(result.status == 0, "\(result.errors)")
+            let folder = try unpack(path, stage)
+            func ids(_ table: String) throws -> [Int] {
+                try rows("public.\(table)", folder).compactMap { $0["id"] as? Int }.sorted()
+            }
+            #expect(try ids("far_\(last)") == [1, 3])
+            #expect(try ids("messages") == [1, 3, 4])
+        }
+    }
+
     @Test("A file that is there stays, and a run that fails leaves none")
     func wholeOrNotAtAll() async throws {
         try await StorageStage.with { storage in

@@ -45,19 +45,45 @@ struct ExportPlan: Sendable, Hashable {
         if table == .users { return "\(identifier: "id") = \(user)" }
         if let profiles, profiles.table == table { return "\(identifier: profiles.key) = \(user)" }
         let all = (keys[table] ?? []).filter { !visited.contains($0.target) }
-        let direct = all.filter(namesAccount).map { matches($0, user: user, without: visited) }
-        let onward = all.filter { !namesAccount($0) }.map { matches($0, user: user, without: visited.union([table])) }
-        var ways = direct
-        if !onward.isEmpty {
-            let others = zip(all.filter(namesAccount) + all.filter { !namesAccount($0) }, direct + onward).map {
-                key,
-                own in
-                let isUnset = key.columns.map { "\(identifier: $0) is null" as Statement }
-                return isUnset.reduce("(" + own) { $0 + " or " + $1 } + ")"
-            }
-            ways.append("((" + Self.joined(onward, " or ") + ") and " + Self.joined(others, " and ") + ")")
+        let direct = all.filter(namesAccount).map { Way($0, matches($0, user: user, without: visited)) }
+        let onward = all.filter { !namesAccount($0) }
+            .map { Way($0, matches($0, user: user, without: visited.union([table]))) }
+        var ways = direct.map(\.isOwn)
+        if let leads = Self.leads(onward) {
+            ways.append("(" + Self.joined([leads] + direct.map { $0.isOwnOrUnset($0.isOwn) }, " and ") + ")")
         }
         return ways.isEmpty ? "false" : "(" + Self.joined(ways, " or ") + ")"
+    }
+
+    /// One of the keys of a row, and the condition that it leads to the account.
+    private struct Way {
+        let key: ForeignKey
+        let isOwn: Statement
+
+        init(_ key: ForeignKey, _ isOwn: Statement) {
+            self.key = key
+            self.isOwn = isOwn
+        }
+
+        /// That it leads to the account or nowhere, by a name for whether it does.
+        func isOwnOrUnset(_ isOwn: Statement) -> Statement {
+            key.columns.reduce("(" + isOwn) { $0 + " or \(identifier: $1) is null" } + ")"
+        }
+    }
+
+    /// That one of the ways leads to the account, and none to somebody else; nil where there is no way.
+    ///
+    /// Each condition stands there once: it holds those of all tables on its way, and twice at each would be a thousand times at the
+    /// tenth.
+    private static func leads(_ ways: [Way]) -> Statement? {
+        guard let only = ways.first else { return nil }
+        guard ways.count > 1 else { return only.isOwn }
+        let named = ways.enumerated().map { ("\(identifier: "accountctl way \($0)")" as Statement, $1) }
+        let values = joined(ways.map(\.isOwn), ", ")
+        let names = joined(named.map(\.0), ", ")
+        let one = joined(named.map(\.0), " or ")
+        let noOther = joined(named.map { name, way in way.isOwnOrUnset(name) }, " and ")
+        return "exists (select from (values (\(values))) as ways (\(names)) where (\(one)) and \(noOther))"
     }
 
     private func namesAccount(_ key: ForeignKey) -> Bool {
