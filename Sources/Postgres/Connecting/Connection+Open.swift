@@ -14,7 +14,11 @@ extension Connection {
             defer { connection.openingEnds = nil }
             do {
                 try await connection.establish(knownRoute)
-            } catch let error as PostgresError where error.code == .abandoned || error.code == .deadlineExceeded {
+            } catch {
+                // Here, on its thread, which may watch the socket by now.
+                connection.close()
+                guard let late = error as? PostgresError, late.code == .abandoned || late.code == .deadlineExceeded
+                else { throw error }
                 throw PostgresError(
                     .connectionFailed,
                     reason: "the server took the connection and did not answer in time",
