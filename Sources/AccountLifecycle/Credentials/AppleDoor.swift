@@ -32,12 +32,12 @@ package struct AppleDoor: Sendable {
     }
 
     private let clients: AppleClients?
-    private let verdicts: Verdicts
+    private let selfTests: SelfTests
 
     /// - Parameter clients: nil where nothing is configured; credentials that are held all the same wait for it.
     package init(_ clients: AppleClients?) {
         self.clients = clients
-        verdicts = Verdicts(clients)
+        selfTests = SelfTests(clients)
     }
 
     /// The longest that one call may take, its repeats included.
@@ -53,7 +53,7 @@ package struct AppleDoor: Sendable {
 
     /// What keeps a credential of this client id from being revoked now, found out without using anything up.
     func trouble(with clientID: String) async throws -> Situation? {
-        try await verdicts.trouble(with: clientID)
+        try await selfTests.trouble(with: clientID)
     }
 
     /// Exchanges a code, and verifies whom the grant speaks for; without a client id for the only one configured.
@@ -122,16 +122,11 @@ package struct AppleDoor: Sendable {
     }
 }
 
-/// What the self-test of each client id last said, so that a thousand preflights ask Apple once.
-private final class Verdicts: Sendable {
+/// Which client ids passed the self-test some seconds ago, so that a thousand preflights ask Apple once.
+private final class SelfTests: Sendable {
     private static let lifetime = Duration.seconds(30)
 
-    private struct Entry {
-        let situation: Situation?
-        let at: ContinuousClock.Instant
-    }
-
-    private let known = Mutex<[String: Entry]>([:])
+    private let goodAt = Mutex<[String: ContinuousClock.Instant]>([:])
     private let tests: Coalescer<String, Situation?>
 
     init(_ clients: AppleClients?) {
@@ -144,11 +139,10 @@ private final class Verdicts: Sendable {
 
     func trouble(with clientID: String) async throws -> Situation? {
         let now = ContinuousClock.now
-        let entry = known.withLock { $0[clientID] }
-        if let entry, now - entry.at < Self.lifetime { return entry.situation }
+        if let good = goodAt.withLock({ $0[clientID] }), now - good < Self.lifetime { return nil }
         let situation = try await tests.answer(for: clientID)
         // Trouble is asked about anew each time: whoever mends it need not wait for us.
-        known.withLock { $0[clientID] = situation == nil ? Entry(situation: nil, at: now) : nil }
+        goodAt.withLock { $0[clientID] = situation == nil ? now : nil }
         return situation
     }
 

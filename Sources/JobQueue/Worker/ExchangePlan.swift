@@ -44,12 +44,15 @@ struct ExchangePlan: Sendable {
         self.linger = linger
     }
 
+    /// How many finished jobs are written without waiting for more.
+    var worthAStatement: Int { min(batch, max(1, slots / 2)) }
+
     func step(now: Instant) -> Step {
         if let pausedUntil, now < pausedUntil { return .wait(until: pausedUntil) }
         if finished > 0 {
             let due = oldestFinish.map { $0.advanced(by: linger) } ?? now
             // A statement's worth is there, or nothing else is going to join, or the first has waited long enough.
-            if finished >= min(batch, max(1, slots / 2)) || running == 0 || due <= now {
+            if finished >= worthAStatement || running == 0 || due <= now {
                 return claim(leaving: min(finished, batch)) ?? .exchange(claim: 0, from: .all)
             }
             if running + finished < slots / 2, let claim = claim(leaving: 0) { return claim }

@@ -81,7 +81,7 @@ struct WorkerCore: Sendable {
         finished.append(FinishedJob(job: running.job, verdict: verdict))
         plan.finished += 1
         if plan.oldestFinish == nil { plan.oldestFinish = now }
-        return plan.finished == 1 || plan.running == 0 || plan.finished == min(plan.batch, max(1, plan.slots / 2))
+        return plan.finished == 1 || plan.running == 0 || plan.finished == plan.worthAStatement
     }
 
     /// Takes what an exchange is going to write.
