@@ -1,9 +1,12 @@
+import Synchronization
+
 /// What a command tells its user on standard error, apart from its data.
 package struct Messages: Sendable {
     package let style: StreamStyle
     /// What becomes of a sentence before it is told, such as of the commands that it names.
     package var completed: @Sendable (String) -> String = { $0 }
     private let sink: any ByteSink
+    private let line = OpenLine()
 
     package init(style: StreamStyle, sink: any ByteSink) {
         self.style = style
@@ -33,7 +36,34 @@ package struct Messages: Sendable {
         try? sink.write(text)
     }
 
-    private func write(_ line: String) {
-        raw(line + "\n")
+    /// Draws a line of progress in the place of the last one; it stays open until a message or ``leaveLine()`` comes.
+    func redraw(_ text: String) {
+        line.isOpen.withLock { isOpen in
+            raw("\r\u{1B}[K" + text)
+            isOpen = true
+        }
+    }
+
+    /// Ends a line of progress; nothing where none is open.
+    func leaveLine() {
+        line.isOpen.withLock { end(&$0) }
+    }
+
+    /// Behind the line of progress, never on it: one that was drawn meanwhile would tear it apart.
+    private func write(_ message: String) {
+        line.isOpen.withLock { isOpen in
+            end(&isOpen)
+            raw(message + "\n")
+        }
+    }
+
+    private func end(_ isOpen: inout Bool) {
+        if isOpen { raw("\n") }
+        isOpen = false
+    }
+
+    /// Whether the last line has no end yet; the same for all copies, which write to one stream.
+    private final class OpenLine: Sendable {
+        let isOpen = Mutex(false)
     }
 }

@@ -2,16 +2,11 @@ import Synchronization
 
 /// Shows progress on standard error: one line that is redrawn on a terminal, a plain line now and then elsewhere.
 package final class ProgressReporter: Sendable {
-    private struct State {
-        var lastShown: Duration?
-        var isLineOpen = false
-    }
-
     private let label: String
     private let total: Int?
     private let messages: Messages
     private let elapsed: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let lastShown = Mutex<Duration?>(nil)
 
     /// - Parameters:
     ///   - label: what is being done.
@@ -34,29 +29,24 @@ package final class ProgressReporter: Sendable {
     /// Shows the last state and leaves the line.
     package func finish(_ done: Int) {
         show(done, force: true)
-        state.withLock { state in
-            if state.isLineOpen { messages.raw("\n") }
-            state.isLineOpen = false
-        }
+        messages.leaveLine()
     }
 
     private func show(_ done: Int, force: Bool) {
         let now = elapsed()
-        let isTerminal = messages.style.isTerminal
-        let pause: Duration = isTerminal ? .milliseconds(100) : .seconds(10)
-        state.withLock { state in
+        let redraws = messages.style.redraws
+        let pause: Duration = redraws ? .milliseconds(100) : .seconds(10)
+        lastShown.withLock { lastShown in
             if !force {
-                if let last = state.lastShown, now - last < pause { return }
+                if let last = lastShown, now - last < pause { return }
                 // Off a terminal short work should leave no trace in a log.
-                if state.lastShown == nil, !isTerminal, now < pause { return }
+                if lastShown == nil, !redraws, now < pause { return }
             }
-            if force, !isTerminal, state.lastShown == nil { return }
-            state.lastShown = now
+            if force, !redraws, lastShown == nil { return }
+            lastShown = now
             let line = ProgressLine(label: label, done: done, total: total, elapsed: now).text()
-            if isTerminal {
-                let shown = messages.style.width.map { DisplayWidth.fit(line, columns: $0 - 1) } ?? line
-                messages.raw("\r\u{1B}[K" + shown)
-                state.isLineOpen = true
+            if redraws {
+                messages.redraw(messages.style.width.map { DisplayWidth.fit(line, columns: $0 - 1) } ?? line)
             } else {
                 messages.raw(line + "\n")
             }

@@ -6,11 +6,15 @@ package struct StreamStyle: Sendable, Equatable {
     package var width: Int?
     /// Whether colours may be used.
     package var colour: Bool
+    /// Whether a line on it can be drawn anew in its place.
+    package var redraws: Bool
 
-    package init(isTerminal: Bool, width: Int?, colour: Bool) {
+    /// What people read is drawn anew unless something else is said.
+    package init(isTerminal: Bool, width: Int?, colour: Bool, redraws: Bool? = nil) {
         self.isTerminal = isTerminal
         self.width = width
         self.colour = colour
+        self.redraws = redraws ?? isTerminal
     }
 
     /// A stream that is read by a program or kept in a file.
@@ -18,6 +22,8 @@ package struct StreamStyle: Sendable, Equatable {
 
     /// Decides by the habits of other tools: `--no-color`, `NO_COLOR` (when not empty) and `TERM=dumb` forbid colour,
     /// `FORCE_COLOR` and `CLICOLOR_FORCE` (neither empty nor 0) ask for it off a terminal; `COLUMNS` overrides the width.
+    ///
+    /// A dumb terminal knows no escapes at all.
     ///
     /// - Parameters:
     ///   - isTerminal: whether the stream is a terminal.
@@ -37,14 +43,15 @@ package struct StreamStyle: Sendable, Equatable {
             default: true
             }
         }
-        let forbidden =
-            noColour || !(environment["NO_COLOR"] ?? "").isEmpty || (isTerminal && environment["TERM"] == "dumb")
+        let isDumb = isTerminal && environment["TERM"] == "dumb"
+        let forbidden = noColour || !(environment["NO_COLOR"] ?? "").isEmpty || isDumb
         let forced = wanted("FORCE_COLOR") || wanted("CLICOLOR_FORCE")
         let stated = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
         return StreamStyle(
             isTerminal: isTerminal,
             width: isTerminal ? max(20, stated ?? columns ?? 80) : nil,
-            colour: !forbidden && (isTerminal || forced)
+            colour: !forbidden && (isTerminal || forced),
+            redraws: isTerminal && !isDumb
         )
     }
 }

@@ -66,6 +66,40 @@ struct ProgressTests {
         #expect(sink.text == "Work  2  0.2/s\n")
     }
 
+    @Test("A message starts on a line of its own, and a copy of the messages knows of the open line")
+    func openLine() {
+        let sink = MemorySink()
+        let messages = Messages(style: StreamStyle(isTerminal: true, width: 80, colour: false), sink: sink)
+        let reporter = ProgressReporter("Work", total: nil, messages: messages, elapsed: { .seconds(1) })
+        reporter.update(1)
+        #expect(sink.text == "\r\u{1B}[KWork  1  1.0/s")
+        var copy = messages
+        copy.completed = { $0 + "!" }
+        copy.failure("gone")
+        copy.note("more")
+        #expect(sink.text == "\r\u{1B}[KWork  1  1.0/s\nerror: gone!\nmore!\n")
+        reporter.finish(2)
+        #expect(sink.text.hasSuffix("more!\n\r\u{1B}[KWork  2  2.0/s\n"))
+    }
+
+    @Test("A dumb terminal gets lines, and no escapes")
+    func dumb() {
+        let sink = MemorySink()
+        let style = StreamStyle.decide(isTerminal: true, columns: 80, environment: ["TERM": "dumb"], noColour: false)
+        let clock = TestClock()
+        let reporter = ProgressReporter(
+            "Work",
+            total: nil,
+            messages: Messages(style: style, sink: sink),
+            elapsed: { clock.now }
+        )
+        reporter.update(1)
+        clock.now = .seconds(10)
+        reporter.update(20)
+        reporter.finish(20)
+        #expect(sink.text == "Work  20  2.0/s\nWork  20  2.0/s\n")
+    }
+
     @Test func suggestions() {
         #expect(NearestName.of("migrat", among: ["migrate", "user"]) == "migrate")
         #expect(NearestName.of("uesr", among: ["migrate", "user"]) == "user")
