@@ -155,11 +155,17 @@ extension JobQueue {
         throw JobQueueError(.wrongState, "job \(id) does not wait: it is \(state)")
     }
 
-    /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says.
+    /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says; and whether it says so
+    /// of more than its limit.
     ///
     /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
-    package func retryable(_ filter: JobFilter, on connection: isolated Connection) throws -> [Int64] {
-        try list(filter, on: connection).filter { $0.state != "running" && $0.state != "completed" }.map(\.id)
+    package func retryable(
+        _ filter: JobFilter,
+        on connection: isolated Connection
+    ) throws -> (ids: [Int64], isCut: Bool) {
+        let jobs = try list(filter, withOneMore: true, on: connection)
+        let ids = jobs.prefix(filter.limit).filter { $0.state != "running" && $0.state != "completed" }.map(\.id)
+        return (ids, jobs.count > filter.limit)
     }
 
     private func hasEnded(_ id: Int64, on connection: isolated Connection) throws -> Bool {

@@ -47,9 +47,11 @@ struct JobsRetryCommand: AccountctlCommand {
         }
         let filter = try options.filter()
         let queue = JobQueue()
-        let chosen =
+        let (chosen, isCut) =
             ids.isEmpty
-            ? try await context.withConnection { connection in try queue.retryable(filter, on: connection) } : ids
+            ? try await context.withConnection { connection in try queue.retryable(filter, on: connection) }
+            : (ids, false)
+        if isCut { context.tellMore(than: filter.limit, of: JobFilter.limits, "such jobs") }
         let question = ids.isEmpty ? "Run \(CommandContext.named(chosen)) again?" : nil
         let status = try await context.act(on: chosen, as: "jobs.retry", acting, write, asking: question) {
             id,
