@@ -54,7 +54,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "A word with dots is a selection only where columns have dots in their names",
+        "Fields may follow an option before the command; a word with dots is a selection only where columns have such names",
         arguments: [
             (["relay", "check", "--json", "spf.example.com"], ["relay", "check", "--json=all", "spf.example.com"]),
             (["relay", "check", "--csv", "spf.example.com"], ["relay", "check", "--csv=all", "spf.example.com"]),
@@ -63,6 +63,10 @@ struct CommandLineTests {
             (["user", "show", "--csv", "auth.email"], ["user", "show", "--csv=auth.email"]),
             (["user", "show", "--tsv", "id,auth.email", "x"], ["user", "show", "--tsv=id,auth.email", "x"]),
             (["user", "show", "--tsv", "example.com"], ["user", "show", "--tsv=all", "example.com"]),
+            (["--json", "id,state", "user", "list"], ["user", "list", "--json=id,state"]),
+            (["--json", "id", "user", "list"], ["user", "list", "--json=id"]),
+            (["--json", "user", "list"], ["user", "list", "--json=all"]),
+            (["--csv", "--no-color", "user", "list"], ["user", "list", "--csv=all", "--no-color"]),
         ]
     )
     func dots(_ words: [String], _ expected: [String]) {

@@ -17,13 +17,21 @@ enum CommandWords {
     private static func moveLeadingOptions(_ words: [String], root: any ParsableCommand.Type) -> [String] {
         var index = 0
         while index < words.count, words[index].hasPrefix("--"), words[index].count > 2 {
-            index += globalOptionsWithValue.contains(words[index]) ? 2 : 1
+            let hasValue = globalOptionsWithValue.contains(words[index])
+            index += hasValue || isFollowedByFields(words[index...], root: root) ? 2 : 1
         }
         guard index > 0, index < words.count else { return words }
         let leading = words[..<index]
         let rest = Array(words[index...])
         let path = CommandPath(root: root, words: rest)
         return Array(rest[..<path.wordCount] + leading + rest[path.wordCount...])
+    }
+
+    /// Whether an option before the command is one that takes fields, and what follows it no command.
+    private static func isFollowedByFields(_ words: ArraySlice<String>, root: any ParsableCommand.Type) -> Bool {
+        guard let option = words.first, GlobalOptions.fieldOptions.contains(option) else { return false }
+        guard let next = words.dropFirst().first, !next.hasPrefix("-") else { return false }
+        return CommandPath(root: root, words: [next]).wordCount == 0
     }
 
     private static func joinFields(_ words: [String], root: any ParsableCommand.Type) -> [String] {
