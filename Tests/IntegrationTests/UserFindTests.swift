@@ -208,6 +208,24 @@ struct UserFindTests {
             ).result()
             #expect(try rows(both).map(\.state) == ["active", "erased"], "\(both.output)")
             #expect(both.status == 0 && both.errors.contains("receipt 4711 is that of an account that was erased"))
+            // Nobody who means the one acts on the other.
+            for words in [
+                ["user", "suspend", "4711", "--reason", "x", "--yes"], ["user", "show", "4711"],
+                ["deletion", "request", "4711", "--confirm=4711", "--no-input"], ["audit", "list", "--user", "4711"],
+            ] {
+                let refused = try await AccountctlProcess(words, environment: site.variables).result()
+                #expect(refused.status == 2 && refused.output.isEmpty, "\(words): \(refused)")
+                #expect(
+                    refused.errors.contains("names 2 accounts") && refused.errors.contains("(receipt 4711)"),
+                    "\(refused)"
+                )
+                #expect(refused.errors.contains("--by") == (words[0] != "audit"), "\(refused)")
+            }
+            let meant = try await AccountctlProcess(
+                ["user", "show", "4711", "--by", "username"],
+                environment: site.variables
+            ).result()
+            #expect(meant.status == 0, "\(meant)")
         }
     }
 

@@ -85,10 +85,7 @@ struct AuditListCommand: AccountctlCommand {
         filter.ticket = ticket
         filter.since = try since.map { try DurationArgument.moment($0, "--since") }
         filter.limit = limit + 1
-        let term = try user.map { text in
-            guard let term = LookupTerm(text) else { throw CommandError(.usage, "\"\(text)\" is nothing to look for") }
-            return term
-        }
+        let term = try user.map { try LookupTerm.typed($0, as: nil) }
         let hashKey = try term == nil ? nil : context.neededHashKey()
         let entries = try await context.withConnection { [filter] connection in
             var filter = filter

@@ -45,10 +45,7 @@ struct AuditShowCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let term = try user.map { text in
-            guard let term = LookupTerm(text) else { throw CommandError(.usage, "\"\(text)\" is nothing to look for") }
-            return term
-        }
+        let term = try user.map { try LookupTerm.typed($0, as: nil) }
         let hashKey = try term == nil ? nil : context.neededHashKey()
         let number = number
         let (entry, subject) = try await context.withConnection { connection in
@@ -96,6 +93,6 @@ extension CommandContext {
     ) throws -> UUID {
         let found = try directory.find(term, on: connection)
         if found.matches.isEmpty, let id = term.userID { return id }
-        return try oneAccount(term, in: directory, on: connection).id
+        return try oneAccount(term, in: directory, hint: "Say which by its id.", on: connection).id
     }
 }

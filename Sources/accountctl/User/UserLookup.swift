@@ -81,27 +81,26 @@ extension CommandContext {
 
     /// Finds the one account that a term names.
     ///
-    /// - Throws: ``CommandError`` when there is none, when it is gone, or when there are several: a command never acts on the first of
-    ///   several.
+    /// The hint is how to say which of several is meant.
+    ///
+    /// - Throws: ``CommandError`` when there is none, when it is gone, or when there are several, gone ones among them: a command never
+    ///   acts on the first of several.
     func oneAccount(
         _ term: LookupTerm,
         in directory: AccountDirectory,
+        hint: String = "Say which by its id, or what the term is with --by.",
         on connection: isolated Connection
     ) throws -> AccountMatch {
         let answer = try directory.find(term, on: connection)
         guard let match = answer.matches.first else {
             throw CommandError(.notFound, answer.absence, hint: answer.hintOfAbsence)
         }
-        guard answer.matches.count == 1 else {
+        let named = answer.named
+        guard named.count == 1 else {
             throw CommandError(
                 .usage,
-                "\(SafeText.quoted(term.text)) names \(answer.matches.count) accounts: "
-                    + answer.matches.map { match in
-                        let kinds = match.matched.map(\.rawValue).joined(separator: ", ")
-                        return match.id.uuidString.lowercased() + (kinds.isEmpty ? "" : " (\(kinds))")
-                    }
-                    .joined(separator: ", "),
-                hint: "Say which by its id, or what the term is with --by."
+                "\(SafeText.quoted(term.text)) names \(named.count) accounts: " + named.joined(separator: ", "),
+                hint: hint
             )
         }
         return match
@@ -116,6 +115,21 @@ struct HashKeyUnreadable: Error, CustomStringConvertible {
 }
 
 extension LookupAnswer {
+    /// Each account that the term may mean, in words: one that is gone is meant as well as one that is there.
+    fileprivate var named: [String] {
+        let present = matches.map { match in
+            let kinds = match.matched.map(\.rawValue).joined(separator: ", ")
+            return match.id.uuidString.lowercased() + (kinds.isEmpty ? "" : " (\(kinds))")
+        }
+        let leaving = leaving.map {
+            "\($0.id.uuidString.lowercased()), which is gone (request \($0.deletion.request.uuidString.lowercased()))"
+        }
+        let erased = erased.map { gone in
+            "one that was erased on \(Wording.moment(gone.erasedAt))" + (gone.receipt.map { " (receipt \($0))" } ?? "")
+        }
+        return present + leaving + erased
+    }
+
     /// What to do when there is no account.
     static let partsHint = "Look for parts of it: accountctl user find --prefix TERM"
 
