@@ -238,6 +238,13 @@ struct OperatorActTests {
             #expect(asked.status == 6 && asked.errors.contains("court order"), "\(asked)")
             let left = "select string_agg(reason, ', ' order by id) from accountctl.holds where user_id is not null"
             let audit = try await stage.database.psql("select id from accountctl.holds where reason = 'tax audit'")
+            let shown = try await stage.run(["user", "show", id, "--json", "holds"])
+            #expect(shown.output.replacing(" ", with: "").contains(#""id":\#(audit)"#), "\(shown)")
+            let mistyped = try await stage.run(["user", "release", id, "--hold", audit + "0"])
+            #expect(
+                mistyped.status == 3 && mistyped.errors.contains("no hold \(audit)0 lies on the account"),
+                "\(mistyped)"
+            )
             #expect(try await stage.run(["user", "release", id, "--hold", audit]).status == 0)
             #expect(try await stage.database.psql(left) == "court order, third")
             #expect(try await stage.run(["user", "release", id, "--all-holds"]).status == 0)

@@ -37,19 +37,6 @@ extension AccountReport {
         .map(Job.init)
     }
 
-    static func holds(_ id: UUID, on connection: isolated Connection) throws -> [Hold] {
-        try connection.query(
-            """
-            select reason, placed_by, placed_at
-            from accountctl.holds
-            where user_id = \(id) and released_at is null
-            order by id
-            """,
-            as: (String, String, Date).self
-        )
-        .map(Hold.init)
-    }
-
     static func operations(_ hash: [UInt8]?, on connection: isolated Connection) throws -> [Operation] {
         guard let hash else { return [] }
         return try connection.query(

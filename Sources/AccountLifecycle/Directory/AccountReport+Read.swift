@@ -58,7 +58,7 @@ extension AccountReport {
                 filesAreWhole: isSmall,
                 deletions: deletions,
                 jobs: isInstalled ? try jobs(deletions, on: connection) : [],
-                holds: isInstalled ? try holds(match.id, on: connection) : [],
+                holds: isInstalled ? try DeletionDesk.holds(of: match.id, on: connection) : [],
                 dependents: try await dependents(match.id, on: connection),
                 operations: isInstalled ? try operations(hash, on: connection) : []
             )

@@ -71,13 +71,6 @@ package struct AccountReport: Sendable {
         package let runAt: Date
     }
 
-    /// A legal hold that forbids erasing.
-    package struct Hold: Sendable {
-        package let reason: String
-        package let placedBy: String
-        package let placedAt: Date
-    }
-
     /// A table of the app that refers to the account.
     package struct Dependent: Sendable {
         package let table: String
@@ -140,7 +133,7 @@ package struct AccountReport: Sendable {
     package let filesAreWhole: Bool
     package let deletions: [Deletion]
     package let jobs: [Job]
-    package let holds: [Hold]
+    package let holds: [DeletionDesk.Hold]
     package let dependents: [Dependent]
     package let operations: [Operation]
 

@@ -196,9 +196,14 @@ struct AccountSheet {
             "holds",
             title: "Legal holds",
             .table(
-                [TableColumn("Since"), TableColumn("By"), TableColumn("Reason")],
-                rows: report.holds.map { [.date($0.placedAt), .text($0.placedBy), .text($0.reason)] },
-                names: ["placed_at", "placed_by", "reason"]
+                [
+                    TableColumn("Number", alignment: .right), TableColumn("Since"), TableColumn("By"),
+                    TableColumn("Reason"),
+                ],
+                rows: report.holds.map {
+                    [.integer($0.id), .date($0.placedAt), .text($0.placedBy), .text($0.reason)]
+                },
+                names: ["id", "placed_at", "placed_by", "reason"]
             )
         )
     }

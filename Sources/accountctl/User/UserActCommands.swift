@@ -241,18 +241,29 @@ struct UserReleaseCommand: ActCommand {
             done: "released",
             next: { "undo with: accountctl user hold \($0.id) --reason WHY" },
             question: { "Release \($0), so that its open deletion erases it for good?" },
-            asks: { try DeletionDesk.waitsForRelease(of: $0, on: $1) },
+            asks: { [hold, allHolds] user, connection in
+                // What is not going to be done is not asked about.
+                guard case .these = try Self.choice(hold, allHolds, of: user, on: connection) else { return false }
+                return try DeletionDesk.waitsForRelease(of: user, on: connection)
+            },
             brakes: { user, names, connection in
                 guard let request = try DeletionDesk.openRequest(of: user, on: connection) else { return [] }
                 let its = ActNames(id: request.uuidString.lowercased(), account: names.account)
                 return try StandingBrakes.read(of: request, on: connection).words(of: its)
             },
             perform: { [hold, allHolds] actor, user, connection in
-                let holds = try DeletionDesk.holds(of: user, on: connection)
-                if holds.count > 1, hold == nil, !allHolds { return .notNow(Self.choice(of: holds)) }
-                let meant = holds.map(\.id).filter { hold == nil || $0 == hold }
-                return try await DeletionDesk(actor).release(user, holds: meant, reason: reason, on: connection) > 0
-                    ? .done(sessions: 0) : .unchanged
+                switch try Self.choice(hold, allHolds, of: user, on: connection) {
+                case .several(let why): return .notNow(why)
+                case .unknown(let why):
+                    throw CommandError(
+                        .notFound,
+                        why,
+                        hint: "See: accountctl user show \(user.uuidString.lowercased())"
+                    )
+                case .these(let meant):
+                    return try await DeletionDesk(actor).release(user, holds: meant, reason: reason, on: connection) > 0
+                        ? .done(sessions: 0) : .unchanged
+                }
             }
         )
     }
@@ -261,9 +272,30 @@ struct UserReleaseCommand: ActCommand {
         if hold != nil, allHolds { throw ValidationError("--hold and --all-holds exclude each other") }
     }
 
-    private static func choice(of holds: [DeletionDesk.Hold]) -> String {
+    /// Which of an account's holds are meant.
+    private enum Choice {
+        /// These; none where there is none.
+        case these([Int64])
+        /// The one that was named does not lie on the account.
+        case unknown(String)
+        /// There are several, and nothing says which.
+        case several(String)
+    }
+
+    private static func choice(
+        _ hold: Int64?,
+        _ allHolds: Bool,
+        of user: UUID,
+        on connection: isolated Connection
+    ) throws -> Choice {
+        let holds = try DeletionDesk.holds(of: user, on: connection)
+        if let hold {
+            return holds.contains { $0.id == hold } ? .these([hold]) : .unknown("no hold \(hold) lies on the account")
+        }
+        if holds.count < 2 || allHolds { return .these(holds.map(\.id)) }
         let list = holds.map { "\($0.id) by \($0.placedBy) on \(Wording.moment($0.placedAt)) (\($0.reason))" }
-        return
+        return .several(
             "\(holds.count) holds lie on the account: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"
+        )
     }
 }
