@@ -52,15 +52,18 @@ struct BulkResult: Codable, Equatable {
 /// The first line names the database: what was done in one is not done in another. A clone has the same name, and so has a backup that
 /// was restored: what a line says is done only where its request is. Lines are only ever added; the last one of an account counts. A
 /// run that is killed leaves at most one line unfinished, which the next run takes away; what it had done and not yet written is found
-/// done by the database.
+/// done by the database. A run that does nothing leaves nothing.
 final class BulkResults {
     /// The request of each account for which there was one when it was written down.
     private(set) var requests: [UUID: UUID] = [:]
     private let descriptor: Int32
+    private let database: DatabaseIdentity
+    private var hasHead = false
     private let sink: DescriptorSink
 
-    private init(_ descriptor: Int32) {
+    private init(_ descriptor: Int32, _ database: DatabaseIdentity) {
         self.descriptor = descriptor
+        self.database = database
         sink = DescriptorSink(descriptor: descriptor)
     }
 
@@ -73,17 +76,27 @@ final class BulkResults {
         of database: DatabaseIdentity,
         _ body: (BulkResults) async throws -> Result
     ) async throws -> Result {
+        let isNew = access(path, F_OK) != 0
         let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandError(.usage, "cannot write the result file \(path): \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor) else {
             throw CommandError(.temporary, "another run is writing the result file \(path)")
         }
-        let results = BulkResults(descriptor)
-        try results.read(path, of: database)
+        // While it is locked: whoever opened it in between sees that it is gone.
+        defer { if isNew, lseek(descriptor, 0, SEEK_END) == 0 { unlink(path) } }
+        let results = BulkResults(descriptor, database)
+        try results.read(path)
         return try await body(results)
+    }
+
+    /// Whether an open file is still the one of that name: a run that did nothing takes its own away.
+    private static func isAt(_ path: String, _ descriptor: Int32) -> Bool {
+        var (open, named) = (stat(), stat())
+        return fstat(descriptor, &open) == 0 && stat(path, &named) == 0 && open.st_ino == named.st_ino
+            && open.st_dev == named.st_dev
     }
 
     /// Reads a file without making or locking it, for a look before a run.
@@ -96,12 +109,15 @@ final class BulkResults {
     ///
     /// - Throws: `OutputFailed`, when the disk is full for example.
     func append(_ results: [BulkResult], at moment: Date) throws {
-        try sink.write(results.map { $0.line(at: moment) + "\n" }.joined())
+        let head = hasHead ? "" : Head.line(database, at: moment) + "\n"
+        try sink.write(head + results.map { $0.line(at: moment) + "\n" }.joined())
+        hasHead = true
     }
 
-    private func read(_ path: String, of database: DatabaseIdentity) throws {
+    private func read(_ path: String) throws {
         let contents = try Self.contents(of: path, database)
         requests = contents.requests
+        hasHead = contents.hasHead
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if contents.whole > size {
             // All of the last line but its end.
@@ -109,7 +125,6 @@ final class BulkResults {
         } else if contents.whole < size, ftruncate(descriptor, off_t(contents.whole)) != 0 {
             throw CommandError(.failure, "cannot mend the result file \(path): \(String(cString: strerror(errno)))")
         }
-        if !contents.hasHead { try sink.write(Head.line(database, at: Date()) + "\n") }
     }
 
     /// The first line.
