@@ -123,6 +123,39 @@ struct AvatarSweepTests {
         }
     }
 
+    @Test("What was deleted before a sweep stopped half-way is told")
+    func halfWay() async throws {
+        try await StorageStage.with { storage in
+            let stage = storage.stage
+            try await stage.addAccounts(1)
+            // More than one call to Storage deletes; what the second is about cannot be recorded.
+            try await stage.database.psql(
+                """
+                alter table storage.objects disable trigger user;
+                insert into storage.objects (bucket_id, name, owner, owner_id, created_at, updated_at)
+                select 'avatars', n || '.jpeg', '\(Self.anna)', '\(Self.anna)', '2020-01-01', '2020-01-01'
+                from generate_series(1, 600) as n;
+                alter table storage.objects enable trigger user;
+                create function public.refuse_second() returns trigger language plpgsql as $$
+                begin
+                    if exists (select from accountctl.operator_log where action = 'avatars.sweep') then
+                        raise exception 'the log is full';
+                    end if;
+                    return new;
+                end
+                $$;
+                create trigger refuse_second before insert on accountctl.operator_log
+                for each row execute function public.refuse_second()
+                """
+            )
+            let stopped = try await stage.run(["avatars", "sweep", "--confirm=600", "--json"])
+            #expect(stopped.status == 1 && stopped.errors.contains("the log is full"), "\(stopped)")
+            #expect(stopped.errors.contains("stopped half-way"), "\(stopped)")
+            #expect(stopped.output.contains(#""deleted": 500"#), "\(stopped)")
+            #expect(try await storage.keys().count == 100)
+        }
+    }
+
     @Test("A Storage that refuses the key, or is none, is no reason to try again")
     func misconfigured() async throws {
         try await StorageStage.with { storage in
@@ -171,6 +204,12 @@ struct AvatarSweepTests {
             let blind = try await stage.run(["avatars", "sweep", "--confirm=3"], as: "authenticated")
             #expect(blind.status == 4, "\(blind.errors)")
             #expect(try await stage.run(["avatars", "sweep", "--older-than", "5m"]).status == 2)
+            #expect(try await stage.run(["deletion", "pause", "--all", "--reason", "x"]).status == 0)
+            for (more, status) in [([], 0), (["--confirm=3"], Int32(6))] {
+                let paused = try await stage.run(["avatars", "sweep"] + more)
+                #expect(paused.status == status && paused.errors.contains("every deletion is paused"), "\(paused)")
+            }
+            #expect(try await stage.run(["deletion", "resume", "--all", "--confirm=all"]).status == 0)
             #expect(try await storage.keys().count == 13)
             try await stage.database.psql("alter table public.profiles drop column avatar_url")
             let unknown = try await stage.run(["avatars", "sweep", "--confirm=3"])

@@ -26,7 +26,8 @@ struct AvatarsSweepCommand: AccountctlCommand {
 
             EXIT CODES
               0 shown, or deleted; 1 some object stayed; 2 the number is another now, or a setting of Storage is wrong; 4 Storage
-              refuses the key; 6 no profiles tell what is in use; 75 Storage is away
+              refuses the key; 6 no profiles tell what is in use, every deletion is paused, or this database is a clone; 75 Storage
+              is away
 
             EXAMPLES
               accountctl avatars sweep
@@ -60,15 +61,20 @@ struct AvatarsSweepCommand: AccountctlCommand {
         return try await HTTPCaller.withCaller(logger: logger) { caller in
             try await context.withDatabase { pool in
                 do {
-                    let survey = try await pool.withConnection { connection in
+                    let (survey, pause) = try await pool.withConnection { connection in
                         try context.refuseClone(settings, on: connection)
                         let names = try sweep.names(on: connection)
-                        return try sweep.survey(examples: 20, except: names, on: connection)
+                        return (
+                            try sweep.survey(examples: 20, except: names, on: connection),
+                            try Self.pause(on: connection)
+                        )
                     }
                     guard confirmation.confirm != nil, !confirmation.dryRun, survey.objects > 0 else {
                         try context.output.show(sheet(survey))
+                        if let pause { context.messages.warning(pause) }
                         return .ok
                     }
+                    if let pause { throw CommandError(.blocked, pause) }
                     try context.confirmIrreversible(
                         "Delete \(Wording.count(survey.objects, "avatar")) for good?",
                         id: "\(survey.objects)",
@@ -96,23 +102,59 @@ struct AvatarsSweepCommand: AccountctlCommand {
         _ context: CommandContext
     ) async throws -> ExitStatus {
         let progress = context.progress("Deleting", total: survey.objects)
+        var swept = Swept()
+        do {
+            try await delete(&swept, of: survey, by: sweep, storage, as: actor, pool, progress)
+        } catch {
+            // Files are gone by now, and more of the last part may be than are counted.
+            if swept.done > 0 {
+                try context.output.show(sheet(survey, swept))
+                context.messages.warning(
+                    "stopped half-way: the last ones may be deleted without being counted; what is left: accountctl avatars sweep"
+                )
+            }
+            throw error
+        }
+        progress.finish(swept.done)
+        try context.output.show(sheet(survey, swept))
+        if swept.stayed > 0 {
+            throw CommandError(
+                .failure,
+                "Storage left \(Wording.count(swept.stayed, "object")) in place",
+                hint: "The same command tries again."
+            )
+        }
+        return .ok
+    }
+
+    /// How far a sweep has come.
+    private struct Swept {
+        /// How many objects Storage was asked to delete.
+        var done = 0
+        /// How many of them are still there.
+        var stayed = 0
+    }
+
+    private func delete(
+        _ swept: inout Swept,
+        of survey: AvatarSweep.Survey,
+        by sweep: AvatarSweep,
+        _ storage: StorageDoor,
+        as actor: Operator,
+        _ pool: Pool,
+        _ progress: ProgressReporter
+    ) async throws {
         let reason = acting.reason
-        var (done, stayed, last) = (0, 0, String?.none)
+        var last: String?
         // Somebody may have thought about the question for long, and a large sweep takes its time.
         var (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, ContinuousClock.now)
-        while done < survey.objects {
+        while swept.done < survey.objects {
             if .now - readAt > Self.longestTrusted {
                 (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, .now)
             }
-            let limit = min(AvatarSweep.batch, survey.objects - done)
+            let limit = min(AvatarSweep.batch, survey.objects - swept.done)
             let batch = try await pool.withConnection { [last, names] connection in
-                if let pause = try DeletionDesk.generalBrake(on: connection).paused {
-                    throw CommandError(
-                        .blocked,
-                        "every deletion is paused, by \(pause.by): no file is deleted either",
-                        hint: "Go on with: accountctl deletion resume --all"
-                    )
-                }
+                if let pause = try Self.pause(on: connection) { throw CommandError(.blocked, pause) }
                 let batch = try sweep.next(after: last, limit: limit, except: names, on: connection)
                 guard !batch.leftovers.isEmpty else { return batch }
                 // Before they go: what cannot be recorded is not done.
@@ -121,37 +163,32 @@ struct AvatarsSweepCommand: AccountctlCommand {
                 try actor.log("avatars.sweep", on: nil, reason: reason, facts: facts, connection)
                 return batch
             }
-            if batch.leftovers.isEmpty { break }
-            stayed += try await AvatarSweep.delete(batch.leftovers, by: storage, pool: pool).count
-            done += batch.leftovers.count
+            if batch.leftovers.isEmpty { return }
+            swept.stayed += try await AvatarSweep.delete(batch.leftovers, by: storage, pool: pool).count
+            swept.done += batch.leftovers.count
             last = batch.cursor
-            progress.update(done)
+            progress.update(swept.done)
         }
-        progress.finish(done)
-        try context.output.show(sheet(survey, deleted: done - stayed, stayed: stayed))
-        if stayed > 0 {
-            throw CommandError(
-                .failure,
-                "Storage left \(Wording.count(stayed, "object")) in place",
-                hint: "The same command tries again."
-            )
-        }
-        return .ok
     }
 
-    private func sheet(_ survey: AvatarSweep.Survey, deleted: Int? = nil, stayed: Int? = nil) -> Sheet {
+    /// What forbids to delete a file while deletions are paused; nil while they are not.
+    private static func pause(on connection: isolated Connection) throws -> String? {
+        try StandingBrakes.read(on: connection).everything.map { "no file is deleted either: " + $0.words }
+    }
+
+    private func sheet(_ survey: AvatarSweep.Survey, _ swept: Swept? = nil) -> Sheet {
         Sheet([
             .init(
                 .facts([
                     .init("objects", "Left behind", .integer(survey.objects)),
                     .init("bytes", "Size", .bytes(survey.bytes)),
                     .init("accounts", "Of accounts", .integer(survey.accounts)),
-                    .init("deleted", "Deleted", .integer(deleted)),
-                    .init("stayed", "Stayed", .integer(stayed)),
+                    .init("deleted", "Deleted", .integer(swept.map { $0.done - $0.stayed })),
+                    .init("stayed", "Stayed", .integer(swept?.stayed)),
                     .init(
                         "confirm",
                         "To delete them",
-                        deleted == nil && survey.objects > 0 ? .text("--confirm=\(survey.objects)") : .null
+                        swept == nil && survey.objects > 0 ? .text("--confirm=\(survey.objects)") : .null
                     ),
                 ])
             ),
@@ -163,7 +200,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                         TableColumn("Account"), TableColumn("Object"), TableColumn("Size", alignment: .right),
                         TableColumn("Since"),
                     ],
-                    rows: deleted != nil
+                    rows: swept != nil
                         ? []
                         : survey.examples.map {
                             [
