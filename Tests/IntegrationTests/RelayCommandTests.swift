@@ -189,8 +189,10 @@ struct RelayCommandTests {
                 #expect(try await run("stream", "list", "--json").output == "[]\n")
                 let added = try await AccountctlProcess(add, environment: variables).result()
                 #expect(added.status == 0, "\(added.errors)")
-                let twice = try await AccountctlProcess(add, environment: variables).result()
-                #expect(twice.status == 6 && twice.errors.contains("there is a stream news already"))
+                for again in [add, add + ["--dry-run"]] {
+                    let twice = try await AccountctlProcess(again, environment: variables).result()
+                    #expect(twice.status == 6 && twice.errors.contains("there is a stream news already"))
+                }
 
                 let user = UUID().uuidString.lowercased()
                 try await database.psql(

@@ -38,7 +38,7 @@ struct RelayStreamAddCommand: AccountctlCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Who declares the registration. Default: the user of this machine.", valueName: "name")
+        help: ArgumentHelp("Who declares the registration. Default: who acts.", valueName: "name")
     )
     var by: String?
 
@@ -52,21 +52,20 @@ struct RelayStreamAddCommand: AccountctlCommand {
         guard MailStreamStore.isName(name) else { throw MailStreamError(code: .badName, name: SafeText.line(name)) }
         let declared = try stream.stream(named: name, from: try DomainInput.domain(domain))
         let signature = try context.signature(acting)
-        let registrations = try registrations(declared, context)
-        var id: Int64?
-        if !write.dryRun {
-            id = try await context.withConnection { connection in
-                try await connection.transaction { connection in
-                    try signature.log("mail.add_stream", facts: ["stream": name], on: connection)
-                    return try MailStreamStore.add(declared, registrations: registrations, on: connection)
-                }
+        let registrations = try registrations(declared, by: signature.name)
+        // A dry run does it, and undoes it: the name may be taken.
+        let isRehearsed = write.dryRun
+        let id = try await context.withConnection { connection in
+            try await connection.transaction(rehearsed: isRehearsed) { connection in
+                try signature.log("mail.add_stream", facts: ["stream": name], on: connection)
+                return try MailStreamStore.add(declared, registrations: registrations, on: connection)
             }
         }
         try context.output.show(
             Sheet([
                 Sheet.Section(
                     .facts([
-                        Sheet.Fact("id", "Id", id.map { .integer($0) } ?? .null),
+                        Sheet.Fact("id", "Id", write.dryRun ? .null : .integer(id)),
                         Sheet.Fact("name", "Stream", .text(name)),
                         Sheet.Fact("from_domain", "From domain", .text(declared.fromDomain.description)),
                         Sheet.Fact("envelope_domain", "Envelope domain", .text(declared.envelopeDomain.description)),
@@ -80,12 +79,11 @@ struct RelayStreamAddCommand: AccountctlCommand {
 
     private func registrations(
         _ declared: MailStream,
-        _ context: CommandContext
+        by actor: String
     ) throws -> [MailStreamRecord.Registration]? {
         guard case .names(let names) = declared.registration else { return nil }
         try OptionText.refusePersonalData("--by", by, as: .words)
-        let who = try context.operatorName(by)
-        return names.map { MailStreamRecord.Registration(name: $0.description, at: .now, by: who) }
+        return names.map { MailStreamRecord.Registration(name: $0.description, at: .now, by: by ?? actor) }
     }
 }
 
