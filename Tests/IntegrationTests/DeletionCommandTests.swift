@@ -282,6 +282,8 @@ struct DeletionCommandTests {
                     #expect(try await site.database.psql(begun) == "preflight1")
                     let second = try await site.deletion(["rehearse", account, "--confirm=\(account)", "--no-input"])
                     #expect(second.status == 6, "\(second.errors)")
+                    let look = try await site.deletion(["rehearse", account, "--dry-run"])
+                    #expect(look.status == 6 && look.errors.contains("a worker drives"), "\(look)")
                     for step in ["lock_out", "revoke_apple", "delete_avatars", "delete_rows", "scrub_auth", "verify"] {
                         try person.type("\n")
                         #expect(try await person.waits(for: "\(step): "), "\(person.screen)")
@@ -310,6 +312,13 @@ struct DeletionCommandTests {
         try await ErasureSite.with(accounts: 0) { site in
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
             let words = ["rehearse", "stays2@example.com", "--confirm=\(account)", "--no-input"]
+            let look = try await site.deletion(["rehearse", account, "--dry-run"])
+            #expect(look.status == 0 && look.errors.contains("would erase the account \(account)"), "\(look)")
+            #expect(try await site.deletion(["pause", "--all", "--reason", "x"]).status == 0)
+            let paused = try await site.deletion(["rehearse", account, "--dry-run"])
+            #expect(paused.status == 6 && paused.errors.contains("accountctl deletion resume --all"), "\(paused)")
+            #expect(try await site.deletion(["resume", "--all", "--confirm=all"]).status == 0)
+            #expect(try await site.database.psql("select count(*) from accountctl.deletion_requests") == "0")
             let rehearsal = try await site.deletion(words)
             #expect(rehearsal.status == 0, "\(rehearsal.errors)")
             #expect(rehearsal.output.contains("verified"))

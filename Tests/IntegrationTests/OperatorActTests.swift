@@ -447,8 +447,11 @@ struct OperatorActTests {
                 for brake in brakes.prefix(2) { #expect(told.errors.contains(brake), "\(told)") }
             }
             _ = try await run(["deletion", "pause", id])
-            let all = try await run(["deletion", "resume", "--all", "--confirm=all"]).errors
-            #expect(all.contains(brakes[1]) && all.contains("accountctl deletion list --paused"), "\(all)")
+            for more in ["--dry-run", "--confirm=all"] {
+                let all = try await run(["deletion", "resume", "--all", more]).errors
+                #expect(all.contains(brakes[1]) && all.contains("accountctl deletion list --paused"), "\(all)")
+                #expect(!all.contains(brakes[0]), "\(all)")
+            }
             _ = try await run(["jobs", "resume", "deletions"])
             let other = try await run(["jobs", "retry", job])
             #expect(other.output.contains("runs again") && other.errors.isEmpty, "\(other)")

@@ -123,8 +123,12 @@ struct DeletionResumeCommand: AccountctlCommand {
         let actor = try context.actor(acting)
         let brake = try await context.withConnection { try DeletionDesk.generalBrake(on: $0) }
         if consent.dryRun {
+            let (brakes, paused) = try await context.withConnection { connection in
+                (try StandingBrakes.read(on: connection).released, try DeletionDesk.pausedAlone(on: connection))
+            }
             context.messages.note("would let every deletion go on")
             try context.output.show(BrakeTarget.sheet(brake.paused == nil ? .unchanged : .wouldBeDone))
+            tell(brakes, paused: paused, in: context)
             return .ok
         }
         let pause = brake.paused.map { "; paused by \($0.by)" + ($0.reason.map { ": \($0)" } ?? "") } ?? ""
@@ -139,6 +143,12 @@ struct DeletionResumeCommand: AccountctlCommand {
         }
         context.messages.note("deletions go on")
         try context.output.show(BrakeTarget.sheet(brake.paused == nil ? .unchanged : .done))
+        tell(brakes, paused: paused, in: context)
+        return .ok
+    }
+
+    /// Says what stays stopped all the same.
+    private func tell(_ brakes: StandingBrakes, paused: Int, in context: CommandContext) {
         for brake in brakes.words(of: nil) { context.messages.warning(brake) }
         if paused > 0 {
             let verb = paused == 1 ? "is paused by itself and stays" : "are paused one by one and stay"
@@ -146,6 +156,5 @@ struct DeletionResumeCommand: AccountctlCommand {
                 "\(Wording.count(paused, "request")) \(verb) so; see: accountctl deletion list --paused"
             )
         }
-        return .ok
     }
 }

@@ -60,16 +60,11 @@ struct DeletionRehearseCommand: AccountctlCommand {
             return try context.oneAccount(term, in: directory, on: connection)
         }
         let id = account.id.uuidString.lowercased()
-        if confirmation.dryRun {
-            context.messages.note(
-                "would erase the account \(id) now; what goes with it: accountctl deletion plan \(id)"
-            )
-            return .ok
+        if !confirmation.dryRun {
+            try context.confirmIrreversible("Erase the account \(id) now, for good?", id: id, confirmation)
         }
-        try context.confirmIrreversible("Erase the account \(id) now, for good?", id: id, confirmation)
-        let reason = acting.reason ?? "rehearsal"
         let logger = context.logger(settings)
-        let details = try await HTTPCaller.withCaller(logger: logger) { caller in
+        return try await HTTPCaller.withCaller(logger: logger) { caller in
             try await context.withDatabase { pool in
                 let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
                 let services = DeletionServices(
@@ -83,44 +78,81 @@ struct DeletionRehearseCommand: AccountctlCommand {
                         if case .after(let step) = point { await Self.tell(step, in: context) }
                     }
                 )
-                let holder = JobHold.Holder(
-                    name:
-                        "rehearsal by \(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)",
-                    version: Version.number,
-                    lifetime: settings.worker.leaseDuration,
-                    longest: .seconds(12 * 3600)
-                )
-                let beginning = try await pool.withConnection { connection in
-                    try await DeletionRehearsal.begin(
-                        account.id,
-                        by: DeletionDesk(actor),
-                        reason: reason,
-                        as: holder,
-                        on: connection
-                    )
-                }
-                let rehearsal: DeletionRehearsal
-                switch beginning {
-                case .begun(let begun): rehearsal = begun
-                case .driven(let request):
-                    throw CommandError(
-                        .blocked,
-                        "a worker drives the request \(request.uuidString.lowercased()) of this account already",
-                        hint: "Take an account whose deletion nobody asked for yet."
-                    )
-                case .unknownUser: throw CommandError(.notFound, "the account has just gone")
+                let lease = settings.worker.leaseDuration
+                if confirmation.dryRun { return try await look(account.id, actor, lease, pool, context) }
+                let rehearsal = try await pool.withConnection { connection in
+                    try await connection.transaction { try begin(account.id, actor, lease, on: $0) }
                 }
                 _ = try await context.withDatabase { try await rehearsal.drive(with: services, control: $0) }
-                return try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
+                let details = try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
+                guard let details else { throw CommandError(.notFound, "the request has just gone") }
+                try context.output.show(DeletionSheet(details: details).sheet)
+                return switch details.summary.state {
+                case .residue: .residue
+                case .blocked, .held: .blocked
+                default: .ok
+                }
             }
         }
-        guard let details else { throw CommandError(.notFound, "the request has just gone") }
-        try context.output.show(DeletionSheet(details: details).sheet)
-        return switch details.summary.state {
-        case .residue: .residue
-        case .blocked, .held: .blocked
-        default: .ok
+    }
+
+    /// Takes the deletion of an account from all workers.
+    private func begin(
+        _ account: UUID,
+        _ actor: Operator,
+        _ lease: Duration,
+        on connection: isolated Connection
+    ) throws -> DeletionRehearsal {
+        let beginning = try DeletionRehearsal.begin(
+            account,
+            by: DeletionDesk(actor),
+            reason: acting.reason ?? "rehearsal",
+            as: JobHold.Holder(
+                name:
+                    "rehearsal by \(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)",
+                version: Version.number,
+                lifetime: lease,
+                longest: .seconds(12 * 3600)
+            ),
+            on: connection
+        )
+        switch beginning {
+        case .begun(let begun): return begun
+        case .driven(let request):
+            throw CommandError(
+                .blocked,
+                "a worker drives the request \(request.uuidString.lowercased()) of this account already",
+                hint: "Take an account whose deletion nobody asked for yet."
+            )
+        case .unknownUser: throw CommandError(.notFound, "the account has just gone")
         }
+    }
+
+    /// Begins it, finds out what would hold it up, and undoes that.
+    private func look(
+        _ account: UUID,
+        _ actor: Operator,
+        _ lease: Duration,
+        _ pool: Pool,
+        _ context: CommandContext
+    ) async throws -> ExitStatus {
+        let id = account.uuidString.lowercased()
+        let brakes = try await pool.withConnection { connection in
+            try await connection.transaction(rehearsed: true) { connection in
+                let request = try begin(account, actor, lease, on: connection).request
+                let names = ActNames(id: request.uuidString.lowercased(), account: id)
+                return try StandingBrakes.read(of: request, on: connection).words(of: names)
+            }
+        }
+        if brakes.isEmpty {
+            context.messages.note(
+                "would erase the account \(id) now; what goes with it: accountctl deletion plan \(id)"
+            )
+            return .ok
+        }
+        context.messages.note("would begin to erase the account \(id), and stop before its first step")
+        for brake in brakes { context.messages.warning(brake) }
+        return .blocked
     }
 
     /// Says what should be seen after a step, and waits until somebody has looked.

@@ -21,7 +21,7 @@ package struct DeletionRehearsal: Sendable {
     package let request: UUID
     private let hold: JobHold
 
-    /// Opens a request without grace, or finds the open one, and takes its job before any worker can.
+    /// Opens a request without grace, or finds the open one, and takes its job before any worker can, in the caller's transaction.
     ///
     /// - Parameters:
     ///   - user: the account.
@@ -37,29 +37,27 @@ package struct DeletionRehearsal: Sendable {
         reason: String,
         as holder: JobHold.Holder,
         on connection: isolated Connection
-    ) async throws -> Beginning {
-        try await connection.transaction { connection in
-            let request: UUID
-            switch try desk.open(user, reason: reason, grace: .zero, on: connection) {
-            case .opened(let new): request = new
-            case .found(let open): request = open
-            case .unknownUser: return .unknownUser
-            }
-            // An open request may be without a job for a moment.
-            try connection.execute(
-                """
-                select accountctl.enqueue_job(
-                    kind => \(DeletionJobs.delete.name),
-                    args => jsonb_build_object('request', \(request)),
-                    queue => \(DeletionJobs.delete.queue),
-                    unique_key => \(DeletionJobs.key(of: request)),
-                    wake => false
-                )
-                """
-            )
-            let hold = try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection)
-            return hold.map { .begun(DeletionRehearsal(request: request, hold: $0)) } ?? .driven(request)
+    ) throws -> Beginning {
+        let request: UUID
+        switch try desk.open(user, reason: reason, grace: .zero, on: connection) {
+        case .opened(let new): request = new
+        case .found(let open): request = open
+        case .unknownUser: return .unknownUser
         }
+        // An open request may be without a job for a moment.
+        try connection.execute(
+            """
+            select accountctl.enqueue_job(
+                kind => \(DeletionJobs.delete.name),
+                args => jsonb_build_object('request', \(request)),
+                queue => \(DeletionJobs.delete.queue),
+                unique_key => \(DeletionJobs.key(of: request)),
+                wake => false
+            )
+            """
+        )
+        let hold = try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection)
+        return hold.map { .begun(DeletionRehearsal(request: request, hold: $0)) } ?? .driven(request)
     }
 
     /// Drives the request as far as it goes now, and leaves the rest to the workers.

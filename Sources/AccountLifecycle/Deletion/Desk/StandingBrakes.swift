@@ -23,13 +23,20 @@ package struct StandingBrakes: Sendable, Hashable {
     package static let kindName = DeletionJobs.delete.name
 
     /// That of every deletion.
-    package let everything: Pause?
+    package private(set) var everything: Pause?
     /// That of the queue.
     package let queue: Pause?
     /// Whether the request is paused by itself.
     package let isPaused: Bool
     /// Whether a legal hold lies on its account.
     package let isHeld: Bool
+
+    /// These without the pause of every deletion.
+    package var released: StandingBrakes {
+        var rest = self
+        rest.everything = nil
+        return rest
+    }
 
     /// Reads what stops a request, or, where none is given, all of them.
     ///
