@@ -243,7 +243,7 @@ struct RelayCommandTests {
                 #expect(listed.output.contains(user) && !listed.output.contains("x1@"), "masked: \(listed.output)")
 
                 #expect(try await run("stream", "remove", "news").status == 2, "nobody to ask")
-                #expect(try await run("stream", "remove", "news", "--yes").status == 0)
+                #expect(try await run("stream", "remove", "news", "--confirm=news").status == 0)
                 #expect(try await run("stream", "show", "news").status == 3)
             }
         }

@@ -68,8 +68,6 @@ struct TerminalTests {
             try await database.psql(
                 """
                 insert into auth.users (id, email) values ('\(user)', 'anna@example.com');
-                insert into accountctl.mail_streams (name, from_domain, envelope_domain, signing_domain)
-                values ('news', 'shop.test', 'shop.test', 'shop.test');
                 """
             )
             let file = folder.appendingPathComponent("accountctl.conf").path
@@ -87,11 +85,11 @@ struct TerminalTests {
             let variables = keys.variables.merging(["ACCOUNTCTL_CONFIG": file, "NO_COLOR": "1"]) { $1 }
 
             let no = try await TerminalSession.run(
-                ["relay", "stream", "remove", "news"],
+                ["jobs", "pause", "mail"],
                 environment: variables,
                 typing: "n\n"
             )
-            #expect(no.status == 2 && no.screen.contains("[staging] Remove the stream news"), "\(no.screen)")
+            #expect(no.status == 2 && no.screen.contains("[staging] Pause queue mail?"), "\(no.screen)")
             #expect(no.screen.contains("declined, nothing was changed"))
 
             let request = ["deletion", "request", user]

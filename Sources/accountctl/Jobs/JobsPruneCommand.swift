@@ -10,7 +10,8 @@ struct JobsPruneCommand: AccountctlCommand {
         commandName: "prune",
         abstract: "Drop days of finished jobs; unfinished ones are never touched.",
         discussion: """
-            The worker does so by itself after its retention.
+            The worker does so by itself after its retention. Dropped days are gone for good: so how many they are has to be typed, or
+            given with --confirm.
 
             EXAMPLES
               accountctl jobs prune --older-than-days 30
@@ -24,7 +25,7 @@ struct JobsPruneCommand: AccountctlCommand {
     var acting: ActingOptions
 
     @OptionGroup
-    var write: WriteOptions
+    var confirmation: ConfirmOptions
 
     @Option(name: .long, help: ArgumentHelp("Days that ended before so many days.", valueName: "number"))
     var olderThanDays: Int
@@ -37,15 +38,19 @@ struct JobsPruneCommand: AccountctlCommand {
         }
         let signature = try context.signature(acting)
         let age = Duration.seconds(olderThanDays * 86_400)
-        if write.dryRun {
-            let days = try await context.withConnection { connection in
-                try JobQueue().prunable(olderThan: age, on: connection)
-            }
+        let days = try await context.withConnection { try JobQueue().prunable(olderThan: age, on: $0) }
+        if confirmation.dryRun {
             let field = Field<String>("partition", "Would be dropped") { .text($0) }
             try context.output.list(days, [field], whenEmpty: "nothing to drop")
             return .ok
         }
-        try context.confirm("Drop the history of jobs that ended more than \(olderThanDays) days ago?", write)
+        if !days.isEmpty {
+            try context.confirmIrreversible(
+                "Drop \(Wording.count(days.count, "day")) of finished jobs for good?",
+                id: "\(days.count)",
+                confirmation
+            )
+        }
         let dropped = try await context.withConnection { connection in
             // Before it: a line for a run that then fails is better than a run without one.
             try signature.log("jobs.prune", facts: ["older_than_days": olderThanDays], on: connection)

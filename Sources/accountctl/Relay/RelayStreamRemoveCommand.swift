@@ -9,9 +9,11 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
         commandName: "remove",
         abstract: "Remove a mail stream and its history of checks.",
         discussion: """
+            The history is gone for good: so the name has to be typed, or given with --confirm.
+
             EXAMPLES
               accountctl relay stream remove news
-              accountctl relay stream remove news --yes
+              accountctl relay stream remove news --confirm=news
             """
     )
 
@@ -24,7 +26,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
     var acting: ActingOptions
 
     @OptionGroup
-    var write: WriteOptions
+    var confirmation: ConfirmOptions
 
     @Argument(help: "The name of the stream.")
     var name: String
@@ -36,8 +38,12 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
         }
         guard exists else { throw CommandError(.notFound, "there is no stream \"\(SafeText.line(name))\"") }
         var removed = false
-        if !write.dryRun {
-            try context.confirm("Remove the stream \(name) and its history?", write)
+        if !confirmation.dryRun {
+            try context.confirmIrreversible(
+                "Remove the stream \(name) and its history for good?",
+                id: name,
+                confirmation
+            )
             let signature = try context.signature(acting)
             removed = try await context.withConnection { connection in
                 try await connection.transaction { connection in
@@ -53,7 +59,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
                     .facts([
                         Sheet.Fact("name", "Stream", .text(name)),
                         Sheet.Fact("removed", "Removed", .bool(removed)),
-                        Sheet.Fact("dry_run", "Dry run", write.dryRun ? .bool(true) : .null),
+                        Sheet.Fact("dry_run", "Dry run", confirmation.dryRun ? .bool(true) : .null),
                     ])
                 )
             ])
