@@ -327,6 +327,16 @@ struct DeletionCommandTests {
             }
             #expect(try await site.database.psql("select count(*) from auth.users") == "4")
             let number = try await site.database.psql("select number from accountctl.deletion_receipts")
+            // What could not be searched is told as well as what was counted.
+            let unsearched = try await site.database.psql(
+                """
+                select string_agg(distinct u ->> 'reason', ',')
+                from accountctl.deletion_receipts,
+                    jsonb_path_query(document, '$.steps[*].facts.unreadable[*]') as u
+                """
+            )
+            let json = try await site.deletion(["receipt", number, "--json"])
+            #expect(json.output.contains("\"unreadable\"") == !unsearched.isEmpty && !unsearched.isEmpty, "\(json)")
             for name in [number, account] {
                 let receipt = try await site.deletion(["receipt", name])
                 #expect(receipt.status == 0)

@@ -91,15 +91,15 @@ struct DeletionReceiptCommand: AccountctlCommand {
                 .table(
                     [
                         TableColumn("Step"), TableColumn("Outcome"), TableColumn("Finished"),
-                        TableColumn("Runs", alignment: .right), TableColumn("Counts"),
+                        TableColumn("Runs", alignment: .right), TableColumn("Counts"), TableColumn("Besides"),
                     ],
                     rows: document.steps.map { step in
                         [
                             .text(step.step), .text(step.outcome), .date(step.finishedAt), .integer(step.runs),
-                            .object((step.facts.counts ?? [:]).mapValues { .integer($0) }),
+                            .object(step.facts.shownCounts), .object(step.facts.shownNames),
                         ]
                     },
-                    names: ["step", "outcome", "finished_at", "runs", "counts"]
+                    names: ["step", "outcome", "finished_at", "runs", "counts", "facts"]
                 )
             ),
             .init("out_of_scope", title: "Not reached by it", .notes(document.outOfScope)),

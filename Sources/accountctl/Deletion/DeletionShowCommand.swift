@@ -121,7 +121,10 @@ struct DeletionSheet {
                     rows: details.steps.map { step in
                         [
                             .text(step.step.rawValue), .text(step.outcome ?? (step.runs > 0 ? "begun" : nil)),
-                            .date(step.finishedAt), .integer(step.runs), .object(Self.facts(step.facts)),
+                            .date(step.finishedAt), .integer(step.runs),
+                            .object(
+                                step.facts.map { $0.shownCounts.merging($0.shownNames) { count, _ in count } } ?? [:]
+                            ),
                         ]
                     },
                     names: ["step", "outcome", "finished_at", "runs", "facts"]
@@ -140,14 +143,5 @@ struct DeletionSheet {
                 ])
             ),
         ])
-    }
-
-    private static func facts(_ facts: StepFacts?) -> [String: OutputValue] {
-        var members = (facts?.counts ?? [:]).mapValues { OutputValue.integer($0) }
-        if let unreadable = facts?.unreadable { members["unreadable"] = .list(unreadable.map { .text($0.name) }) }
-        if let untried = facts?.untried { members["untried"] = .list(untried.map { .text($0) }) }
-        if let kept = facts?.kept { members["kept"] = .object(kept.mapValues { .integer($0) }) }
-        if let accepted = facts?.accepted { members["accepted"] = .list(accepted.map { .text($0.column) }) }
-        return members
     }
 }
