@@ -119,7 +119,7 @@ extension CommandContext {
             throw CommandError(
                 .usage,
                 "the setting keys.hash_file is missing: the operators' log names accounts by a keyed hash",
-                hint: "Make a key: accountctl keys new"
+                hint: "Make a key: accountctl keys new hash-1 --output FILE"
             )
         }
         return key

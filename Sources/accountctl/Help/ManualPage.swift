@@ -120,6 +120,7 @@ struct ManualPage {
         for (name, meaning) in [
             ("ACCOUNTCTL_CONFIG", "The settings file."),
             ("ACCOUNTCTL_ENVIRONMENT", "The environment of the settings file to use."),
+            ("ACCOUNTCTL_OPERATOR", "Who acts, for the operators' log; --as counts before it."),
             ("PGHOST, PGPORT, PGUSER, PGDATABASE, PGSERVICE, PGPASSFILE", "As for every program that uses libpq."),
             ("ACCOUNTCTL_PAGER, PAGER", "What shows a table that is longer than the screen; empty or cat: nothing."),
             ("NO_COLOR, FORCE_COLOR, TERM, COLUMNS", "Whether colours are used, and how wide the terminal is."),
