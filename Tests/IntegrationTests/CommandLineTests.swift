@@ -73,6 +73,15 @@ struct CommandLineTests {
         #expect(CommandWords.normalised(words, root: Accountctl.self) == expected)
     }
 
+    @Test("What has no fields is not printed as if it had", arguments: [["keys", "new", "k1"], ["manual"]])
+    func noFields(_ words: [String]) async throws {
+        for form in [["--json"], ["--format", "csv"]] {
+            let refused = try await AccountctlProcess(words + form).result()
+            #expect(refused.status == 2 && refused.output.isEmpty, "\(refused)")
+            #expect(refused.errors.contains("has no fields"), "\(refused)")
+        }
+    }
+
     @Test("Every command has help with an example, and its examples name commands that exist")
     func help() async throws {
         var waiting: [[String]] = [[]]

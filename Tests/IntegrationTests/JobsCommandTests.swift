@@ -307,9 +307,16 @@ struct JobsCommandTests {
             let would = try await jobs(database, ["prune", "--older-than-days", "30", "--dry-run", "--json"])
             #expect(would.output.contains("job_history_20200102"))
             #expect(try await jobs(database, ["prune", "--older-than-days", "30"]).status == 2)
-            let dropped = try await jobs(database, ["prune", "--older-than-days", "30", "--yes", "--json"])
-            #expect(dropped.output == would.output)
             let left = "select count(*) from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
+            let days = try await database.psql(left)
+            #expect(try await jobs(database, ["prune", "--older-than-days", "30", "--yes"]).status == 2)
+            let confirmed = ["prune", "--older-than-days", "30", "--confirm=\(days)"]
+            let production = database.variables.merging(["ACCOUNTCTL_PRODUCTION": "yes"]) { $1 }
+            let unsaid = try await AccountctlProcess(["jobs"] + confirmed, environment: production).result()
+            #expect(unsaid.status == 2 && unsaid.errors.contains("--production"), "\(unsaid)")
+            #expect(try await database.psql(left) == days)
+            let dropped = try await jobs(database, confirmed + ["--json"])
+            #expect(dropped.output == would.output)
             #expect(try await database.psql(left) == "0")
         }
     }

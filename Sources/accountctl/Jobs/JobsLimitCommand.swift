@@ -21,6 +21,8 @@ struct JobsLimitCommand: AccountctlCommand {
             """
     )
 
+    static let outputFields = QueueSheet.fields
+
     @OptionGroup
     var global: GlobalOptions
 
@@ -59,6 +61,7 @@ struct JobsLimitCommand: AccountctlCommand {
         default: throw CommandError(.usage, "give either a queue or --kind")
         }
         context.messages.note(write.dryRun ? "would be: \(told)" : told)
+        try context.output.show(QueueSheet.of(queue: queue, kind: kind, write.dryRun ? .wouldBeDone : .done))
         return .ok
     }
 

@@ -17,6 +17,8 @@ struct JobsPauseCommand: AccountctlCommand {
             """
     )
 
+    static let outputFields = QueueSheet.fields
+
     @OptionGroup
     var global: GlobalOptions
 
@@ -48,6 +50,7 @@ struct JobsPauseCommand: AccountctlCommand {
             }
         }
         context.messages.note(write.dryRun ? "would pause \(queue)" : "\(queue) is paused")
+        try context.output.show(QueueSheet.of(queue: queue, write.dryRun ? .wouldBeDone : .done))
         return .ok
     }
 }
@@ -62,6 +65,8 @@ struct JobsResumeCommand: AccountctlCommand {
               accountctl jobs resume apple
             """
     )
+
+    static let outputFields = QueueSheet.fields
 
     @OptionGroup
     var global: GlobalOptions
@@ -86,6 +91,8 @@ struct JobsResumeCommand: AccountctlCommand {
         }
         let resumed = write.dryRun ? "would resume \(queue)" : "\(queue) goes on"
         context.messages.note(wasPaused ? resumed : "\(queue) was not paused")
+        let outcome: ActOutcome = wasPaused ? write.dryRun ? .wouldBeDone : .done : .unchanged
+        try context.output.show(QueueSheet.of(queue: queue, outcome))
         return .ok
     }
 }

@@ -42,6 +42,12 @@ struct Launch {
                 of: command.selectableFields,
                 and: type(of: command).sectionFields
             )
+            if command.selectableFields.isEmpty, output.format.isForPrograms {
+                throw CommandError(
+                    .usage,
+                    "this command has no fields: --json, --csv, --tsv and --format say nothing about what it prints"
+                )
+            }
             let context = CommandContext(
                 global: command.global,
                 environment: environment,

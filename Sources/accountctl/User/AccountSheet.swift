@@ -215,17 +215,15 @@ struct AccountSheet {
             .table(
                 [
                     TableColumn("Table"), TableColumn("Column"), TableColumn("Rows", alignment: .right),
-                    TableColumn("When the account goes"),
+                    TableColumn("Not counted"), TableColumn("When the account goes"),
                 ],
                 rows: report.dependents.map { dependent in
                     [
                         .text(dependent.table), .text(dependent.column),
-                        dependent.rows.map { .integer(Int64($0)) }
-                            ?? .text("not counted: \(dependent.uncounted?.rawValue ?? "")"),
-                        .text(dependent.onDelete),
+                        .integer(dependent.rows), .text(dependent.uncounted?.rawValue), .text(dependent.onDelete),
                     ]
                 },
-                names: ["table", "column", "rows", "on_delete"]
+                names: ["table", "column", "rows", "uncounted", "on_delete"]
             )
         )
     }

@@ -54,7 +54,6 @@ enum ExampleRules {
         "accountctl worker --until-idle", "accountctl migrate up", "accountctl migrate plan",
         "accountctl migrate verify",
         "accountctl config check", "accountctl keys new",
-        "accountctl jobs pause", "accountctl jobs resume", "accountctl jobs limit",
         "accountctl jobs prune", "accountctl apple vault rotate", "accountctl apple vault forget-key",
         "accountctl apple client-secret push", "accountctl deletion export --output",
         "accountctl apple events replay", "accountctl apple transfer generate", "accountctl apple transfer import",
