@@ -25,6 +25,9 @@ struct CommandLineTests {
             (["user", "find"], "term"),
             (["config", "show", "--format", "xml"], "ndjson"),
             (["config", "show", "--json", "key,vlaue"], "Did you mean value?"),
+            (["deletion", "list", "--state", "blocked", "--all"], "--all and --state exclude each other"),
+            (["deletion", "request", "--file", "ids", "--by", "email"], "--by goes with a term"),
+            (["user", "suspend", "anna", "--reason", "spam", "--for", "x"], "--for must be a length of time"),
         ]
     )
     func mistyped(_ arguments: [String], _ hint: String) async throws {

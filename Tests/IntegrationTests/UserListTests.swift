@@ -88,7 +88,7 @@ struct UserListTests {
             (["--signed-in-after", "2026-02-29"], "--signed-in-after"),
             (["--signed-in-before", "2026-13-01"], "--signed-in-before"),
             (["--signed-in-after", "x\u{1B}"], "x\\u{1b}"),
-            (["--limit", "0"], "--limit"), (["--after", "anna"], "\"anna\" is no user id"),
+            (["--limit", "0"], "--limit"), (["--after", "anna"], "--after: \"anna\" is no user id"),
             (["--count", "--limit", "3"], "--count"), (["--deletion-state", "verified"], "--deletion-state verified"),
             (["--deletion-state", "gone"], "waiting_for_apple"), (["--provider", " "], "--provider is empty"),
             (["--no-deletion", "--deletion-state", "grace"], "exclude each other"),

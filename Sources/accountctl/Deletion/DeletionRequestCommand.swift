@@ -62,6 +62,7 @@ struct DeletionRequestCommand: AccountctlCommand {
 
     func validate() throws {
         if (user == nil) == (bulk.file == nil) { throw ValidationError("name an account, or a list with --file") }
+        if bulk.file != nil, lookup.by != nil { throw ValidationError("--by goes with a term: a list has user ids") }
         if let graceSeconds, !(0...2_592_000).contains(graceSeconds) {
             throw ValidationError("--grace-seconds must lie between 0 and 2592000 (30 days)")
         }

@@ -88,9 +88,8 @@ struct UserSuspendCommand: ActCommand {
     var global: GlobalOptions
 
     func act() throws -> Act<AccountDesk.Outcome> {
-        guard let duration = DurationArgument.read(length), duration > .zero else {
-            throw CommandError(.usage, "\"\(SafeText.line(length))\" is no length of time such as 12h or 30d")
-        }
+        let duration = try DurationArgument.required(length, "--for")
+        guard duration > .zero else { throw CommandError(.usage, "--for must be longer than nothing, such as 30d") }
         guard duration <= Self.longest else {
             throw CommandError(
                 .usage,

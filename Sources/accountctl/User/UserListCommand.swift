@@ -122,7 +122,7 @@ struct UserListCommand: AccountctlCommand {
         let listing = AccountListing(try filter())
         let after = try after.map { text in
             guard let id = LookupTerm(text, as: .userID)?.userID else {
-                throw CommandError(.usage, "\"\(text)\" is no user id")
+                throw CommandError(.usage, "--after: \(SafeText.quoted(text)) is no user id")
             }
             return id
         }
