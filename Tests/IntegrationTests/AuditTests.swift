@@ -31,6 +31,10 @@ struct AuditTests {
             #expect(!shown.output.contains("example.com") && !shown.output.contains(Self.anna))
             #expect(try await stage.run(["audit", "show", "1", "--user", OperatorStage.id(2)]).status == 5)
             #expect(try await stage.run(["audit", "show", "99"]).status == 3)
+            // Facts are members of the line, not a text of their own.
+            #expect(try await stage.run(["jobs", "pause", "mail", "--yes"]).status == 0)
+            let facts = try await stage.run(["audit", "list", "--action", "jobs.pause", "--json", "facts"])
+            #expect(facts.output == "[\n{\"facts\":{\"queue\":\"mail\"}}\n]\n", "\(facts)")
             // The account is gone; whoever knows its id still finds what was done to it.
             try await stage.database.psql("delete from auth.users where id = '\(Self.anna)'")
             let later = try await stage.run(["audit", "list", "--user", Self.anna, "--json", "action"])

@@ -36,6 +36,18 @@ struct OutputTests {
         return sink.text
     }
 
+    @Test("What JSON says keeps its types; a text that is none is shown as it is")
+    func fromJSON() {
+        #expect(
+            OutputValue.json(#"{"n": 3, "x": 1.5, "ok": true, "none": null, "all": ["a", 1]}"#)
+                == .object([
+                    "n": .integer(3), "x": .number(1.5), "ok": .bool(true), "none": .null,
+                    "all": .list([.text("a"), .integer(1)]),
+                ])
+        )
+        #expect(OutputValue.json("no JSON") == .text("no JSON"))
+    }
+
     @Test func table() throws {
         #expect(
             try listed(.table)

@@ -45,7 +45,7 @@ struct AuditListCommand: AccountctlCommand {
         Field("ticket", "Ticket") { .text($0.ticket) },
         Field("machine_user", nil) { .text($0.machineUser) },
         Field("subject", nil) { .text($0.subject?.hexadecimal) },
-        Field("facts", nil) { .text($0.facts) },
+        Field("facts", nil) { .json($0.facts) },
         Field("has_subject", nil) { .bool($0.hasSubject) },
     ]
 
