@@ -58,7 +58,7 @@ struct QueueBench: Sendable {
     ) async throws -> Result {
         var pool = PoolConfiguration(connection: configuration)
         pool.maximumConnections = connections
-        pool.connection.sessionSettings = JobQueue.sessionSettings
+        pool.connection.sessionSettings = JobQueue.controlSettings
         return try await Pool.withPool(pool, logger: Self.logger, body)
     }
 

@@ -27,7 +27,7 @@ struct JobHarness: Sendable {
             )
             try await database.withPool(
                 maximumConnections: connections,
-                sessionSettings: JobQueue.sessionSettings
+                sessionSettings: JobQueue.controlSettings
             ) { pool in
                 try await body(JobHarness(database: database, pool: pool))
             }

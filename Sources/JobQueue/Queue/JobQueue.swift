@@ -16,6 +16,12 @@ package struct JobQueue: Sendable {
     /// Compiling statements would follow from the cost that the server then gives to every scan that has no index.
     package static let sessionSettings = ["enable_seqscan": "off", "jit": "off"]
 
+    /// The same for sessions that run nothing but the engine's own statements: those of a worker's control pool.
+    ///
+    /// The server plans a claim of a few lanes anew each time, since it takes the plan for any lanes to be the dearer one; planning
+    /// takes twice as long as the claim. The plan for any is as good: there is but one index for each of these questions.
+    package static let controlSettings = sessionSettings.merging(["plan_cache_mode": "force_generic_plan"]) { $1 }
+
     /// The job tables in `schema`, which the migrations made.
     package init(schema: String = "accountctl", waker: JobWaker? = nil) {
         tables = JobTables(schema: schema)

@@ -1,3 +1,4 @@
+import JobQueue
 import Logging
 import Postgres
 
@@ -20,6 +21,7 @@ struct WorkerPools {
     ) async throws -> Result {
         var (control, intake) = (work, work)
         control.maximumConnections = 3
+        control.connection.sessionSettings = JobQueue.controlSettings
         intake.maximumConnections = 3
         let (controlled, taken) = (control, intake)
         return try await Pool.withPool(work, logger: logger) { work in
