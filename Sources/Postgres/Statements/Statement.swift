@@ -74,14 +74,15 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
             text += other.text
             return
         }
-        let utf8 = Array(other.text.utf8)
-        var copied = 0
+        // Slices of the text, which are copied as they are: no array of bytes that would be read as text again.
+        let utf8 = other.text.utf8
+        var copied = utf8.startIndex
         for placeholder in other.placeholders {
-            text += String(decoding: utf8[copied..<placeholder.lowerBound], as: UTF8.self)
+            text += other.text[copied..<utf8.index(utf8.startIndex, offsetBy: placeholder.lowerBound)]
             appendPlaceholder()
-            copied = placeholder.upperBound
+            copied = utf8.index(utf8.startIndex, offsetBy: placeholder.upperBound)
         }
-        text += String(decoding: utf8[copied...], as: UTF8.self)
+        text += other.text[copied...]
         parameters.append(other.parameters)
     }
 
