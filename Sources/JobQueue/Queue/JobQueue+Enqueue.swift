@@ -24,7 +24,8 @@ extension JobQueue {
 
     /// Adds one plain job, and notifies of it with the commit.
     func enqueueAndNotify(_ job: NewJob, on connection: isolated Connection) throws -> EnqueuedJob {
-        EnqueuedJob(id: try connection.one(plain(job, by: tables.insertPlainAndNotify), as: Int64.self), isNew: true)
+        let row = try connection.one(plain(job, by: tables.insertPlainAndNotify), as: (Int64, Bool).self)
+        return EnqueuedJob(id: row.0, isNew: true)
     }
 
     private func enqueueUnique(

@@ -48,7 +48,7 @@ struct JobTables: Sendable {
     /// Most are such. Neither functions nor empty columns: each costs the server a search of its catalog for each job.
     let insertPlain: Statement
 
-    /// The same, for a worker that is to hear of it with the commit.
+    /// The same, for a worker that is to hear of it with the commit; gives a second column of no meaning.
     let insertPlainAndNotify: Statement
 
     /// Those of the schema that nearly everybody uses, spelled out once.
@@ -83,14 +83,8 @@ struct JobTables: Sendable {
             values (\("")::text, \("")::text, \("")::jsonb, \(Int16(1)), \(Int16(5)), current_timestamp)
             """
         insertPlain = "\(plain) returning id"
-        insertPlainAndNotify = """
-            with job as (
-            \(plain)
-            returning id, queue
-            )
-            select job.id
-            from job, pg_notify(\(unsafeSQL: quoteLiteral(channel)), job.queue)
-            """
+        // pg_notify gives nothing, which no driver could read.
+        insertPlainAndNotify = "\(plain) returning id, pg_notify(\(unsafeSQL: quoteLiteral(channel)), queue) is null"
     }
 
     /// The beginning of a statement that adds jobs; the values follow.

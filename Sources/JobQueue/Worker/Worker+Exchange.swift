@@ -60,73 +60,101 @@ extension Worker {
         return false
     }
 
+    /// What one exchange writes and asks for, settled before a connection is waited for.
+    private struct Exchange {
+        let batch: [FinishedJob]
+        let limit: Int
+        let scope: ClaimScope
+        let request: JobQueue.ClaimRequest?
+        /// Of the claim, in the book of leases; nil where nothing is claimed.
+        let number: Int?
+        let generation: Int
+        let plainGoesFirst: Bool
+        let sentAt: ContinuousClock.Instant
+    }
+
     /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.
     private func exchange(claim limit: Int, from scope: ClaimScope) async {
+        let exchange = beginExchange(claim: limit, from: scope)
+        let (plain, limited) = splitLanes(of: scope)
+        let progress = ExchangeProgress()
+        let unused: [ClaimedJob]
+        do {
+            unused = try await control.withConnection { connection in
+                var failure: (any Error)?
+                do {
+                    try await self.carryOut(exchange, plain, limited, progress, on: connection)
+                } catch {
+                    failure = error
+                }
+                // Before the connection is given back: no job waits for the change of threads behind that.
+                return self.conclude(exchange, progress, failure)
+            }
+        } catch {
+            // There was no connection to be had.
+            unused = conclude(exchange, progress, error)
+        }
+        await handBack(unused)
+    }
+
+    private func beginExchange(claim limit: Int, from scope: ClaimScope) -> Exchange {
         let sentAt = ContinuousClock.now
-        let (batch, worker, bounds, number, generation, plainGoesFirst) = core.withLock { core in
+        return core.withLock { core in
             let batch = core.takeFinished()
             let bounds = configuration.remembersBounds && scope == .all ? core.bounds.bounds(now: sentAt) : nil
             let number = limit > 0 ? core.book.claimSent(now: sentAt) : nil
             if limit > 0 { core.plan.claimSent(from: scope) }
-            return (batch, core.worker, bounds, number, core.book.generation, core.plainGoesFirst(claiming: limit))
-        }
-        let (plain, limited) = splitLanes(of: scope)
-        let request = worker.map {
-            JobQueue.ClaimRequest(worker: $0, limit: limit, suspects: scope == .suspects, bounds: bounds)
-        }
-        let progress = ExchangeProgress()
-        let outcome: Result<Void, any Error>
-        do {
-            try await control.withConnection { connection in
-                try await self.exchange(
-                    batch,
-                    number == nil ? nil : request,
-                    plain: plain,
-                    limited: limited,
-                    plainGoesFirst: plainGoesFirst,
-                    progress,
-                    on: connection
-                )
+            let request = core.worker.map {
+                JobQueue.ClaimRequest(worker: $0, limit: limit, suspects: scope == .suspects, bounds: bounds)
             }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
-        }
-        let (claimed, plainCount) = progress.claims
-        // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-        let isFull = claimed.count >= limit || (claimed.count - plainCount) * 2 >= limit
-        settled(batch, progress.written)
-        if let number {
-            await began(
-                claimed,
+            return Exchange(
+                batch: batch,
+                limit: limit,
+                scope: scope,
+                request: number == nil ? nil : request,
                 number: number,
-                generation: generation,
-                from: scope,
-                wasBounded: bounds != nil,
-                isFull: isFull,
+                generation: core.book.generation,
+                plainGoesFirst: core.plainGoesFirst(claiming: limit),
                 sentAt: sentAt
             )
         }
-        switch outcome {
-        case .success:
+    }
+
+    /// Takes leave of what was written, and starts the handlers of what was claimed.
+    ///
+    /// Returns the jobs that came too late to be run.
+    private func conclude(
+        _ exchange: Exchange,
+        _ progress: ExchangeProgress,
+        _ failure: (any Error)?
+    ) -> [ClaimedJob] {
+        settled(exchange.batch, progress.written)
+        let (claimed, plainCount) = progress.claims
+        let unused = began(
+            claimed,
+            of: exchange,
+            // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
+            isFull: claimed.count >= exchange.limit || (claimed.count - plainCount) * 2 >= exchange.limit
+        )
+        if let failure {
+            failed(failure)
+        } else {
             core.withLock {
                 $0.failures = 0; $0.plan.pausedUntil = nil
             }
-        case .failure(let error):
-            failed(error)
         }
+        return unused
     }
 
-    private func exchange(
-        _ batch: [FinishedJob],
-        _ request: JobQueue.ClaimRequest?,
-        plain: [Lane],
-        limited: [Lane],
-        plainGoesFirst: Bool,
+    private func carryOut(
+        _ exchange: Exchange,
+        _ plain: [Lane],
+        _ limited: [Lane],
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) async throws {
-        var request = request
+        let batch = exchange.batch
+        var request = exchange.request
         var failure: (any Error)?
         var unwritten = batch
         // A job that ends makes room under its limit: written first, or the claim would still count it and come back short.
@@ -134,7 +162,7 @@ extension Worker {
             unwritten = []
             try settlement.write(batch, progress, on: connection)
         }
-        if !plainGoesFirst {
+        if !exchange.plainGoesFirst {
             // Before the others and for half of the slots: behind a full queue without limits they would never have their turn. A
             // job of theirs that ends makes the worker look again.
             failure = try await claimLimited(limited, &request, atMost: { ($0 + 1) / 2 }, progress, on: connection)
@@ -150,7 +178,7 @@ extension Worker {
         if let request, request.limit > 0, !progress.hasClaimed, !plain.isEmpty {
             progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
         }
-        if plainGoesFirst {
+        if exchange.plainGoesFirst {
             request?.limit -= progress.claims.plain
             failure = try await claimLimited(limited, &request, atMost: { $0 }, progress, on: connection)
         }
@@ -214,38 +242,32 @@ extension Worker {
         }
     }
 
-    /// Starts the handlers of claimed jobs.
-    private func began(
-        _ claimed: [ClaimedJob],
-        number: Int,
-        generation: Int,
-        from scope: ClaimScope,
-        wasBounded: Bool,
-        isFull: Bool,
-        sentAt: ContinuousClock.Instant
-    ) async {
+    /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
+    private func began(_ claimed: [ClaimedJob], of exchange: Exchange, isFull: Bool) -> [ClaimedJob] {
+        guard let number = exchange.number else { return [] }
         var jobs: [RunningJob] = []
         jobs.reserveCapacity(claimed.count)
         for job in claimed {
             let timeout = registry.entries[job.kind]?.timeout ?? .seconds(60)
-            jobs.append(RunningJob(job: job, startedAt: sentAt, timeout: timeout))
+            jobs.append(RunningJob(job: job, startedAt: exchange.sentAt, timeout: timeout))
         }
+        let wasBounded = exchange.request?.bounds != nil
         let mayRun = core.withLock { core in
-            switch scope {
+            switch exchange.scope {
             case .suspects:
-                if claimed.isEmpty { core.suspects.noneLeft(now: sentAt) } else { core.suspects.took() }
+                if claimed.isEmpty { core.suspects.noneLeft(now: exchange.sentAt) } else { core.suspects.took() }
             case .all, .urgent:
                 // Of where the others begin, a claim of urgent ones tells nothing.
-                if scope == .all {
-                    core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: sentAt)
+                if exchange.scope == .all {
+                    core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: exchange.sentAt)
                 }
                 // A bounded claim that came back short has not looked at everything.
-                if isFull || wasBounded { core.plan.leftSome(of: scope) }
+                if isFull || wasBounded { core.plan.leftSome(of: exchange.scope) }
             }
             let mayRun = core.book.claimReturned(
                 number,
                 jobs.map { (id: $0.job.id, lease: $0.job.lease, deadline: $0.deadline) },
-                sentIn: generation,
+                sentIn: exchange.generation,
                 now: .now
             )
             guard mayRun else { return false }
@@ -253,15 +275,13 @@ extension Worker {
             core.plan.running += jobs.count
             return true
         }
-        guard mayRun else {
-            // Too late to be used; the next heartbeat, or the rescue, would hand them back too.
-            await handBack(claimed)
-            return
-        }
+        // The next heartbeat, or the rescue, would hand them back too.
+        guard mayRun else { return claimed }
         for job in jobs {
             if let kind = metrics.kinds[job.job.kind] { kind.wait.recordMicroseconds(job.job.waited) }
             job.start { await self.perform(job) }
         }
+        return []
     }
 
     private func handBack(_ claimed: [ClaimedJob]) async {
