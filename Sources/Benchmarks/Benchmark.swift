@@ -9,6 +9,11 @@ struct Benchmark: Sendable {
     /// Measures; makes its own cluster where it needs one, and takes its floor in the same run.
     let measure: @Sendable () async throws -> [Figure]
 
+    /// Whether a word is its name, or the beginning of it up to a dot.
+    func isNamed(by word: String) -> Bool {
+        name == word || name.hasPrefix(word + ".")
+    }
+
     /// All of them, in the order they are printed.
     ///
     /// Each has a file of its own.

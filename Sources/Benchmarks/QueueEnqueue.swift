@@ -11,14 +11,14 @@ extension Benchmark {
 
     static let queueEnqueueSingle = Benchmark(
         name: "queue.enqueue.single",
-        summary: "jobs enqueued one by one over one connection while a worker listens, against pgbench; and from a pool"
+        summary: "jobs enqueued one by one while the worker of a paused queue listens, against pgbench; and from a pool"
     ) {
         try await QueueEnqueue().oneByOne("queue.enqueue.single", clients: 1, goal: "≥ 0.8 × floor")
     }
 
     static let queueEnqueueConcurrent = Benchmark(
         name: "queue.enqueue.concurrent",
-        summary: "jobs enqueued one by one over 32 connections while a worker listens, against pgbench"
+        summary: "the same over 32 connections"
     ) {
         try await QueueEnqueue().oneByOne("queue.enqueue.concurrent", clients: 32, goal: "≥ 0.7 × floor")
     }

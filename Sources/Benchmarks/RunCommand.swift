@@ -11,15 +11,14 @@ struct RunCommand: AsyncParsableCommand {
         abstract: "Measures figures, all of them unless some are named."
     )
 
-    @Argument(help: "The figures, by the names that `list` prints.")
+    @Argument(help: "The figures, by the names that `list` prints, or by what several begin with: `queue`.")
     var names: [String] = []
 
     @Flag(help: "Print one JSON object a line.")
     var json = false
 
     func validate() throws {
-        let known = Set(Benchmark.all.map(\.name))
-        let unknown = names.filter { !known.contains($0) }
+        let unknown = names.filter { name in !Benchmark.all.contains { $0.isNamed(by: name) } }
         guard unknown.isEmpty else {
             throw ValidationError("unknown: \(unknown.joined(separator: ", ")). `Benchmarks list` names the figures.")
         }
@@ -29,7 +28,8 @@ struct RunCommand: AsyncParsableCommand {
         #if DEBUG
             FileHandle.standardError.write(Data("A debug build: its figures say little. Build with -c release.\n".utf8))
         #endif
-        let chosen = names.isEmpty ? Benchmark.all : Benchmark.all.filter { names.contains($0.name) }
+        let chosen =
+            names.isEmpty ? Benchmark.all : Benchmark.all.filter { names.contains(where: $0.isNamed) }
         var figures: [Figure] = []
         for benchmark in chosen {
             for figure in try await benchmark.measure() {

@@ -11,4 +11,10 @@ import Testing
     func everyFigureWithAGoalHasAName(_ name: String) {
         #expect(Benchmark.all.count { $0.name == name } == 1)
     }
+
+    @Test func aGroupNamesAllOfItsFigures() {
+        #expect(Benchmark.all.count { $0.isNamed(by: "queue.enqueue") } == 3)
+        #expect(Benchmark.all.filter { $0.isNamed(by: "queue") }.map(\.name).allSatisfy { $0.hasPrefix("queue.") })
+        #expect(!Benchmark.all.contains { $0.isNamed(by: "que") })
+    }
 }
