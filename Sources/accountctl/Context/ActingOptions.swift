@@ -119,7 +119,11 @@ extension CommandContext {
             throw CommandError(
                 .usage,
                 "the setting keys.hash_file is missing: the operators' log names accounts by a keyed hash",
-                hint: "Make a key: accountctl keys new hash-1 --output FILE"
+                hint:
+                    """
+                    Name the file of the key that this database was worked on with; only where it never was, make one: accountctl \
+                    keys new hash-1 --output FILE
+                    """
             )
         }
         return key
