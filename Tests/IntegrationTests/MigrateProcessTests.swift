@@ -71,4 +71,21 @@ struct MigrateProcessTests {
             #expect(verify.output.contains("policy profiles_update_own on profiles"))
         }
     }
+
+    @Test("What the platform locks for each statement on policies stands in the plan")
+    func locksOfThePlatform() async throws {
+        try await TestDatabase.withPlatform { database in
+            try await database.psql(
+                """
+                alter role postgres in database \(database.name)
+                set supautils.policy_grants = '{"postgres": ["auth.users", "auth.sessions", "realtime.absent"]}'
+                """
+            )
+            let plan = try await AccountctlProcess.run("migrate", "plan", "--json", environment: database.variables)
+            #expect(plan.status == 0, "\(plan.errors)")
+            #expect(plan.output.contains("ACCESS EXCLUSIVE on auth.users"))
+            #expect(plan.output.contains("ACCESS EXCLUSIVE on auth.sessions"))
+            #expect(!plan.output.contains("realtime.absent"))
+        }
+    }
 }

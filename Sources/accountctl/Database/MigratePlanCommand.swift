@@ -43,9 +43,10 @@ struct MigratePlanCommand: AccountctlCommand {
             connection in
             let plan = try engine.plan(bundles: options.bundles(of: engine.set), on: connection)
             let pending = Set(plan.pending.map(\.number))
+            let platform = try PlatformLocks.read(on: connection)
             let locks = Dictionary(
                 uniqueKeysWithValues: engine.set.migrations.filter { pending.contains($0.number) }
-                    .map { ($0.number, $0.locks) }
+                    .map { ($0.number, $0.locks(with: platform)) }
             )
             return (plan, locks, try await AdoptionPlan.pending(pending, options.visibility?.meaning, on: connection))
         }
