@@ -509,7 +509,14 @@ struct DoctorTests {
             try await deployment.database.psql(
                 "delete from accountctl.migrations where number = (select max(number) from accountctl.migrations)"
             )
-            #expect(try await deployment.find("schema.pending", "warning").contains("1 migration"))
+            #expect(try await deployment.find("schema.pending", "error").contains("1 migration"))
+            try await deployment.database.psql(
+                """
+                insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
+                values (9001, 'tomorrow', 'core', repeat('0', 64), 'done', 1, '99.1.0')
+                """
+            )
+            #expect(try await deployment.find("schema.ahead", "warning").contains("99.1.0"))
         }
     }
 

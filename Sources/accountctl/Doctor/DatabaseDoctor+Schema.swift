@@ -19,7 +19,20 @@ extension DatabaseDoctor {
             )
         }
         var findings: [Finding] = []
-        for conflict in plan.conflicts {
+        let newer = plan.conflicts.filter { $0.state == .unknown }
+        if let newest = newer.last {
+            let version = newest.applied?.version ?? "unknown"
+            findings.append(
+                Finding(
+                    .warning,
+                    "schema.ahead",
+                    Wording.count(newer.count, "migration") + " of a newer version (\(version))",
+                    why: "This version goes on working with the schema of the next one, and no further.",
+                    todo: "Put the newer version in place everywhere, this one included."
+                )
+            )
+        }
+        for conflict in plan.conflicts where conflict.state != .unknown {
             findings.append(
                 Finding(
                     .error,
@@ -33,10 +46,10 @@ extension DatabaseDoctor {
         if !plan.pending.isEmpty {
             findings.append(
                 Finding(
-                    .warning,
+                    .error,
                     "schema.pending",
                     Wording.count(plan.pending.count, "migration") + " to be applied",
-                    why: "This version expects them.",
+                    why: "No worker of this version starts before.",
                     todo: "accountctl migrate up"
                 )
             )
