@@ -284,7 +284,7 @@ let package = Package(
         .testTarget(
             name: "SettingsTests",
             dependencies: [
-                "Settings", "Sealing", "SignInWithApple", "TestSupport",
+                "Settings", "AccountLifecycle", "Sealing", "SignInWithApple", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),

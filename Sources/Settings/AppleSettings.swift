@@ -46,7 +46,8 @@ package struct AppleSettings: Sendable {
         )
         timeout = reader.read(
             "apple.timeout",
-            .duration(.seconds(1) ... .seconds(60)),
+            // A code's exchange makes two calls and fetches Apple's keys twice, all within `CodeExchange.longest`.
+            .duration(.seconds(1) ... .seconds(15)),
             default: .seconds(10),
             "How long one call to Apple may take."
         )

@@ -11,6 +11,9 @@ import Synchronization
 
 /// Apple's signing keys, fetched when needed, shared by all, and kept while Apple is down.
 package final class AppleKeys: Sendable {
+    /// How long one fetch may take, its repeats included.
+    package static let longestFetch = Duration.seconds(10)
+
     private let address: ServiceAddress
     private let caller: HTTPCaller
     private let logger: Logger
@@ -70,8 +73,8 @@ package final class AppleKeys: Sendable {
             address: address,
             path: "/auth/keys",
             headers: [.init("Accept", "application/json")],
-            deadline: .seconds(10),
-            attemptTimeout: .seconds(5),
+            deadline: Self.longestFetch,
+            attemptTimeout: Self.longestFetch / 2,
             repetition: .always,
             maximumReplyBytes: 1 << 16
         )

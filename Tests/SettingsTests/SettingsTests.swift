@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Crypto
 import Sealing
 import Settings
@@ -263,6 +264,16 @@ struct SettingsTests {
         #expect(throws: Never.self) {
             try Settings(inputs("[worker]\nlease = 30s\n[storage]\ntimeout = 20s\n[apple]\ntimeout = 10s"))
         }
+    }
+
+    @Test("With the longest call to Apple that is accepted a code's exchange has room in its job's time")
+    func exchangeAndCalls() throws {
+        let file = { (seconds: Int) in "[worker]\nlease = 1h\n[apple]\ntimeout = \(seconds)s" }
+        let longest = try #require((1...60).last { (try? Settings(inputs(file($0)))) != nil })
+        let calls = try Settings(inputs(file(longest))).apple.timeout * 2
+        #expect(calls + AppleKeys.longestFetch * 2 < CodeExchange.longest)
+        let problems = Settings.check(inputs(file(longest + 1))).problems
+        #expect(problems.map(\.key) == ["apple.timeout"])
     }
 
     @Test func unknownEnvironment() {

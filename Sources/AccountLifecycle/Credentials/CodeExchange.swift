@@ -29,7 +29,7 @@ package struct CodeExchange: Sendable {
     }
 
     /// How long an exchange may take, from taking the code to storing the grant: then its job is cancelled.
-    static let longest = Duration.seconds(60)
+    package static let longest = Duration.seconds(60)
 
     /// How many seconds before a code's end it is tried for the last time, whatever Apple asked for.
     private static let lastTry = 20.0
