@@ -27,7 +27,10 @@ package struct AppleDoor: Sendable {
 
     /// What became of revoking at Apple.
     enum Revocation: Sendable, Hashable {
+        /// Apple was asked, and did not revoke.
         case revoked
+        /// Nothing was sent: Apple rejected the client id a while ago, or it is not configured.
+        case unasked(Situation)
         case trouble(Situation)
     }
 
@@ -83,7 +86,7 @@ package struct AppleDoor: Sendable {
 
     /// Ends the authorisation that a refresh token stands for; may be repeated.
     func revoke(_ token: Secret<String>, clientID: String) async throws -> Revocation {
-        guard let client = clients?[clientID] else { return .trouble(Self.unconfigured(clientID)) }
+        guard let client = clients?[clientID] else { return .unasked(Self.unconfigured(clientID)) }
         switch try await client.revoke(token) {
         case .revoked: return .revoked
         // A token that is dead gets the answer that it is revoked: this one is asked about under the wrong client id, or in an incident,
@@ -92,7 +95,9 @@ package struct AppleDoor: Sendable {
             let detail = "Apple knows no such grant under this client id"
             return .trouble(Situation(.appleMisconfigured, subject: clientID, detail: detail))
         case .misconfigured(let reason): return .trouble(Self.situation(reason))
-        case .later(let delay): return .trouble(Self.situation(delay, clientID))
+        case .later(let delay):
+            let situation = Self.situation(delay, clientID)
+            return delay.cause == .breakerOpen ? .unasked(situation) : .trouble(situation)
         }
     }
 

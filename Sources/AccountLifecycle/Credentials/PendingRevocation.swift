@@ -73,9 +73,13 @@ package enum PendingRevocation {
                       or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
                           <= clock_timestamp()
                   )
-                -- Of each client id in turn: one whose calls Apple has had enough of does not fill the list of every time.
+                -- Of each client id in turn: one whose calls Apple has had enough of does not fill the list of every time. And first
+                -- what is to be given up, which otherwise waits behind what cannot be tried.
                 order by
-                    row_number() over (partition by client_id order by last_tried_at nulls first, id),
+                    row_number() over (
+                        partition by client_id
+                        order by give_up_at > clock_timestamp(), last_tried_at nulls first, id
+                    ),
                     last_tried_at nulls first,
                     id
                 limit 50
@@ -83,7 +87,7 @@ package enum PendingRevocation {
                 as: (Int64, UUID?, String, UUID, String, String?, Bool).self
             )
         }
-        // Apple asked for fewer calls: theirs are left as they are, for a later time.
+        // Apple asked for fewer calls, does not answer, or rejects them: theirs are left as they are, for a later time.
         var resting: Set<String> = []
         for (id, request, clientID, binding, sealed, name, isOver) in due where !resting.contains(clientID) {
             try Task.checkCancellation()
@@ -105,7 +109,14 @@ package enum PendingRevocation {
             } catch let error as SealingError {
                 outcome = .apple(.trouble(Situation(.sealingKeyMissing, detail: "\(error)")))
             }
-            if case .apple(.trouble(let situation)) = outcome, situation.retryAfter != nil { resting.insert(clientID) }
+            switch outcome {
+            // No try: when the client id is taken again it is their turn at once.
+            case .apple(.unasked) where !isOver:
+                resting.insert(clientID)
+                continue
+            case .apple(.trouble(let situation)) where situation.code == .appleUnreachable: resting.insert(clientID)
+            case .apple, .personReturned: break
+            }
             try await record(outcome, of: id, isOver: isOver, with: services)
         }
         return try await services.pool.withConnection { connection in
@@ -175,33 +186,35 @@ package enum PendingRevocation {
         isOver: Bool,
         with services: DeletionServices
     ) async throws {
-        let state: String
+        let state: PendingRevocationState
         let words: String
         switch outcome {
-        case .apple(.revoked): (state, words) = ("revoked", "revoked")
-        case .apple(.trouble(let situation)):
-            (state, words) = (isOver ? "given_up" : "waiting", situation.code.rawValue)
-        case .personReturned: (state, words) = ("given_up", "person_returned")
+        case .apple(.revoked): (state, words) = (.revoked, "revoked")
+        case .apple(.trouble(let situation)), .apple(.unasked(let situation)):
+            (state, words) = (isOver ? .givenUp : .waiting, situation.code.rawValue)
+        case .personReturned: (state, words) = (.givenUp, "person_returned")
         }
+        let waits = state == .waiting
+        let wasTried = if case .apple(.unasked) = outcome { false } else { true }
         try await services.pool.withTransaction { connection in
             let request = try connection.first(
                 """
                 update accountctl.pending_revocations
-                set state = \(state),
-                    attempts = attempts + 1,
-                    last_tried_at = clock_timestamp(),
+                set state = \(state.rawValue),
+                    attempts = attempts + \(wasTried)::int,
+                    last_tried_at = case when \(wasTried) then clock_timestamp() else last_tried_at end,
                     last_outcome = \(words),
-                    settled_at = case when \(state) = 'waiting' then null else clock_timestamp() end,
-                    sealed_token = case when \(state) = 'waiting' then sealed_token end,
-                    sealed_subject = case when \(state) = 'waiting' then sealed_subject end,
-                    sealing_key_id = case when \(state) = 'waiting' then sealing_key_id end
+                    settled_at = case when not \(waits) then clock_timestamp() end,
+                    sealed_token = case when \(waits) then sealed_token end,
+                    sealed_subject = case when \(waits) then sealed_subject end,
+                    sealing_key_id = case when \(waits) then sealing_key_id end
                 where id = \(id) and state = 'waiting'
                 returning request_id
                 """,
                 as: UUID?.self
             )
-            guard state != "waiting", case .some(.some(let request)) = request else { return }
-            let outcome: StepOutcome = state == "revoked" ? .revoked : .notRevoked
+            guard !waits, case .some(.some(let request)) = request else { return }
+            let outcome: StepOutcome = state == .revoked ? .revoked : .notRevoked
             try AppleReckoning.settlePending(of: [request], as: outcome, on: connection)
             try tellOutcome(of: [request], on: connection)
         }

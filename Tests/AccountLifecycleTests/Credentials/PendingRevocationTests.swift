@@ -224,22 +224,15 @@ import Testing
     }
 
     /// More of one client id than one time takes, and Apple has had enough of its calls.
-    @Test func aClientIDThatAppleThrottlesDoesNotKeepTheOthersWaiting() async throws {
+    @Test(arguments: ["1800", nil])
+    func aClientIDThatAppleThrottlesDoesNotKeepTheOthersWaiting(_ retryAfter: String?) async throws {
         try await Stage.with { stage in
             _ = try await erased(on: stage)
-            let columns = "request_id, sealed_token, sealed_subject, sealing_key_id, binding, give_up_at"
             for (clientID, count) in [(Stage.clientID, 60), ("com.example.other", 1)] {
-                try await stage.sql(
-                    """
-                    insert into accountctl.pending_revocations (client_id, \(unsafeSQL: columns))
-                    select \(clientID), \(unsafeSQL: columns)
-                    from accountctl.pending_revocations, generate_series(1, \(count))
-                    where id = (select min(id) from accountctl.pending_revocations)
-                    """
-                )
+                try await addRevocations(count, of: clientID, on: stage)
             }
             stage.sandbox.faults.clearAll()
-            stage.sandbox.faults.set(.status(429, retryAfter: "1800"), for: .appleRevoke)
+            stage.sandbox.faults.set(.status(429, retryAfter: retryAfter), for: .appleRevoke)
             #expect(try await PendingRevocation.retry(with: stage.services()) == 62)
             let tried = try await stage.value(
                 """
@@ -251,6 +244,53 @@ import Testing
             )
             #expect(tried == "com.example.app apple_unreachable, com.example.other sealing_key_missing")
         }
+    }
+
+    /// While Apple rejects the client id nothing is sent: what was not tried need not wait for a day when that is mended.
+    @Test func whatTheBreakerAnswersIsNoTry() async throws {
+        try await Stage.with { stage in
+            _ = try await erased(on: stage)
+            try await addRevocations(2, of: Stage.clientID, on: stage)
+            stage.sandbox.faults.clearAll()
+            let calls = stage.sandbox.journal.count(.appleRevoke)
+            stage.sandbox.faults.set(.appleError("invalid_client"), for: .appleRevoke)
+            let standing: Statement = """
+                select string_agg(concat_ws(' ', state, attempts, last_tried_at is not null), ', ' order by id)
+                from accountctl.pending_revocations
+                """
+            for _ in 0..<2 {
+                #expect(try await PendingRevocation.retry(with: stage.services()) == 3)
+                #expect(stage.sandbox.journal.count(.appleRevoke) == calls + 1)
+                #expect(try await stage.value(standing, as: String.self) == "waiting 1 t, waiting 0 f, waiting 0 f")
+            }
+            // Its time is over all the same, behind others that are still to be tried.
+            try await stage.sql(
+                """
+                update accountctl.pending_revocations
+                set give_up_at = now()
+                where id = (select max(id) from accountctl.pending_revocations)
+                """
+            )
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 2)
+            #expect(try await stage.value(standing, as: String.self) == "waiting 1 t, waiting 0 f, given_up 0 f")
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+            #expect(try await stage.value(standing, as: String.self) == "waiting 1 t, revoked 1 t, given_up 0 f")
+        }
+    }
+
+    /// More like the one that waits.
+    private func addRevocations(_ count: Int, of clientID: String, on stage: Stage) async throws {
+        let columns = "request_id, sealed_token, sealed_subject, sealing_key_id, binding, give_up_at"
+        try await stage.sql(
+            """
+            insert into accountctl.pending_revocations (client_id, \(unsafeSQL: columns))
+            select \(clientID), \(unsafeSQL: columns)
+            from accountctl.pending_revocations, generate_series(1, \(count))
+            where id = (select min(id) from accountctl.pending_revocations)
+            """
+        )
     }
 
     @Test func itIsGivenUpWhenItsTimeIsOverAndThePersonIsTold() async throws {

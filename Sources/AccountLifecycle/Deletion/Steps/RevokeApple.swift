@@ -57,7 +57,7 @@ extension DeletionRun {
         case .revoked:
             try await services.probe(.middle(.revokeApple))
             try await forget(credential, as: .revoked, at: askedAt)
-        case .trouble(let situation):
+        case .trouble(let situation), .unasked(let situation):
             guard canGoOnWithoutApple else { return situation }
             try await handOver(credential, token)
         }
