@@ -97,7 +97,7 @@ import Testing
                 return
             }
             #expect(last > 200 && last <= 280)
-            #expect(try await CodeExchange(stage.services()).run(id) == .settled("exchanged"))
+            #expect(try await CodeExchange(stage.services()).run(id) == .settled(.exchanged))
         }
     }
 

@@ -842,17 +842,17 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let expired = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
-            #expect(try await stage.exchange(expired, of: person, after: "6 minutes") == .settled("expired"))
+            #expect(try await stage.exchange(expired, of: person, after: "6 minutes") == .settled(.expired))
             let used = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
-            #expect(try await stage.exchange(used, of: person) == .settled("exchanged"))
+            #expect(try await stage.exchange(used, of: person) == .settled(.exchanged))
             try await stage.sql(
                 "update accountctl.authorization_codes set received_at = received_at - interval '2 hours'"
             )
-            #expect(try await stage.exchange(used + "x", of: person) == .settled("refused"))
+            #expect(try await stage.exchange(used + "x", of: person) == .settled(.refused))
             // Somebody else's code ends nobody's sign-in.
             let other = try await stage.signUp("berta")
             let foreign = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: other.sub)
-            #expect(try await stage.exchange(foreign, of: person) == .settled("wrong_account"))
+            #expect(try await stage.exchange(foreign, of: person) == .settled(.wrongAccount))
             #expect(try await stage.count("select from accountctl.authorization_codes where code is not null") == 0)
             #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
         }
@@ -866,7 +866,7 @@ import Testing
             let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
             let crash = stage.services(probe: SimulatedCrash.once(at: .afterExchange))
             await #expect(throws: SimulatedCrash.self) { try await CodeExchange(crash).run(id) }
-            #expect(try await CodeExchange(stage.services()).run(id) == .settled("grant_unknown"))
+            #expect(try await CodeExchange(stage.services()).run(id) == .settled(.grantUnknown))
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
         }
@@ -877,12 +877,12 @@ import Testing
             let person = try await stage.signUp()
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
             let id = stage.sandbox.faults.set(.drop(.before), for: .appleToken)
-            #expect(try await stage.exchange(code, of: person) == .settled("grant_unknown"))
+            #expect(try await stage.exchange(code, of: person) == .settled(.grantUnknown))
             stage.sandbox.faults.clear(id)
             let status = try await stage.call(person, "select public.request_account_deletion()")
             #expect(status.contains(#""wants_apple_code": true"#))
             let second = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
-            #expect(try await stage.exchange(second, of: person) == .settled("exchanged"))
+            #expect(try await stage.exchange(second, of: person) == .settled(.exchanged))
         }
     }
 

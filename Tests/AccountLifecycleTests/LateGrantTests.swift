@@ -51,7 +51,7 @@ import Testing
                 guard point == .before(.deleteRows), once.take() else { return }
                 #expect(try await stage.outcome(.revokeApple, request) == "not_held")
                 let code = try await submit(person, on: stage)
-                #expect(try await CodeExchange(stage.services()).run(code) == .settled("exchanged"))
+                #expect(try await CodeExchange(stage.services()).run(code) == .settled(.exchanged))
             }
             #expect(pause == .ended(.verified))
             #expect(stage.sandbox.apple.liveConsents == 0)
@@ -74,7 +74,7 @@ import Testing
             let pause = try await stage.drive(request, policy) { point in
                 guard point == moment, once.take() else { return }
                 let code = try await submit(person, on: stage)
-                #expect(try await CodeExchange(stage.services()).run(code) == .settled("exchanged"))
+                #expect(try await CodeExchange(stage.services()).run(code) == .settled(.exchanged))
             }
             #expect(pause == .ended(.verified))
             #expect(stage.sandbox.apple.liveConsents == consents - 1)
@@ -99,7 +99,7 @@ import Testing
             #expect(try await stage.situation(request)?.code == .codeUnderWay)
             #expect(try await stage.count("select from auth.users where id = \(person.id)") == 1)
             let code = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
-            #expect(try await CodeExchange(stage.services()).run(code) == .settled("exchanged"))
+            #expect(try await CodeExchange(stage.services()).run(code) == .settled(.exchanged))
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await told(request, on: stage) == ["revoked", "revoked", "revoked"])
             #expect(stage.sandbox.apple.liveConsents == 0)
@@ -225,7 +225,7 @@ import Testing
                 try await stage.pool.withConnection { _ in
                     try await stage.pool.withConnection { _ in
                         let outcome = try await CodeExchange(stage.services(codes: stage.admin)).run(id)
-                        #expect(outcome == .settled("exchanged"))
+                        #expect(outcome == .settled(.exchanged))
                     }
                 }
             }
@@ -259,7 +259,7 @@ import Testing
                 guard point == .before(.deleteRows), once.take() else { return }
                 let code = try await submit(person, on: stage)
                 let fault = stage.sandbox.faults.set(.drop(.before), for: .appleToken)
-                #expect(try await CodeExchange(stage.services()).run(code) == .settled("grant_unknown"))
+                #expect(try await CodeExchange(stage.services()).run(code) == .settled(.grantUnknown))
                 stage.sandbox.faults.clear(fault)
             }
             #expect(pause == .ended(.verified))
@@ -283,7 +283,7 @@ import Testing
                 }
                 #expect(try await stage.situation(request)?.code == .codeUnderWay)
             }
-            #expect(try await CodeExchange(services).run(code) == .settled("exchanged"))
+            #expect(try await CodeExchange(services).run(code) == .settled(.exchanged))
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await told(request, on: stage) == ["revoked", "revoked", "revoked"])
             #expect(stage.sandbox.apple.liveConsents == 0)
@@ -304,7 +304,7 @@ import Testing
                 #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
                 #expect(try await stage.count("select from auth.users where id = \(person.id)") == 0)
             }
-            #expect(try await CodeExchange(services).run(code) == .settled("handed_over"))
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
             #expect(try await stage.drive(request) == .ended(.verified))
             let receipt = until == .after(.receipt) ? "grant_unknown" : "pending"
             #expect(try await told(request, on: stage) == ["pending", "pending", receipt])
@@ -324,7 +324,7 @@ import Testing
                 guard point == .afterExchange else { return }
                 try await stage.sql("delete from auth.users where id = \(person.id)")
             }
-            #expect(try await CodeExchange(services).run(code) == .settled("handed_over"))
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
             #expect(try await stage.retryRevocations() == 0)
             #expect(stage.sandbox.apple.liveConsents == 0)
         }

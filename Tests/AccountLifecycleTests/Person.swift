@@ -139,7 +139,7 @@ extension Stage {
         _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(Self.clientID))")
         let id = try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
         let outcome = try await CodeExchange(services()).run(id)
-        guard outcome == .settled("exchanged") else { throw Unexpected(outcome) }
+        guard outcome == .settled(.exchanged) else { throw Unexpected(outcome) }
     }
 
     /// Somebody with everything: avatars at random names, in a folder of upper case, a credential, a profile that is filled in.

@@ -23,7 +23,11 @@ package struct CodeExchange: Sendable {
     /// What became of a code.
     package enum Outcome: Sendable, Hashable {
         /// Settled, now or before; the state that is recorded.
-        case settled(String)
+        case settled(AuthorizationCodeState)
+        /// The account was deleted while Apple answered, and the code with it: the grant waits to be revoked.
+        case handedOver
+        /// There is no such code: it went with its account.
+        case unknown
         /// Not yet: try again after so many seconds.
         case again(after: Double, Situation)
     }
@@ -46,10 +50,10 @@ package struct CodeExchange: Sendable {
     ///
     /// - Throws: ``PostgresError``; ``JobQueueError`` `leaseLost`; `CancellationError`.
     package func run(_ id: Int64, fence: JobFence? = nil) async throws -> Outcome {
-        guard let code = try await take(id, fence) else { return .settled("unknown") }
+        guard let code = try await take(id, fence) else { return .unknown }
         guard let secret = code.secret else { return .settled(code.state) }
-        guard !code.wasTried else { return try await settle(id, "grant_unknown", fence) }
-        guard code.life > 0 else { return try await settle(id, "expired", fence) }
+        guard code.state == .received else { return try await settle(id, .grantUnknown, fence) }
+        guard code.life > 0 else { return try await settle(id, .expired, fence) }
         try await services.probe(.beforeExchange)
         let exchange = try await services.apple.exchange(
             secret,
@@ -61,15 +65,15 @@ package struct CodeExchange: Sendable {
         case .granted(let grant):
             return try await store(grant, for: id, code, fence)
         case .refused:
-            return try await settle(id, "refused", fence)
+            return try await settle(id, .refused, fence)
         case .unusable(let problem):
             services.log.error(
                 "Apple granted what cannot be used, and what can never be revoked",
                 metadata: ["code": "\(id)", "identity_token": "\(problem?.rawValue ?? "missing")"]
             )
-            return try await settle(id, "grant_unknown", fence)
+            return try await settle(id, .grantUnknown, fence)
         case .answerLost:
-            return try await settle(id, "grant_unknown", fence)
+            return try await settle(id, .grantUnknown, fence)
         case .trouble(let situation):
             try await giveBack(id, fence)
             // Later than Apple asks rather than never: a last try comes while the code still lives.
@@ -82,11 +86,10 @@ package struct CodeExchange: Sendable {
         let secret: Secret<String>?
         let clientID: String?
         let redirectURI: String?
-        let state: String
+        /// Before it was taken: of one that was tried, an earlier attempt may have reached Apple.
+        let state: AuthorizationCodeState
         /// The seconds until it expires.
         let life: Double
-        /// Whether an earlier attempt may have reached Apple.
-        let wasTried: Bool
         /// Apple's names for the account, as long as it is there to be asked.
         let subjects: [String]
     }
@@ -105,9 +108,9 @@ package struct CodeExchange: Sendable {
                 ),
                 taken as (
                     update accountctl.authorization_codes as c
-                    set state = 'exchanging', tried_at = clock_timestamp()
+                    set state = \(AuthorizationCodeState.exchanging.rawValue), tried_at = clock_timestamp()
                     from before as b
-                    where c.id = b.id and b.state = 'received' and b.life > 0
+                    where c.id = b.id and b.state = \(AuthorizationCodeState.received.rawValue) and b.life > 0
                 )
                 select user_id, code, client_id, redirect_uri, state, life, array(
                     select i.provider_id
@@ -118,15 +121,15 @@ package struct CodeExchange: Sendable {
                 """,
                 as: (UUID, String?, String?, String?, String, Double, [String]).self
             )
-        }.map { user, code, clientID, redirectURI, state, life, subjects in
-            Code(
+        }.flatMap { user, code, clientID, redirectURI, state, life, subjects in
+            guard let state = AuthorizationCodeState(rawValue: state) else { return nil }
+            return Code(
                 user: user,
                 secret: code.map { Secret($0) },
                 clientID: clientID,
                 redirectURI: redirectURI,
                 state: state,
                 life: life,
-                wasTried: state == "exchanging",
                 subjects: subjects
             )
         }
@@ -137,7 +140,7 @@ package struct CodeExchange: Sendable {
         -> Outcome
     {
         let user = code.user
-        let state = try await write(fence) { connection in
+        return try await write(fence) { connection in
             // Held to the end: whoever deletes the account waits, and finds the credential, or was first.
             let isThere = try connection.first(
                 "select true from auth.users where id = \(user) for key share",
@@ -165,16 +168,15 @@ package struct CodeExchange: Sendable {
                     on: connection
                 )
             }
-            let state = isOwn ? "exchanged" : "wrong_account"
+            let state: AuthorizationCodeState = isOwn ? .exchanged : .wrongAccount
             try Self.wipe(id, state, on: connection)
-            return state
+            return .settled(state)
         }
-        return .settled(state)
     }
 
     /// Keeps a grant to be revoked without its account, which was deleted while Apple answered; the code went with it.
-    private func keep(_ grant: AppleDoor.Grant, of code: Code, on connection: isolated Connection) throws -> String {
-        guard code.subjects.contains(grant.subject) else { return "wrong_account" }
+    private func keep(_ grant: AppleDoor.Grant, of code: Code, on connection: isolated Connection) throws -> Outcome {
+        guard code.subjects.contains(grant.subject) else { return .settled(.wrongAccount) }
         let subject = services.vault.subject(code.user)
         let request = try connection.first(
             """
@@ -199,10 +201,10 @@ package struct CodeExchange: Sendable {
             )
         )
         if let request { try AppleReckoning.countPending(of: request, on: connection) }
-        return "handed_over"
+        return .handedOver
     }
 
-    private func settle(_ id: Int64, _ state: String, _ fence: JobFence?) async throws -> Outcome {
+    private func settle(_ id: Int64, _ state: AuthorizationCodeState, _ fence: JobFence?) async throws -> Outcome {
         try await write(fence) { try Self.wipe(id, state, on: $0) }
         return .settled(state)
     }
@@ -211,7 +213,11 @@ package struct CodeExchange: Sendable {
     private func giveBack(_ id: Int64, _ fence: JobFence?) async throws {
         _ = try await write(fence) { connection in
             try connection.execute(
-                "update accountctl.authorization_codes set state = 'received' where id = \(id) and state = 'exchanging'"
+                """
+                update accountctl.authorization_codes
+                set state = \(AuthorizationCodeState.received.rawValue)
+                where id = \(id) and state = \(AuthorizationCodeState.exchanging.rawValue)
+                """
             )
         }
     }
@@ -228,12 +234,12 @@ package struct CodeExchange: Sendable {
     }
 
     /// Wipes a code; of one that was given up meanwhile is told what became of it after all.
-    private static func wipe(_ id: Int64, _ state: String, on connection: isolated Connection) throws {
+    private static func wipe(_ id: Int64, _ state: AuthorizationCodeState, on connection: isolated Connection) throws {
         try connection.execute(
             """
             update accountctl.authorization_codes
-            set state = \(state), code = null, settled_at = clock_timestamp()
-            where id = \(id) and (code is not null or state = 'grant_unknown')
+            set state = \(state.rawValue), code = null, settled_at = clock_timestamp()
+            where id = \(id) and (code is not null or state = \(AuthorizationCodeState.grantUnknown.rawValue))
             """
         )
     }
@@ -251,13 +257,16 @@ package struct CodeExchange: Sendable {
     /// The same as a statement, to which more conditions can be added.
     static let expiring: Statement = """
         update accountctl.authorization_codes
-        set state = case state when 'exchanging' then 'grant_unknown' else 'expired' end,
+        set state = case state
+                when \(AuthorizationCodeState.exchanging.rawValue) then \(AuthorizationCodeState.grantUnknown.rawValue)
+                else \(AuthorizationCodeState.expired.rawValue)
+            end,
             code = null,
             settled_at = clock_timestamp()
         where code is not null
           and expires_at <= statement_timestamp()
           and (
-              state = 'received'
+              state = \(AuthorizationCodeState.received.rawValue)
               or tried_at is null
               or tried_at <= clock_timestamp() - \(longest.wholeSeconds) * interval '1 second'
           )

@@ -71,7 +71,7 @@ package enum DeletionJobs {
         try registry.register(self.exchange) { arguments, context in
             try context.requireLease(outlasting: services.apple.longestCall)
             return switch try await exchange.run(arguments.code, fence: context.fence) {
-            case .settled: .completed()
+            case .settled, .handedOver, .unknown: .completed()
             case .again(let seconds, let situation): .retry(after: .seconds(seconds), reason: situation.code.rawValue)
             }
         }

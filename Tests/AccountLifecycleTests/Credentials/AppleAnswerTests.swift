@@ -25,15 +25,44 @@ import Testing
         try await Stage.with { stage in
             let (anna, berta) = (try await stage.signUp(), try await stage.signUp("berta"))
             let first = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: anna.sub)
-            #expect(try await stage.exchange(first, of: anna) == .settled("exchanged"))
+            #expect(try await stage.exchange(first, of: anna) == .settled(.exchanged))
             try stage.sandbox.apple.rotateKeys(all: true)
             stage.sandbox.faults.set(.html(), for: .appleKeys)
             let second = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: berta.sub)
-            #expect(try await stage.exchange(second, of: berta) == .settled("exchanged"))
+            #expect(try await stage.exchange(second, of: berta) == .settled(.exchanged))
             #expect(try await stage.count("select from accountctl.apple_credentials") == 2)
             // Whom it speaks for is looked at all the same.
             let stolen = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: anna.sub)
-            #expect(try await stage.exchange(stolen, of: berta) == .settled("wrong_account"))
+            #expect(try await stage.exchange(stolen, of: berta) == .settled(.wrongAccount))
+        }
+    }
+
+    /// Apple signs with a new key, and what it publishes, asked for after that, is still the old set.
+    @Test func aGrantWhoseKeyIsNotPublishedYetIsKept() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let identity = try #require(stage.apple[Stage.clientID]?.identity)
+            let address = try ServiceAddress(stage.sandbox.baseURL, allowPlainHTTP: true)
+            let past = Mutex(60.0)
+            let apple = try AppleClients(
+                [identity],
+                address: address,
+                caller: stage.caller,
+                logger: .silent,
+                now: { Date() - past.withLock(\.self) }
+            )
+            #expect(try await apple.hasKeys())
+            let published = try await stage.caller.perform(
+                HTTPCall(label: "keys", method: .get, address: address, path: "/auth/keys", repetition: .always)
+            )
+            guard case .reply(let keys) = published else { throw Unexpected(published) }
+            try stage.sandbox.apple.rotateKeys(all: true)
+            stage.sandbox.faults.set(.status(200, body: String(decoding: keys.body, as: UTF8.self)), for: .appleKeys)
+            past.withLock { $0 = 0 }
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            #expect(try await stage.exchange(code, of: person, by: apple) == .settled(.exchanged))
+            #expect(stage.sandbox.journal.count(.appleKeys) == 3)
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
         }
     }
 

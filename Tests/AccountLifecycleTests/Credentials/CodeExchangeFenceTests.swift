@@ -56,7 +56,7 @@ import Testing
             stage.sandbox.faults.clearAll()
             let calls = stage.sandbox.journal.count(.appleToken)
             let next = try await stage.claim("apple.exchange_code")
-            #expect(try await CodeExchange(stage.services()).run(id, fence: next) == .settled("grant_unknown"))
+            #expect(try await CodeExchange(stage.services()).run(id, fence: next) == .settled(.grantUnknown))
             #expect(stage.sandbox.journal.count(.appleToken) == calls)
             let status = try await stage.call(person, "select public.request_account_deletion()")
             #expect(status.contains(#""wants_apple_code": true"#))
@@ -78,7 +78,7 @@ import Testing
             #expect(error?.code == .leaseLost)
             #expect(try await code(id, stage) == before)
             #expect(stage.sandbox.journal.count(.appleToken) == 0)
-            #expect(try await CodeExchange(stage.services()).run(id, fence: next) == .settled("exchanged"))
+            #expect(try await CodeExchange(stage.services()).run(id, fence: next) == .settled(.exchanged))
         }
     }
 }
