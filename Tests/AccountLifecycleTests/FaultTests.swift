@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Postgres
 import Sandbox
+import SignInWithApple
 import Sealing
 import Synchronization
 import TestSupport
@@ -971,15 +972,18 @@ final class Returned: Sendable {
 
 extension Stage {
     /// Stores a code as the app does and exchanges it.
-    func exchange(_ code: String, of person: Person, after age: String = "0 seconds") async throws
-        -> CodeExchange.Outcome
-    {
+    func exchange(
+        _ code: String,
+        of person: Person,
+        after age: String = "0 seconds",
+        by apple: AppleClients? = nil
+    ) async throws -> CodeExchange.Outcome {
         _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(Self.clientID))")
         let id = try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
         try await sql(
             "update accountctl.authorization_codes set expires_at = expires_at - \(age)::interval where id = \(id)"
         )
-        return try await CodeExchange(services()).run(id)
+        return try await CodeExchange(services(apple: apple)).run(id)
     }
 
     /// Drives a request on through failing attempts, as its job would in time.

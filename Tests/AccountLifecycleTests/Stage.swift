@@ -104,6 +104,7 @@ struct Stage: Sendable {
     func services(
         _ policy: DeletionPolicy = Stage.swift,
         vault: IdentifierVault? = nil,
+        apple: AppleClients? = nil,
         codes: Pool? = nil,
         pool: Pool? = nil,
         probe: @escaping DeletionProbe = { _ in }
@@ -113,7 +114,7 @@ struct Stage: Sendable {
             codes: codes,
             policy: policy,
             vault: vault ?? self.vault,
-            apple: AppleDoor(apple),
+            apple: AppleDoor(apple ?? self.apple),
             storage: StorageDoor(storage),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             probe: probe

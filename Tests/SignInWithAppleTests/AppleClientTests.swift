@@ -419,7 +419,7 @@ import Testing
             clock.advance(31)
             #expect(try await clients.verify(notification: body).problem == .unknownKey)
             #expect(
-                try await clients.verify(identityTokenFromApple: second, for: "com.example.app").problem == .unknownKey
+                try await clients.verify(identityTokenFromApple: forged, for: "com.example.app").problem == .signature
             )
             // What came before that fetch is settled by it, what comes after is not.
             clock.advance(5)
@@ -432,6 +432,10 @@ import Testing
         }
     }
 
+            #expect(try await clients.verify(identityToken: second, for: "com.example.app").problem == .unknownKey)
+            // A set that Apple has not brought up to date yet throws no grant away; a bad signature does.
+            #expect(try await clients.verify(identityTokenFromApple: second, for: "com.example.app").isGood)
+            let forged = try Signer.second.sign(Claims.identity(), header: #"{"alg":"RS256","kid":"first-key"}"#)
     /// A machine whose clock is minutes away would throw away what can then never be revoked.
     @Test(arguments: [(-120.0, TokenProblem.notYetIssued), (100_000, .expired)])
     func ourClockThrowsNoGrantAway(_ seconds: Double, _ problem: TokenProblem) async throws {

@@ -1,6 +1,11 @@
 import AccountLifecycle
+import Foundation
+import HTTPCalls
 import Postgres
 import Sandbox
+import SignInWithApple
+import Synchronization
+import TestSupport
 import Testing
 
 /// Trouble at Apple that has nothing to do with a code or a credential costs neither.
