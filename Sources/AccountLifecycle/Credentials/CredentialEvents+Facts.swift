@@ -15,7 +15,7 @@ extension CredentialEvents {
         subject: String?,
         on connection: isolated Connection
     ) throws -> CredentialRules.Facts {
-        let (signIn, credential, proof, isBeingErased, hasPassword, hasOtherWayIn) = try connection.one(
+        let (signIn, credential, proof, isBeingErased, hasIdentity, hasPassword, hasOtherWayIn) = try connection.one(
             """
             select
                 (
@@ -39,6 +39,11 @@ extension CredentialEvents {
                     from accountctl.deletion_requests
                     where user_id = \(user) and finished_at is null and locked_out_at is not null
                 ),
+                exists (
+                    select
+                    from auth.identities
+                    where user_id = \(user) and provider = 'apple' and provider_id = coalesce(\(subject), provider_id)
+                ),
                 exists (select from auth.users as u where u.id = \(user) and u.encrypted_password <> ''),
                 exists (
                     select
@@ -55,13 +60,14 @@ extension CredentialEvents {
                       )
                 )
             """,
-            as: (Date?, Date?, Date?, Bool, Bool, Bool).self
+            as: (Date?, Date?, Date?, Bool, Bool, Bool, Bool).self
         )
         return CredentialRules.Facts(
             newestSignIn: signIn,
             newestCredential: credential,
             newestProofOfLife: proof,
             isBeingErased: isBeingErased,
+            hasIdentity: hasIdentity,
             hasOtherWayIn: try hasOtherWayIn || hasPassword && !isPasswordEmpty(of: user, on: connection)
         )
     }

@@ -18,6 +18,8 @@ enum CredentialRules {
         var newestProofOfLife: Date?
         /// Whether an erasure has begun: our own revocation comes back as an event.
         var isBeingErased = false
+        /// Whether the account still has the Apple identity that the event is about.
+        var hasIdentity = true
         /// Whether the person can sign in without the Apple identity that the event is about.
         var hasOtherWayIn = false
     }
@@ -113,11 +115,13 @@ enum CredentialRules {
 
     /// What of the policy's reactions may be done, and the outcome to record.
     ///
-    /// A deletion cannot be undone, and an account with another way in lives on without Apple: it is marked instead.
+    /// Whoever unlinked Apple lives on without it: only what is dead is forgotten. A deletion cannot be undone, and an account with
+    /// another way in lives on without Apple, too: it is marked instead.
     static func permitted(
         _ reactions: Set<CredentialReaction>,
         _ facts: Facts
     ) -> (reactions: Set<CredentialReaction>, outcome: Outcome) {
+        let reactions = facts.hasIdentity ? reactions : reactions.intersection([.forgetCredential])
         if reactions.isEmpty { return ([], .noReaction) }
         guard reactions.contains(.requestDeletion), facts.hasOtherWayIn else { return (reactions, .done) }
         return (reactions.subtracting([.requestDeletion]).union([.markIdentity]), .otherSignIn)

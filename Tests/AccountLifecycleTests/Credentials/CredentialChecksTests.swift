@@ -52,6 +52,28 @@ import Testing
         }
     }
 
+    /// Whoever unlinked Apple signs in without it: that its grant ends later, in Apple's settings, concerns nobody else.
+    @Test(arguments: ["check", "device"])
+    func whoeverUnlinkedAppleOnlyLosesTheDeadToken(_ source: String) async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            try await stage.sql("delete from auth.identities where user_id = \(anna.id)")
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            if source == "check" {
+                #expect(try await CredentialChecks(services).sweep().gone == 1)
+            } else {
+                try await stage.sql(
+                    "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(anna.id))"
+                )
+            }
+            #expect(try await CredentialEvents(services).handleWaiting() == 1)
+            #expect(try await stage.outcomes() == [source == "check" ? "grant_gone done" : "state_revoked done"])
+            #expect(try await stage.traces(of: anna) == .init(credentials: 0))
+            #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
     /// Prometheus sees no increase in a series that begins with its first count.
     @Test func everyOutcomeIsCountedFromNone() async throws {
         try await CredentialStage.with { stage in
