@@ -49,7 +49,7 @@ package final class RejectionBoard: Sendable {
             for (id, rejection) in rejections.sorted(by: { $0.key < $1.key }) {
                 try Self.tell(rejection, of: id, isNew: !before.contains(id), on: connection)
             }
-            // Of a key that nobody uses any more, or of a client id that nobody has called for since.
+            // Of a key that nobody uses any more, or of workers that are gone: who has it paused renews it.
             try connection.execute(
                 "delete from accountctl.apple_rejections where retry_after < now() - interval '1 day'"
             )
@@ -78,17 +78,20 @@ package final class RejectionBoard: Sendable {
     }
 
     /// A row that is gone was removed by somebody who succeeded: only a rejection that is new makes one.
+    ///
+    /// One whose pause is over is renewed until somebody tests it: that nobody has called for a day makes no client id good.
     private static func tell(
         _ rejection: AppleClients.Rejection,
         of id: String,
         isNew: Bool,
         on connection: isolated Connection
     ) throws {
+        let due: Statement = "greatest(\(rejection.until), now())"
         if isNew {
             try connection.execute(
                 """
                 insert into accountctl.apple_rejections as r (client_id, team_id, key_id, refusal, retry_after)
-                values (\(id), \(rejection.teamID), \(rejection.keyID), \(rejection.refusal), \(rejection.until))
+                values (\(id), \(rejection.teamID), \(rejection.keyID), \(rejection.refusal), \(due))
                 on conflict (client_id, team_id, key_id) do update
                 set refusal = excluded.refusal, retry_after = greatest(r.retry_after, excluded.retry_after)
                 """
@@ -97,11 +100,11 @@ package final class RejectionBoard: Sendable {
             try connection.execute(
                 """
                 update accountctl.apple_rejections
-                set retry_after = \(rejection.until)
+                set retry_after = \(due)
                 where client_id = \(id)
                   and team_id = \(rejection.teamID)
                   and key_id = \(rejection.keyID)
-                  and retry_after < \(rejection.until)
+                  and (retry_after < \(rejection.until) or retry_after < now() - interval '12 hours')
                 """
             )
         }

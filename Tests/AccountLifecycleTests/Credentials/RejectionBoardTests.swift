@@ -14,9 +14,10 @@ import Testing
     /// A second worker: clients of its own, the same database.
     private func withNeighbour(
         _ stage: CredentialStage,
+        logger: Logger = .silent,
+        now: @escaping @Sendable () -> Date = { Date() },
         _ body: @Sendable (AppleClients, RejectionBoard) async throws -> Void
     ) async throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let developer = stage.sandbox.apple.developerKey
         try await HTTPCaller.withCaller(logger: logger) { caller in
             let apple = try AppleClients(
@@ -30,7 +31,8 @@ import Testing
                 },
                 address: ServiceAddress(stage.sandbox.baseURL),
                 caller: caller,
-                logger: logger
+                logger: logger,
+                now: now
             )
             try await body(apple, RejectionBoard(pool: stage.pool, apple: apple, logger: logger))
         }
@@ -138,6 +140,32 @@ import Testing
                     #expect(neighbour.isPaused(id))
                 }
                 #expect(try await stage.value("select count(*) from accountctl.apple_rejections", as: Int.self) == 2)
+            }
+        }
+    }
+
+    /// That nobody has called for it shows nothing: the row of a client id that is paused here stays, for whoever starts, too.
+    @Test func aDayWithoutCallsMakesNoClientIDGood() async throws {
+        try await CredentialStage.with { stage in
+            let id = CredentialStage.clientID
+            let lines = LogLines()
+            stage.sandbox.faults.set(Fault.appleError("invalid_client").only(for: id), for: .appleToken)
+            // The pause of the breaker has been over for two days.
+            try await withNeighbour(stage, logger: lines.logger, now: { Date() - 2 * 86_400 }) { apple, board in
+                _ = try await apple[id]?.selfTest()
+                for _ in 0..<3 {
+                    try await board.exchange()
+                    #expect(apple.rejections()[id] != nil)
+                    try await stage.sql(
+                        "update accountctl.apple_rejections set retry_after = now() - interval '2 days'"
+                    )
+                }
+                #expect(!lines.all.contains { $0.contains("again") })
+                try await board.exchange()
+                try await withNeighbour(stage) { neighbour, neighbours in
+                    try await neighbours.exchange()
+                    #expect(neighbour.rejections()[id] != nil)
+                }
             }
         }
     }
