@@ -65,7 +65,7 @@ final class AppleBreakers: Sendable {
         _ permit: CircuitBreaker.Permit,
         by answer: AppleAnswer,
         at now: Date,
-        logger: Logger? = nil
+        logger: Logger
     ) {
         let (before, after) = state.withLock { state in
             let before = state.breakers.state(of: key)
@@ -83,22 +83,22 @@ final class AppleBreakers: Sendable {
         guard before != after else { return }
         if case .closed = after { record(key, isRejected: false) } else { record(key, isRejected: true) }
         if case .open(let until, _) = after {
-            logger?.error(
+            logger.error(
                 "Apple rejects this client id; calls for it are paused",
                 metadata: ["client_id": "\(key)", "until": "\(until)"]
             )
         } else if case .closed = after {
-            logger?.notice("Apple takes this client id again", metadata: ["client_id": "\(key)"])
+            logger.notice("Apple takes this client id again", metadata: ["client_id": "\(key)"])
         }
     }
 
     /// Reports a self-test that somebody asked for: it decides, whatever the breaker's state.
-    func settle(_ key: String, by answer: AppleAnswer, at now: Date) {
+    func settle(_ key: String, by answer: AppleAnswer, at now: Date, logger: Logger) {
         switch admit(key, at: now) {
-        case .proceed(let permit), .probe(let permit): settle(key, permit, by: answer, at: now)
+        case .proceed(let permit), .probe(let permit): settle(key, permit, by: answer, at: now, logger: logger)
         case .refuse(let until):
             guard answer.verdictOnClient == .good, case .probe(let permit) = admit(key, at: until) else { return }
-            settle(key, permit, by: answer, at: now)
+            settle(key, permit, by: answer, at: now, logger: logger)
         }
     }
 

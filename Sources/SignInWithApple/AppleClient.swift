@@ -98,7 +98,7 @@ package struct AppleClient: Sendable {
     /// - Throws: `CancellationError`.
     package func selfTest() async throws(CancellationError) -> SelfTestOutcome {
         let answer = try await transport.sendDirectly(.selfTest, Self.selfTestFields, for: identity)
-        transport.breakers.settle(clientID, by: answer, at: transport.now())
+        transport.breakers.settle(clientID, by: answer, at: transport.now(), logger: transport.logger)
         return outcome(ofSelfTest: answer)
     }
 }

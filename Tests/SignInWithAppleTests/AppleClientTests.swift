@@ -20,10 +20,9 @@ import Testing
     private func withClients<Result: Sendable>(
         _ script: @escaping @Sendable (Int, LyingServer.Request) -> LyingServer.Act,
         deadline: Duration = .seconds(20),
+        logger: Logger = .silent,
         _ body: (AppleClients, LyingServer, Clock) async throws -> Result
     ) async throws -> Result {
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
         let clock = Clock()
         return try await LyingServer.with(script) { server in
             try await HTTPCaller.withCaller(
@@ -282,11 +281,11 @@ import Testing
             case .proceed(let straggler) = breakers.admit(key, at: now)
         else { throw CancellationError() }
         let rejection = AppleAnswer.refused(AppleRefusal(code: .invalidClient, detail: "x"), status: 400)
-        breakers.settle(key, early, by: rejection, at: now)
-        breakers.settle(key, straggler, by: .success([]), at: now)
+        breakers.settle(key, early, by: rejection, at: now, logger: .silent)
+        breakers.settle(key, straggler, by: .success([]), at: now, logger: .silent)
         #expect(breakers.health(of: key).refusal?.detail == "x")
         breakers.reset(key)
-        breakers.settle(key, straggler, by: rejection, at: now)
+        breakers.settle(key, straggler, by: rejection, at: now, logger: .silent)
         #expect(breakers.health(of: key).refusal == nil)
         #expect(breakers.health(of: key).state == .closed(failures: 0))
     }
@@ -308,6 +307,21 @@ import Testing
             }
             #expect(!clients.isPaused("com.example.app"))
             #expect(server.received.count == 2)
+        }
+    }
+
+    /// Whether a call or a self-test finds out, the operator is told, once for each change.
+    @Test func aSelfTestTellsWhatItOpensAndCloses() async throws {
+        let lines = LogLines()
+        try await withClients(
+            { number, _ in Self.refusal(number <= 2 ? "invalid_client" : "invalid_grant") },
+            logger: lines.logger
+        ) { clients, _, _ in
+            let client = try #require(clients["com.example.app"])
+            for _ in 0..<4 { _ = try await client.selfTest() }
+            #expect(!clients.isPaused("com.example.app"))
+            let told = lines.all.filter { $0.contains("this client id") }.map { $0.split(separator: " ").first }
+            #expect(told == ["error", "notice"])
         }
     }
 
@@ -418,6 +432,10 @@ import Testing
             served.withLock { $0 = [.first] }
             clock.advance(31)
             #expect(try await clients.verify(notification: body).problem == .unknownKey)
+            #expect(try await clients.verify(identityToken: second, for: "com.example.app").problem == .unknownKey)
+            // A set that Apple has not brought up to date yet throws no grant away; a bad signature does.
+            #expect(try await clients.verify(identityTokenFromApple: second, for: "com.example.app").isGood)
+            let forged = try Signer.second.sign(Claims.identity(), header: #"{"alg":"RS256","kid":"first-key"}"#)
             #expect(
                 try await clients.verify(identityTokenFromApple: forged, for: "com.example.app").problem == .signature
             )
@@ -432,10 +450,6 @@ import Testing
         }
     }
 
-            #expect(try await clients.verify(identityToken: second, for: "com.example.app").problem == .unknownKey)
-            // A set that Apple has not brought up to date yet throws no grant away; a bad signature does.
-            #expect(try await clients.verify(identityTokenFromApple: second, for: "com.example.app").isGood)
-            let forged = try Signer.second.sign(Claims.identity(), header: #"{"alg":"RS256","kid":"first-key"}"#)
     /// A machine whose clock is minutes away would throw away what can then never be revoked.
     @Test(arguments: [(-120.0, TokenProblem.notYetIssued), (100_000, .expired)])
     func ourClockThrowsNoGrantAway(_ seconds: Double, _ problem: TokenProblem) async throws {

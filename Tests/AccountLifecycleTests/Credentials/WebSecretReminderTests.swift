@@ -5,6 +5,7 @@ import Sealing
 import SignInWithApple
 import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 @Suite struct WebSecretReminderTests {

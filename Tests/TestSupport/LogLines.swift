@@ -1,8 +1,8 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// Keeps what is logged, one text for each line: level, message, metadata.
-final class LogLines: Sendable {
+package final class LogLines: Sendable {
     private struct Recorder: LogHandler {
         let lines: LogLines
         var metadata: Logger.Metadata = [:]
@@ -21,6 +21,8 @@ final class LogLines: Sendable {
 
     private let lines = Mutex<[String]>([])
 
-    var all: [String] { lines.withLock(\.self) }
-    var logger: Logger { Logger(label: "test") { _ in Recorder(lines: self) } }
+    package init() {}
+
+    package var all: [String] { lines.withLock(\.self) }
+    package var logger: Logger { Logger(label: "test") { _ in Recorder(lines: self) } }
 }
