@@ -102,6 +102,8 @@ package struct AppleCredential: Sendable {
                 sealing_key_id = excluded.sealing_key_id,
                 obtained_at = clock_timestamp(),
                 checked_at = null,
+                last_live_at = null,
+                doubts = 0,
                 check_after = clock_timestamp() + interval '1 day'
             """
         )

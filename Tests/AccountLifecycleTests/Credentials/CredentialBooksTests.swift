@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Sealing
 import TestSupport
 import Testing
 
@@ -42,6 +43,30 @@ import Testing
             // Handled again under the rules: the sign-in is an hour old, the event is not.
             #expect(try await CredentialEvents(stage.services()).handleWaiting() == 2)
             #expect(try await stage.traces(of: anna).sessions == 0)
+        }
+    }
+
+    /// What was found out about the former token says nothing about the one that takes its place.
+    @Test func aNewCredentialHasNoPast() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                "update accountctl.apple_credentials set doubts = 3, checked_at = now(), last_live_at = now()"
+            )
+            try await stage.pool.withConnection { connection in
+                try AppleCredential.store(
+                    Secret("r.new"),
+                    user: anna.id,
+                    clientID: CredentialStage.clientID,
+                    subject: anna.sub,
+                    keys: stage.keys,
+                    on: connection
+                )
+                let held = try #require(CredentialBooks.credentials(of: anna.id, on: connection).first)
+                #expect(held.doubts == 0)
+                #expect(held.checkedAt == nil)
+                #expect(held.lastLiveAt == nil)
+            }
         }
     }
 
