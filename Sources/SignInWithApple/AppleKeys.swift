@@ -56,7 +56,7 @@ package final class AppleKeys: Sendable {
             return lookup
         case .fetch:
             try await flight.join { [self] in await renew() }
-            return cache.withLock { $0.lookup(arrived: arrived) }
+            return cache.withLock { $0.lookup(arrived: arrived, at: now()) }
         }
     }
 

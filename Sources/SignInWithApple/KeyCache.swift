@@ -30,7 +30,7 @@ struct KeyCache: Sendable {
 
     /// What to do for somebody who needs a key, or any set, for a token that came at `arrived`.
     func decide(need keyID: String?, arrived: Date, at now: Date) -> Decision {
-        let found = lookup(arrived: arrived)
+        let found = lookup(arrived: arrived, at: now)
         if let set, keyID.map(set.contains) ?? true {
             return isFresh(at: now) || isFetching || !hasCooledDown(at: now) ? .use(found) : .refresh(found)
         }
@@ -57,9 +57,9 @@ struct KeyCache: Sendable {
     /// What is at hand for a token that came at `arrived`.
     ///
     /// Apple signs with a key only after publishing it: a set that was asked for after the token was here holds its key, if it
-    /// is Apple's.
-    func lookup(arrived: Date) -> AppleKeys.Lookup {
-        AppleKeys.Lookup(set: set, isConclusive: fetchedAt.map { $0 >= arrived } ?? false)
+    /// is Apple's. A set of the future was fetched before the clock was set back, nobody knows when.
+    func lookup(arrived: Date, at now: Date) -> AppleKeys.Lookup {
+        AppleKeys.Lookup(set: set, isConclusive: fetchedAt.map { arrived <= $0 && $0 <= now } ?? false)
     }
 
     /// Seconds since the set was fetched.
