@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Foundation
 import TestSupport
 import Testing
@@ -26,6 +27,7 @@ struct CommandLineTests {
             (["config", "show", "--format", "xml"], "ndjson"),
             (["config", "show", "--json", "key,vlaue"], "Did you mean value?"),
             (["deletion", "list", "--state", "blocked", "--all"], "--all and --state exclude each other"),
+            (["apple", "events", "list", "--outcome", "not_conirmed"], "did you mean not_confirmed?"),
             (["deletion", "request", "--file", "ids", "--by", "email"], "--by goes with a term"),
             (["user", "suspend", "anna", "--reason", "spam", "--for", "x"], "--for must be a length of time"),
         ]
@@ -35,6 +37,14 @@ struct CommandLineTests {
         #expect(result.status == 2)
         #expect(result.output.isEmpty)
         #expect(result.errors.contains(hint), "\(result.errors)")
+    }
+
+    @Test("The help of a list of events knows every outcome")
+    func outcomes() async throws {
+        let help = try await AccountctlProcess.run("apple", "events", "list", "--help")
+        for outcome in CredentialRules.Outcome.allCases.map(\.rawValue) + ["waiting"] {
+            #expect(help.output.contains("\n  \(outcome) "), "\(outcome)")
+        }
     }
 
     @Test("--json takes a list of fields as the next word and leaves operands alone")

@@ -7,7 +7,7 @@
 /// Decides what an event means for an account.
 ///
 /// A pure function of what is known.
-enum CredentialRules {
+package enum CredentialRules {
     /// What is known about the account at the moment of deciding.
     struct Facts: Sendable, Hashable {
         /// The newest sign-in with the Apple identity that the event is about, by the auth server's clock.
@@ -44,7 +44,7 @@ enum CredentialRules {
     }
 
     /// What became of an event; stored and shown.
-    enum Outcome: String, Sendable, Hashable {
+    package enum Outcome: String, Sendable, Hashable, CaseIterable {
         /// The reactions of the policy were carried out.
         case done
         /// The same, but for a deletion: the person has another way to sign in, and ended only the one with Apple.

@@ -23,7 +23,7 @@ struct AppleEventsCommand: ParsableCommand {
         Field("source", "From") { .text($0.source) },
         Field("kind", "Event") { .text($0.kind) },
         Field("outcome", "Outcome", emphasis: { $0.outcome == nil ? .caution : .none }) {
-            .text($0.outcome ?? "waiting")
+            .text($0.outcome ?? EventOutcomes.waiting)
         },
         Field("user_id", "User") { .uuid($0.user) },
         Field("client_id", nil) { .text($0.clientID) },
@@ -40,8 +40,7 @@ struct AppleEventsListCommand: AccountctlCommand {
         abstract: "List events, the newest first.",
         discussion: """
             OUTCOMES
-              done, no_reaction, stale (the person came back since), echo (of our own erasure), unknown_account, unknown_type,
-              device_only, noted, not_confirmed, not_confirmable, nothing_held, forwarding, not_tracked, waiting
+            \(EventOutcomes.table)
 
             EXAMPLES
               accountctl apple events list --outcome waiting
@@ -71,6 +70,10 @@ struct AppleEventsListCommand: AccountctlCommand {
     mutating func validate() throws {
         try Self.limits.check(limit)
         if let user, UUID(uuidString: user) == nil { throw ValidationError("--user must be a user id") }
+        if let outcome, !EventOutcomes.names.contains(outcome) {
+            let near = NearestName.of(outcome, among: EventOutcomes.names).map { "; did you mean \($0)?" } ?? ""
+            throw ValidationError("there is no outcome \"\(SafeText.line(outcome))\"" + near)
+        }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -169,7 +172,7 @@ struct AppleEventsReplayCommand: AccountctlCommand {
             }
             guard let found else { throw CommandError(.notFound, "there is no event \(id)") }
             context.messages.note(
-                "Would have event \(id) (\(found.kind), now \(found.outcome ?? "waiting")) handled again."
+                "Would have event \(id) (\(found.kind), now \(found.outcome ?? EventOutcomes.waiting)) handled again."
             )
             return .ok
         }
