@@ -77,7 +77,7 @@ package enum CredentialBooks {
     package static func events(_ filter: EventFilter, on connection: isolated Connection) throws -> [EventRecord] {
         try connection.query(
             """
-            select id, source, kind, client_id, user_id, happened_at, received_at, handled_at, outcome
+            select \(EventRecord.columns)
             from accountctl.credential_events
             where (\(filter.user)::uuid is null or user_id = \(filter.user))
               and (\(filter.kind)::text is null or kind = \(filter.kind))
@@ -85,8 +85,8 @@ package enum CredentialBooks {
             order by id desc
             limit \(filter.limit)
             """,
-            as: (Int64, String, String, String?, UUID?, Date, Date, Date?, String?).self
-        ).map(EventRecord.init)
+            as: EventRecord.Row.self
+        ).map { EventRecord($0) }
     }
 
     /// Reads one event.
@@ -99,12 +99,12 @@ package enum CredentialBooks {
     package static func event(_ id: Int64, on connection: isolated Connection) throws -> EventRecord? {
         try connection.first(
             """
-            select id, source, kind, client_id, user_id, happened_at, received_at, handled_at, outcome
+            select \(EventRecord.columns)
             from accountctl.credential_events
             where id = \(id)
             """,
-            as: (Int64, String, String, String?, UUID?, Date, Date, Date?, String?).self
-        ).map(EventRecord.init)
+            as: EventRecord.Row.self
+        ).map { EventRecord($0) }
     }
 
     /// What came of asking for an event to be handled again.
@@ -172,27 +172,15 @@ package enum CredentialBooks {
     ) throws -> [CredentialRecord] {
         try connection.query(
             """
-            select id, user_id, client_id, sealing_key_id, obtained_at, checked_at, last_live_at, doubts::int, check_after
+            select \(CredentialRecord.columns)
             from accountctl.apple_credentials
             where (\(user)::uuid is null or user_id = \(user))
               and (\(clientID)::text is null or client_id = \(clientID))
             order by id desc
             limit \(limit)
             """,
-            as: (Int64, UUID, String, String, Date, Date?, Date?, Int32, Date).self
-        ).map { id, user, clientID, key, obtained, checked, live, doubts, after in
-            CredentialRecord(
-                id: id,
-                user: user,
-                clientID: clientID,
-                sealingKey: key,
-                obtainedAt: obtained,
-                checkedAt: checked,
-                lastLiveAt: live,
-                doubts: Int(doubts),
-                checkAfter: after
-            )
-        }
+            as: CredentialRecord.Row.self
+        ).map { CredentialRecord($0) }
     }
 
     /// Reads one held credential.
@@ -204,10 +192,36 @@ package enum CredentialBooks {
     /// - Throws: ``PostgresError``.
     package static func credential(_ id: Int64, on connection: isolated Connection) throws -> CredentialRecord? {
         try connection.first(
-            "select user_id from accountctl.apple_credentials where id = \(id)",
-            as: UUID.self
-        ).flatMap { user in
-            try credentials(of: user, limit: 1000, on: connection).first { $0.id == id }
-        }
+            """
+            select \(CredentialRecord.columns)
+            from accountctl.apple_credentials
+            where id = \(id)
+            """,
+            as: CredentialRecord.Row.self
+        ).map { CredentialRecord($0) }
+    }
+}
+
+extension CredentialBooks.EventRecord {
+    fileprivate typealias Row = (Int64, String, String, String?, UUID?, Date, Date, Date?, String?)
+
+    /// The columns of a ``Row``.
+    fileprivate static let columns: Statement =
+        "id, source, kind, client_id, user_id, happened_at, received_at, handled_at, outcome"
+
+    fileprivate init(_ row: Row) {
+        (id, source, kind, clientID, user, happenedAt, receivedAt, handledAt, outcome) = row
+    }
+}
+
+extension CredentialBooks.CredentialRecord {
+    fileprivate typealias Row = (Int64, UUID, String, String, Date, Date?, Date?, Int, Date)
+
+    /// The columns of a ``Row``.
+    fileprivate static let columns: Statement =
+        "id, user_id, client_id, sealing_key_id, obtained_at, checked_at, last_live_at, doubts::bigint, check_after"
+
+    fileprivate init(_ row: Row) {
+        (id, user, clientID, sealingKey, obtainedAt, checkedAt, lastLiveAt, doubts, checkAfter) = row
     }
 }
