@@ -1,6 +1,5 @@
 import Sealing
 package import SignInWithApple
-import Synchronization
 
 /// What the lifecycle asks of Apple, with answers that say what they mean for an account.
 package struct AppleDoor: Sendable {
@@ -27,20 +26,27 @@ package struct AppleDoor: Sendable {
 
     /// What became of revoking at Apple.
     enum Revocation: Sendable, Hashable {
-        /// Apple was asked, and did not revoke.
         case revoked
+        /// Apple was asked, and did not revoke.
+        case trouble(Situation)
         /// Nothing was sent: Apple rejected the client id a while ago, or it is not configured.
         case unasked(Situation)
-        case trouble(Situation)
     }
 
     private let clients: AppleClients?
-    private let selfTests: SelfTests
+    private let selfTests: RecentlyGood<String>
 
     /// - Parameter clients: nil where nothing is configured; credentials that are held all the same wait for it.
     package init(_ clients: AppleClients?) {
         self.clients = clients
-        selfTests = SelfTests(clients)
+        selfTests = RecentlyGood { clientID in
+            guard let client = clients?[clientID] else { return Self.unconfigured(clientID) }
+            return switch try await client.selfTest() {
+            case .good: nil
+            case .misconfigured(let reason): Self.situation(reason)
+            case .later(let delay): Self.situation(delay, clientID)
+            }
+        }
     }
 
     /// The longest that one call may take, its repeats included.
@@ -110,53 +116,19 @@ package struct AppleDoor: Sendable {
         return ids.first
     }
 
-    fileprivate static func unconfigured(_ clientID: String) -> Situation {
+    private static func unconfigured(_ clientID: String) -> Situation {
         Situation(.appleMisconfigured, subject: clientID, detail: "this client id is not configured")
     }
 
-    fileprivate static func situation(_ reason: AppleMisconfiguration) -> Situation {
+    private static func situation(_ reason: AppleMisconfiguration) -> Situation {
         Situation(.appleMisconfigured, subject: reason.clientID, detail: "\(reason)")
     }
 
-    fileprivate static func situation(_ delay: AppleDelay, _ clientID: String) -> Situation {
+    private static func situation(_ delay: AppleDelay, _ clientID: String) -> Situation {
         // A breaker's pause is ours: whoever mends the configuration need not wait for it.
         guard delay.cause != .breakerOpen else {
             return Situation(.appleMisconfigured, subject: clientID, detail: "\(delay)")
         }
         return Situation(.appleUnreachable, subject: clientID, detail: "\(delay)", retryAfter: delay.retryAfter)
-    }
-}
-
-/// Which client ids passed the self-test some seconds ago, so that a thousand preflights ask Apple once.
-private final class SelfTests: Sendable {
-    private static let lifetime = Duration.seconds(30)
-
-    private let goodAt = Mutex<[String: ContinuousClock.Instant]>([:])
-    private let tests: Coalescer<String, Situation?>
-
-    init(_ clients: AppleClients?) {
-        tests = Coalescer(limit: 1000) { ids in
-            var found: [String: Situation?] = [:]
-            for id in Set(ids) { found[id] = .some(try await Self.test(clients, id)) }
-            return ids.map { found[$0] ?? nil }
-        }
-    }
-
-    func trouble(with clientID: String) async throws -> Situation? {
-        let now = ContinuousClock.now
-        if let good = goodAt.withLock({ $0[clientID] }), now - good < Self.lifetime { return nil }
-        let situation = try await tests.answer(for: clientID)
-        // Trouble is asked about anew each time: whoever mends it need not wait for us.
-        goodAt.withLock { $0[clientID] = situation == nil ? now : nil }
-        return situation
-    }
-
-    private static func test(_ clients: AppleClients?, _ clientID: String) async throws -> Situation? {
-        guard let client = clients?[clientID] else { return AppleDoor.unconfigured(clientID) }
-        return switch try await client.selfTest() {
-        case .good: nil
-        case .misconfigured(let reason): AppleDoor.situation(reason)
-        case .later(let delay): AppleDoor.situation(delay, clientID)
-        }
     }
 }

@@ -1,5 +1,4 @@
 package import ObjectStorage
-import Synchronization
 
 /// What the lifecycle asks of Storage, with answers that say what they mean for a request.
 package struct StorageDoor: Sendable {
@@ -17,13 +16,24 @@ package struct StorageDoor: Sendable {
         case trouble(Situation)
     }
 
+    /// What is asked about: all buckets have one server.
+    private enum Subject { case server }
+
     private let client: StorageClient?
-    private let check: StorageCheck
+    private let check: RecentlyGood<Subject>
 
     /// - Parameter client: nil where Storage is not configured; accounts that own objects wait for it.
     package init(_ client: StorageClient?) {
         self.client = client
-        check = StorageCheck(client)
+        check = RecentlyGood { _ in
+            guard let client else { return Self.unconfigured }
+            return switch try await client.buckets() {
+            case .done: nil
+            case .gone(let refusal), .misconfigured(let refusal):
+                Self.situation("\(refusal)", nil, Self.fault(refusal))
+            case .later(let delay): Self.situation(delay, nil)
+            }
+        }
     }
 
     /// The longest that one call may take, its repeats included.
@@ -34,7 +44,7 @@ package struct StorageDoor: Sendable {
 
     /// What keeps objects from being deleted now.
     func trouble() async throws -> Situation? {
-        try await check.trouble()
+        try await check.trouble(with: .server)
     }
 
     /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have theirs.
@@ -93,11 +103,11 @@ package struct StorageDoor: Sendable {
         return .keys(keys)
     }
 
-    fileprivate static var unconfigured: Situation {
+    private static var unconfigured: Situation {
         Situation(.storageUnusable, fault: .settings, detail: "Storage is not configured")
     }
 
-    fileprivate static func situation(
+    private static func situation(
         _ detail: String,
         _ bucket: String?,
         _ fault: Situation.Fault? = nil
@@ -105,45 +115,11 @@ package struct StorageDoor: Sendable {
         Situation(.storageUnusable, fault: fault, subject: bucket, detail: detail)
     }
 
-    fileprivate static func fault(_ refusal: StorageRefusal) -> Situation.Fault {
+    private static func fault(_ refusal: StorageRefusal) -> Situation.Fault {
         refusal.isOfKey ? .key : .settings
     }
 
-    fileprivate static func situation(_ delay: StorageDelay, _ bucket: String?) -> Situation {
+    private static func situation(_ delay: StorageDelay, _ bucket: String?) -> Situation {
         Situation(.storageUnusable, subject: bucket, detail: "\(delay)", retryAfter: delay.retryAfter)
-    }
-}
-
-/// Whether Storage answered well some seconds ago, so that a thousand preflights ask once.
-private final class StorageCheck: Sendable {
-    private static let lifetime = Duration.seconds(30)
-
-    private let goodAt = Mutex<ContinuousClock.Instant?>(nil)
-    private let checks: Coalescer<Void, Situation?>
-
-    init(_ client: StorageClient?) {
-        checks = Coalescer(limit: 1000) { waiting in
-            let situation: Situation?
-            if let client {
-                situation =
-                    switch try await client.buckets() {
-                    case .done: nil
-                    case .gone(let refusal), .misconfigured(let refusal):
-                        StorageDoor.situation("\(refusal)", nil, StorageDoor.fault(refusal))
-                    case .later(let delay): StorageDoor.situation(delay, nil)
-                    }
-            } else {
-                situation = StorageDoor.unconfigured
-            }
-            return waiting.map { situation }
-        }
-    }
-
-    func trouble() async throws -> Situation? {
-        let now = ContinuousClock.now
-        if let good = goodAt.withLock(\.self), now - good < Self.lifetime { return nil }
-        let situation = try await checks.answer(for: ())
-        goodAt.withLock { $0 = situation == nil ? now : nil }
-        return situation
     }
 }

@@ -1,0 +1,25 @@
+import Synchronization
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite struct RecentlyGoodTests {
+    /// What is good serves for a while, each for itself; what is not is asked about each time.
+    @Test func onlyWhatIsGoodIsRemembered() async throws {
+        let elapsed = Mutex(Duration.zero)
+        let start = ContinuousClock.now
+        let asked = Mutex<[String]>([])
+        let tests = RecentlyGood<String>(now: { start + elapsed.withLock(\.self) }) { key in
+            asked.withLock { $0.append(key) }
+            return key == "bad" ? Situation(.appleMisconfigured) : nil
+        }
+        for _ in 0..<2 {
+            #expect(try await tests.trouble(with: "good") == nil)
+            #expect(try await tests.trouble(with: "bad")?.code == .appleMisconfigured)
+        }
+        #expect(asked.withLock(\.self) == ["good", "bad", "bad"])
+        elapsed.withLock { $0 = RecentlyGood<String>.lifetime }
+        #expect(try await tests.trouble(with: "good") == nil)
+        #expect(asked.withLock(\.self).count == 4)
+    }
+}
