@@ -8,6 +8,8 @@ import Sealing
 import SignInWithApple
 import TestSupport
 
+import struct Sandbox.AppleNotification
+
 /// A database with every migration, the pretended Apple, and what following credentials needs.
 struct CredentialStage: Sendable {
     static let clientID = "com.example.app"
@@ -160,6 +162,26 @@ struct CredentialStage: Sendable {
             )
             """
         )
+    }
+
+    /// What Apple posts about somebody, told as it happened, so many seconds ago.
+    func told(
+        _ event: AppleNotification.Event = .consentRevoked,
+        about sub: String,
+        ago seconds: TimeInterval = 0,
+        forgery: Forgery? = nil,
+        _ change: (inout AppleNotification) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        let moment = Date() - seconds
+        var notification = AppleNotification(
+            event,
+            sub: sub,
+            audience: Self.clientID,
+            eventTime: moment,
+            issuedAt: moment
+        )
+        change(&notification)
+        return Array(#"{"payload":"\#(try sandbox.apple.sign(notification, forgery: forgery))"}"#.utf8)
     }
 
     func sql(_ statement: Statement) async throws {

@@ -8,13 +8,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-import struct Sandbox.AppleNotification
-
 @testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(3))) struct NotificationIntakeTests {
-    private func body(_ token: String) -> [UInt8] { Array(#"{"payload":"\#(token)"}"#.utf8) }
-
     /// Runs what is enqueued, as a worker does.
     private func work(_ stage: CredentialStage, _ services: CredentialServices) async throws {
         var registry = JobRegistry()
@@ -35,16 +31,8 @@ import struct Sandbox.AppleNotification
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
             let services = stage.services()
             let intake = NotificationIntake(services)
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .consentRevoked,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    issuedAt: Date()
-                )
-            )
-            #expect(try await intake.take(body(token)) == .stored(events: 1))
+            let told = try stage.told(about: anna.sub)
+            #expect(try await intake.take(told) == .stored(events: 1))
             #expect(try await stage.traces(of: anna) == .init())
             try await work(stage, services)
             #expect(
@@ -56,23 +44,9 @@ import struct Sandbox.AppleNotification
             #expect(try await stage.outcomes() == ["consent-revoked done"])
 
             // Delivered again: known, and nothing happens.
-            #expect(try await intake.take(body(token)) == .duplicate)
+            #expect(try await intake.take(told) == .duplicate)
             #expect(try await stage.outcomes() == ["consent-revoked done"])
         }
-    }
-
-    private func told(_ sub: String, _ stage: CredentialStage) throws -> [UInt8] {
-        try body(
-            stage.sandbox.apple.sign(
-                .init(
-                    .consentRevoked,
-                    sub: sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    issuedAt: Date()
-                )
-            )
-        )
     }
 
     /// Consent is one app's, or its group's: what is held for another is kept, since it may have to be revoked, and asked about.
@@ -84,7 +58,7 @@ import struct Sandbox.AppleNotification
             try await stage.hold(second.authorizationCode, of: anna, clientID: web)
             try await stage.sql("update accountctl.apple_credentials set check_after = now() + interval '1 day'")
             let services = stage.services()
-            _ = try await NotificationIntake(services).take(told(anna.sub, stage))
+            _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
             try await work(stage, services)
             #expect(try await stage.outcomes() == ["consent-revoked done"])
             let left = try await stage.value(
@@ -96,7 +70,7 @@ import struct Sandbox.AppleNotification
 
             // The next time Apple ends both: the second is found out by being asked about.
             stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: web)
-            _ = try await NotificationIntake(services).take(told(anna.sub, stage))
+            _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
             try await work(stage, services)
             #expect(try await CredentialChecks(services).sweep().gone == 1)
             try await work(stage, services)
@@ -118,7 +92,7 @@ import struct Sandbox.AppleNotification
                 """
             )
             let services = stage.services()
-            _ = try await NotificationIntake(services).take(told(anna.sub, stage))
+            _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
             try await work(stage, services)
             #expect(try await stage.outcomes() == ["consent-revoked done"])
             #expect(try await stage.traces(of: anna).credentials == 0)
@@ -139,7 +113,7 @@ import struct Sandbox.AppleNotification
                 """
             )
             let services = stage.services()
-            _ = try await NotificationIntake(services).take(told("001.linked-too", stage))
+            _ = try await NotificationIntake(services).take(stage.told(about: "001.linked-too"))
             try await work(stage, services)
             #expect(try await stage.outcomes() == ["consent-revoked done"])
             #expect(try await stage.traces(of: anna).credentials == 1)
@@ -153,17 +127,7 @@ import struct Sandbox.AppleNotification
             let lines = LogLines()
             let services = stage.services(logger: lines.logger)
             let weekend = 3 * 86_400.0
-            let told = try body(
-                stage.sandbox.apple.sign(
-                    .init(
-                        .consentRevoked,
-                        sub: anna.sub,
-                        audience: CredentialStage.clientID,
-                        eventTime: Date() - weekend,
-                        issuedAt: Date() - weekend
-                    )
-                )
-            )
+            let told = try stage.told(about: anna.sub, ago: weekend)
             let text = String(decoding: told, as: UTF8.self)
             // What is brought that late is refused, as it is at the listener.
             _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
@@ -189,7 +153,7 @@ import struct Sandbox.AppleNotification
             let anna = try await stage.signUp()
             let lines = LogLines()
             let services = stage.services(logger: lines.logger)
-            let text = String(decoding: try told(anna.sub, stage), as: UTF8.self)
+            let text = String(decoding: try stage.told(about: anna.sub), as: UTF8.self)
             _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
             try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '1 day'")
             if hasKeys {
@@ -215,10 +179,10 @@ import struct Sandbox.AppleNotification
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             let services = stage.services()
-            #expect(try await NotificationIntake(services).take(told(anna.sub, stage)) == .stored(events: 1))
+            #expect(try await NotificationIntake(services).take(stage.told(about: anna.sub)) == .stored(events: 1))
             try stage.sandbox.apple.rotateKeys(all: true)
             stage.sandbox.faults.set(.html(), for: .appleKeys)
-            let late = String(decoding: try told(anna.sub, stage), as: UTF8.self)
+            let late = String(decoding: try stage.told(about: anna.sub), as: UTF8.self)
             _ = try await stage.value("select accountctl.receive_apple_notification(\(late))", as: Bool.self)
             #expect(try await NotificationInbox(services).read() == 0)
             #expect(try await stage.value("select count(*) from accountctl.apple_inbox", as: Int.self) == 1)
@@ -231,7 +195,7 @@ import struct Sandbox.AppleNotification
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
             let services = stage.services()
             for person in [anna, ben] {
-                let body = String(decoding: try told(person.sub, stage), as: UTF8.self)
+                let body = String(decoding: try stage.told(about: person.sub), as: UTF8.self)
                 _ = try await stage.value("select accountctl.receive_apple_notification(\(body))", as: Bool.self)
             }
             try await stage.refuse("accountctl.credential_events", "insert", of: anna)
@@ -249,16 +213,8 @@ import struct Sandbox.AppleNotification
             let anna = try await stage.signUp()
             let services = stage.services()
             for event in ["account-delete", "account-deleted"] {
-                let token = try stage.sandbox.apple.sign(
-                    .init(
-                        .init(rawValue: event),
-                        sub: anna.sub,
-                        audience: CredentialStage.clientID,
-                        eventTime: Date(),
-                        issuedAt: Date()
-                    )
-                )
-                #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+                let told = try stage.told(.init(rawValue: event), about: anna.sub)
+                #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
             }
             try await work(stage, services)
             #expect(
@@ -287,16 +243,8 @@ import struct Sandbox.AppleNotification
             let anna = try await stage.signUp()
             try await stage.sql("\(unsafeSQL: otherWay)")
             let services = stage.services()
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .accountDeleted,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    issuedAt: Date()
-                )
-            )
-            #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            let told = try stage.told(.accountDeleted, about: anna.sub)
+            #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
             try await work(stage, services)
             #expect(
                 try await stage.traces(of: anna)
@@ -314,16 +262,8 @@ import struct Sandbox.AppleNotification
                 "update auth.users set encrypted_password = extensions.crypt('', extensions.gen_salt('bf', 4))"
             )
             let services = stage.services()
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .accountDeleted,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    issuedAt: Date()
-                )
-            )
-            #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            let told = try stage.told(.accountDeleted, about: anna.sub)
+            #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
             try await work(stage, services)
             #expect(try await stage.traces(of: anna).deletions == 1)
             #expect(try await stage.outcomes() == ["account-deleted done"])
@@ -336,16 +276,8 @@ import struct Sandbox.AppleNotification
             let services = stage.services()
             // It happened two hours ago; the sign-in is one hour old.
             for event in ["consent-revoked", "account-deleted"] {
-                let token = try stage.sandbox.apple.sign(
-                    .init(
-                        .init(rawValue: event),
-                        sub: anna.sub,
-                        audience: CredentialStage.clientID,
-                        eventTime: Date() - 7200,
-                        issuedAt: Date() - 7190
-                    )
-                )
-                #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+                let told = try stage.told(.init(rawValue: event), about: anna.sub, ago: 7200)
+                #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
             }
             try await work(stage, services)
             #expect(try await stage.traces(of: anna) == .init())
@@ -361,16 +293,8 @@ import struct Sandbox.AppleNotification
             try await stage.sql("update accountctl.apple_credentials set obtained_at = now() - interval '3 hours'")
             if !cameBack { try await stage.sql("update auth.identities set updated_at = now() - interval '3 hours'") }
             let services = stage.services()
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .consentRevoked,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date() - 7200,
-                    issuedAt: Date() - 7190
-                )
-            )
-            #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
+            let told = try stage.told(about: anna.sub, ago: 7200)
+            #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
             try await work(stage, services)
             #expect(try await stage.outcomes() == ["consent-revoked \(cameBack ? "stale" : "done")"])
             #expect(try await stage.traces(of: anna).sessions == (cameBack ? 1 : 0))
@@ -382,17 +306,8 @@ import struct Sandbox.AppleNotification
             let anna = try await stage.signUp()
             let intake = NotificationIntake(stage.services())
             for forgery in Forgery.allCases {
-                let token = try stage.sandbox.apple.sign(
-                    .init(
-                        .consentRevoked,
-                        sub: anna.sub,
-                        audience: CredentialStage.clientID,
-                        eventTime: Date(),
-                        issuedAt: Date()
-                    ),
-                    forgery: forgery
-                )
-                switch try await intake.take(body(token)) {
+                let told = try stage.told(about: anna.sub, forgery: forgery)
+                switch try await intake.take(told) {
                 case .refused: break
                 // Whether a key that nobody knows is Apple's newest shows when its keys may be fetched again.
                 case .notNow where forgery == .unknownKeyID: break
@@ -411,15 +326,7 @@ import struct Sandbox.AppleNotification
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             let intake = NotificationIntake(stage.services())
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .consentRevoked,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    issuedAt: Date()
-                )
-            )
+            let told = try stage.told(about: anna.sub)
             try await stage.sql(
                 """
                 create function public.refuse() returns trigger language plpgsql as $$
@@ -436,10 +343,10 @@ import struct Sandbox.AppleNotification
                 deferrable initially deferred for each row execute function public.refuse()
                 """
             )
-            await #expect(throws: PostgresError.self) { try await intake.take(body(token)) }
+            await #expect(throws: PostgresError.self) { try await intake.take(told) }
             #expect(try await stage.outcomes() == [])
             try await stage.sql("drop trigger refuse on accountctl.credential_events")
-            #expect(try await intake.take(body(token)) == .stored(events: 1))
+            #expect(try await intake.take(told) == .stored(events: 1))
         }
     }
 
@@ -449,16 +356,8 @@ import struct Sandbox.AppleNotification
             let services = stage.services()
             let intake = NotificationIntake(services)
             for (event, sub) in [("account-deleted", "001.stranger.9"), ("brand-new", anna.sub)] {
-                let token = try stage.sandbox.apple.sign(
-                    .init(
-                        .init(rawValue: event),
-                        sub: sub,
-                        audience: CredentialStage.clientID,
-                        eventTime: Date(),
-                        issuedAt: Date()
-                    )
-                )
-                #expect(try await intake.take(body(token)) == .stored(events: 1))
+                let told = try stage.told(.init(rawValue: event), about: sub)
+                #expect(try await intake.take(told) == .stored(events: 1))
             }
             try await work(stage, services)
             #expect(try await stage.traces(of: anna) == .init())
@@ -478,17 +377,9 @@ import struct Sandbox.AppleNotification
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             let services = stage.services()
-            var notification = AppleNotification(
-                .consentRevoked,
-                sub: anna.sub,
-                audience: CredentialStage.clientID,
-                eventTime: Date(),
-                issuedAt: Date()
-            )
-            notification.isNamed = false
-            let token = try stage.sandbox.apple.sign(notification)
-            #expect(try await NotificationIntake(services).take(body(token)) == .stored(events: 1))
-            #expect(try await NotificationIntake(services).take(body(token)) == .duplicate)
+            let told = try stage.told(about: anna.sub) { $0.isNamed = false }
+            #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
+            #expect(try await NotificationIntake(services).take(told) == .duplicate)
             try await work(stage, services)
             #expect(try await stage.outcomes() == ["consent-revoked done"])
             #expect(try await stage.traces(of: anna).credentials == 0)
@@ -503,16 +394,8 @@ import struct Sandbox.AppleNotification
                 "update accountctl.deletion_requests set state = 'running', locked_out_at = now()"
             )
             let services = stage.services()
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .consentRevoked,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    issuedAt: Date()
-                )
-            )
-            _ = try await NotificationIntake(services).take(body(token))
+            let told = try stage.told(about: anna.sub)
+            _ = try await NotificationIntake(services).take(told)
             try await work(stage, services)
             #expect(try await stage.outcomes() == ["consent-revoked echo"])
             #expect(try await stage.traces(of: anna).credentials == 1)
@@ -528,7 +411,7 @@ import struct Sandbox.AppleNotification
                 "update accountctl.deletion_requests set state = 'running', locked_out_at = now()"
             )
             let services = stage.services()
-            let echo = try told(anna.sub, stage)
+            let echo = try stage.told(about: anna.sub)
             try await stage.pool.withTransaction { delete in
                 try delete.execute("select from auth.users where id = \(anna.id) for update")
                 // A wait would end as an error.
@@ -546,18 +429,10 @@ import struct Sandbox.AppleNotification
                 switched.withLock { $0.append("\(user == anna.id) \(address) \(isOn)") }
                 return true
             }
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .emailDisabled,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    email: "x@privaterelay.appleid.com",
-                    isPrivateEmail: true,
-                    issuedAt: Date()
-                )
-            )
-            _ = try await NotificationIntake(services).take(body(token))
+            let told = try stage.told(.emailDisabled, about: anna.sub) {
+                ($0.email, $0.isPrivateEmail) = ("x@privaterelay.appleid.com", true)
+            }
+            _ = try await NotificationIntake(services).take(told)
             #expect(switched.withLock { $0 } == ["true x@privaterelay.appleid.com false"])
             #expect(try await stage.outcomes() == ["email-disabled forwarding"])
             let rows = try await stage.value(
@@ -572,16 +447,8 @@ import struct Sandbox.AppleNotification
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             let services = stage.services()
-            let token = try stage.sandbox.apple.sign(
-                .init(
-                    .consentRevoked,
-                    sub: anna.sub,
-                    audience: CredentialStage.clientID,
-                    eventTime: Date(),
-                    issuedAt: Date()
-                )
-            )
-            let good = String(decoding: body(token), as: UTF8.self)
+            let told = try stage.told(about: anna.sub)
+            let good = String(decoding: told, as: UTF8.self)
             let first = try await stage.value("select accountctl.receive_apple_notification(\(good))", as: Bool.self)
             let again = try await stage.value("select accountctl.receive_apple_notification(\(good))", as: Bool.self)
             #expect(first)
