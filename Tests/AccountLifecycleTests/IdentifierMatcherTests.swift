@@ -37,6 +37,15 @@ import Testing
         "?e=anna%40x.de&b", "anna@x.de,joanna@x.de", #"{"note": "line\nanna@x.de"}"#, #"{"n": "\u0009anna@x.de"}"#,
         "anna@x.de-", "(anna@x.de)", "a\tanna@x.de", "q=from%3Aanna%40x.de", "?next=%2Freset%3Femail%3Danna%2540x.de",
         "a%22anna@x.de%22", "?u=%252Fr%253Fe%253Danna%2540x.de",
+        // Quotes, dashes, blanks and other signs beyond ASCII, and how URLs and JSON spell them.
+        "“anna@x.de”", "„anna@x.de“", "«anna@x.de»", "Mail:\u{A0}anna@x.de", "—anna@x.de", "anna@x.de…", "anna@x.de’s",
+        "😀anna@x.de", "❤\u{FE0F}anna@x.de", "?q=%E2%80%9Canna%40x.de%E2%80%9D", #"{"n": "\u201canna@x.de"}"#,
+        #"{"n": "\ud83d\ude00anna@x.de"}"#,
+        // Scripts that are written without blanks.
+        "邮箱：anna@x.de", "メールはanna@x.deです", "サーバーanna@x.de", "कृपयाanna@x.de", "%E9%82%AEanna%40x.de",
+        // What marks text up, lists and names files.
+        "**anna@x.de**", "_anna@x.de_", "__anna@x.de__", "~anna@x.de~", "bob@y.de|anna@x.de", "#anna@x.de",
+        "exports/anna@x.de.pdf", "anna@x.de.json.gz", "anna@x.de-2026-01-01.log", "anna@x.de.1",
     ])
     func findsAnAddress(text: String) {
         #expect(kinds(text, [Identifier(email: "anna@x.de")]) == [.email])
@@ -46,6 +55,9 @@ import Testing
         "joanna@x.de", "anna@x.dev", "anna@x.de.example", "anna@x.de-shop.com", "foo+anna@x.de", "jo.anna@x.de",
         "jo_anna@x.de", "jo-anna@x.de", "hanna@x.de", "éanna@x.de", "anna@y.de", #"c:\\nanna@x.de"#, "joanna%40x.de",
         "foo%2Banna%40x.de", "jo%2Eanna@x.de", "%C3%A9anna%40x.de", "foo%252Banna%2540x.de",
+        #"{"n": "\u00e9anna@x.de"}"#, "e\u{301}anna@x.de", #"{"n": "e\u0301anna@x.de"}"#, "жanna@x.de", "７anna@x.de",
+        "anna@x.de\u{301}", "anna@x.dé", "jo_anna@x.de_", "_anna@x.de", "anna@x.de.evil.com", "anna@x.de.pdf.com",
+        "anna@x.de-2.com", "anna@x.de-log", "anna@x.de.中国", "anna@x.de-ä.com", "anna@x.de.1ä.com",
     ])
     func takesNobodyElsesLongerAddress(text: String) {
         #expect(kinds(text, [Identifier(email: "anna@x.de")]).isEmpty)
@@ -60,9 +72,26 @@ import Testing
         #expect(kinds(text, [Identifier(email: "tag@x.de")]).isEmpty)
     }
 
-    @Test(arguments: ["jörg@x.de", "?e=j%C3%B6rg%40x.de", #"{"e": "j\u00f6rg@x.de"}"#])
+    @Test(arguments: [
+        "jörg@x.de", "?e=j%C3%B6rg%40x.de", #"{"e": "j\u00f6rg@x.de"}"#, "JÖRG@X.DE", "?e=J%C3%96RG%40X.DE",
+        #"{"e": "J\u00D6RG@X.DE"}"#,
+    ])
     func findsAnAddressBeyondASCII(text: String) {
-        #expect(kinds(text, [Identifier(email: "jörg@x.de")]) == [.email])
+        #expect(kinds(text, [Identifier(email: "Jörg@x.de")]) == [.email])
+    }
+
+    @Test func capitalsAreOnesOwn() {
+        #expect(kinds("Öner.Özil@x.de", [Identifier(email: "öner.özil@x.de")]) == [.email])
+        #expect(kinds("STRASSE@x.de IRMAK@x.de", ["straße@x.de", "ırmak@x.de"].map(Identifier.init(email:))).isEmpty)
+    }
+
+    /// A row that was cut may begin and end in the middle of a character.
+    @Test func theHalfOfACharacterIsNoLetter() {
+        let matcher = IdentifierMatcher([Identifier(email: "anna@x.de")].compactMap(\.self))
+        let text = [0x9C] + Array("anna@x.de".utf8) + [0xE2]
+        var found = 0
+        text.withUnsafeBytes { bytes in matcher.forEachMatch(in: bytes) { _ in found += 1 } }
+        #expect(found == 1)
     }
 
     @Test(arguments: ["?q=call%204915112345678", #"{"n": "\u00204915112345678"}"#, "tel%3A%2B4915112345678"])
@@ -79,6 +108,8 @@ import Testing
         let sub = Identifier(providerID: "001234.0123456789abcdef0123456789abcdef.0123")
         let phone = Identifier(phone: "+49 151 12345678")
         #expect(kinds("sub=001234.0123456789ABCDEF0123456789abcdef.0123;", [sub, phone]) == [.providerID])
+        #expect(kinds("“001234.0123456789abcdef0123456789abcdef.0123”", [sub, phone]) == [.providerID])
+        #expect(kinds("编号：001234.0123456789abcdef0123456789abcdef.0123。", [sub, phone]) == [.providerID])
         #expect(kinds("001234.0123456789abcdef0123456789abcdef.01234", [sub, phone]).isEmpty)
         #expect(kinds("9001234.0123456789abcdef0123456789abcdef.0123", [sub, phone]).isEmpty)
         #expect(kinds("call +4915112345678!", [sub, phone]) == [.phone])

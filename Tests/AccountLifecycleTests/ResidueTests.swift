@@ -82,8 +82,9 @@ import Testing
         "https://app.test/reset?email=anna+tag%40example.com",
         "https://app.test/in?next=%2Freset%3Femail%3Danna%252Btag%2540example.com",
         #"{"to": "anna\u002Btag@example.com"}"#,
+        "メールはanna+tag@example.comです",
     ])
-    func anEscapedAddressIsFound(_ text: String) async throws {
+    func anAddressIsFoundAmongWhatSurroundsIt(_ text: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(email: "anna+tag@example.com")
             try await stage.sql("create table public.letters (body text)")

@@ -4,7 +4,7 @@ enum EscapedSpelling {
     /// in lower case.
     static func url(_ bytes: [UInt8]) -> [UInt8] {
         bytes.flatMap { byte in
-            (byte.isWord && byte < 0x80) || "-._~".utf8.contains(byte) ? [byte] : [UInt8(ascii: "%")] + hex(byte)
+            byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) ? [byte] : [UInt8(ascii: "%")] + hex(byte)
         }
     }
 
@@ -20,43 +20,47 @@ enum EscapedSpelling {
         [byte >> 4, byte & 0xF].map { $0 < 10 ? UInt8(ascii: "0") + $0 : UInt8(ascii: "a") + $0 - 10 }
     }
 
-    /// Whether the character before `start` is of a set; one that is spelled by an escape counts as what it stands for.
-    static func isPreceded(
-        at start: Int,
-        in text: UnsafeRawBufferPointer,
-        by isPart: (UInt8) -> Bool
-    ) -> Bool {
-        guard start > 0 else { return false }
-        if let byte = endOfURLEscape(before: start, in: text) { return isPart(byte) }
-        if let byte = endOfJSONEscape(before: start, in: text) { return isPart(byte) }
-        return isPart(text[start - 1])
+    /// The character before `end`, or what the escape there stands for, and where it begins; nil at the beginning of the text.
+    ///
+    /// What is no UTF-8, as where a text was cut, reads as U+FFFD.
+    static func character(before end: Int, in text: UnsafeRawBufferPointer) -> (scalar: Unicode.Scalar, start: Int)? {
+        guard end > 0 else { return nil }
+        if let escape = jsonEscape(before: end, in: text) { return escape }
+        var bytes: [UInt8] = []
+        var start = end
+        repeat {
+            let (byte, first) = urlEscape(before: start, in: text) ?? (text[start - 1], start - 1)
+            bytes.insert(byte, at: 0)
+            start = first
+        } while bytes[0] & 0xC0 == 0x80 && bytes.count < 4 && start > 0
+        return (String(decoding: bytes, as: UTF8.self).unicodeScalars.last ?? "\u{FFFD}", start)
     }
 
-    /// What the escape of a URL before `start` stands for, or that of a URL within another; nil where there is none.
-    private static func endOfURLEscape(before start: Int, in text: UnsafeRawBufferPointer) -> UInt8? {
-        guard start >= 3, let high = text[start - 2].hexValue, let low = text[start - 1].hexValue else { return nil }
-        var sign = start - 3
+    /// The byte for which the escape of a URL before `end` stands, or that of a URL within another; nil where there is none.
+    private static func urlEscape(before end: Int, in text: UnsafeRawBufferPointer) -> (byte: UInt8, start: Int)? {
+        guard end >= 3, let high = text[end - 2].hexValue, let low = text[end - 1].hexValue else { return nil }
+        var sign = end - 3
         // "%25" is the sign itself.
         while sign >= 2, text[sign] == UInt8(ascii: "5"), text[sign - 1] == UInt8(ascii: "2"),
             text[sign - 2] == UInt8(ascii: "%") || text[sign - 2] == UInt8(ascii: "5")
         {
             sign -= 2
         }
-        return text[sign] == UInt8(ascii: "%") ? high << 4 | low : nil
+        return text[sign] == UInt8(ascii: "%") ? (high << 4 | low, sign) : nil
     }
 
-    /// What the JSON escape before `start` stands for, a blank where that is beyond ASCII; nil where there is none.
-    private static func endOfJSONEscape(before start: Int, in text: UnsafeRawBufferPointer) -> UInt8? {
-        if "bfnrt".utf8.contains(text[start - 1]) {
-            return startsJSONEscape(at: start - 2, in: text) ? UInt8(ascii: " ") : nil
+    /// What the JSON escape before `end` stands for, a blank for one that is half of a character; nil where there is none.
+    private static func jsonEscape(
+        before end: Int,
+        in text: UnsafeRawBufferPointer
+    ) -> (scalar: Unicode.Scalar, start: Int)? {
+        if "bfnrt".utf8.contains(text[end - 1]) {
+            return startsJSONEscape(at: end - 2, in: text) ? (" ", end - 2) : nil
         }
-        guard start >= 6, text[start - 5] == UInt8(ascii: "u"), startsJSONEscape(at: start - 6, in: text) else {
-            return nil
-        }
-        let digits = (1...4).reversed().compactMap { text[start - $0].hexValue }
+        guard end >= 6, text[end - 5] == UInt8(ascii: "u"), startsJSONEscape(at: end - 6, in: text) else { return nil }
+        let digits = (1...4).reversed().compactMap { text[end - $0].hexValue }
         guard digits.count == 4 else { return nil }
-        let isASCII = digits[0] == 0 && digits[1] == 0 && digits[2] < 8
-        return isASCII ? digits[2] << 4 | digits[3] : UInt8(ascii: " ")
+        return (Unicode.Scalar(digits.reduce(UInt16(0)) { $0 << 4 | UInt16($1) }) ?? " ", end - 6)
     }
 
     /// Whether a backslash stands at `index` that no backslash before it escapes.

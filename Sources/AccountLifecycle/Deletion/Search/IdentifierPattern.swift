@@ -8,11 +8,11 @@ struct IdentifierPattern: Sendable, Hashable {
     enum Boundary: Sendable, Hashable {
         /// Long and random enough to be nobody else's, wherever it stands.
         case none
-        /// No letter, digit or other character of a local part before; no further label of a host name after.
+        /// No longer local part before, no longer host name after; see ``AddressBoundary``.
         case email
         /// No digit on either side.
         case digits
-        /// No letter or digit on either side.
+        /// Nothing on either side that makes a word longer; see ``Neighbour``.
         case word
     }
 
@@ -26,25 +26,45 @@ struct IdentifierPattern: Sendable, Hashable {
                 IdentifierPattern(bytes: value.filter { $0 != UInt8(ascii: "-") }, boundary: .none),
             ]
         case .email:
-            return spellings(of: value).map { IdentifierPattern(bytes: $0, boundary: .email) }
+            return spellings(of: identifier.value).map { IdentifierPattern(bytes: $0, boundary: .email) }
         case .phone:
             return [IdentifierPattern(bytes: value, boundary: .digits)]
         case .providerID:
-            return spellings(of: value).map { IdentifierPattern(bytes: $0, boundary: .word) }
+            return spellings(of: identifier.value).map { IdentifierPattern(bytes: $0, boundary: .word) }
         }
     }
 
-    /// A value as it is and as programs write it into URLs, URLs within URLs and JSON.
-    private static func spellings(of value: [UInt8]) -> [[UInt8]] {
-        let once = EscapedSpelling.url(value)
-        // By hand, and by programs that leave what a query may hold.
-        let sign = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
+    /// A value as it is and as programs write it into URLs, URLs within URLs and JSON, in either case.
+    private static func spellings(of value: String) -> [[UInt8]] {
         var all: [[UInt8]] = []
-        for spelling in [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
-        where !all.contains(spelling) {
-            all.append(spelling)
+        for value in cases(of: value).map({ Array($0.utf8) }) {
+            let once = EscapedSpelling.url(value)
+            // By hand, and by programs that leave what a query may hold.
+            let sign = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
+            for spelling in [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
+            where !all.contains(spelling) {
+                all.append(spelling)
+            }
         }
         return all
+    }
+
+    /// A value in lower case, with its letters beyond ASCII in capitals, and with capitals where words begin.
+    private static func cases(of value: String) -> [String] {
+        guard value.utf8.contains(where: { $0 >= 0x80 }) else { return [value] }
+        var capitals = ""
+        var title = ""
+        var isWithinWord = false
+        for scalar in value.unicodeScalars {
+            let letter = String(scalar)
+            let capital = scalar.properties.uppercaseMapping
+            // "SS" for "ß" and "I" for "ı" may be somebody else's.
+            let own = scalar.isASCII || capital.lowercased() != letter ? letter : capital
+            capitals += own
+            title += isWithinWord ? letter : own
+            isWithinWord = scalar.isWord || scalar.isMark
+        }
+        return [value, capitals, title]
     }
 
     /// Whether the bytes at `start` are this pattern, and no part of a longer word.
@@ -58,25 +78,14 @@ struct IdentifierPattern: Sendable, Hashable {
         case .none:
             return true
         case .digits:
-            return !EscapedSpelling.isPreceded(at: start, in: text, by: \.isASCIIDigit)
+            return !Neighbour.of(start, in: text, is: { ("0"..."9").contains($0) })
                 && !(end < text.count && text[end].isASCIIDigit)
         case .word:
-            return !EscapedSpelling.isPreceded(at: start, in: text, by: \.isWord)
-                && !(end < text.count && text[end].isWord)
+            return !Neighbour.of(start, in: text, is: \.isWord) && !Neighbour.makesLonger(at: end, in: text)
         case .email:
-            if EscapedSpelling.isPreceded(at: start, in: text, by: { $0.isWord || Self.localPart.contains($0) }) {
-                return false
-            }
-            guard end < text.count else { return true }
-            if text[end].isWord { return false }
-            let separator = text[end] == UInt8(ascii: ".") || text[end] == UInt8(ascii: "-")
-            // "anna@x.de." ends a sentence, "anna@x.de.example" is another address.
-            return !(separator && end + 1 < text.count && text[end + 1].isWord)
+            return AddressBoundary.holds(of: start..<end, in: text)
         }
     }
-
-    /// What a local part is made of besides letters and digits, less what quotes or joins addresses in text.
-    private static let localPart: Set<UInt8> = Set("._+-!#$*^~|".utf8)
 }
 
 extension UInt8 {
@@ -88,13 +97,13 @@ extension UInt8 {
     /// An ASCII digit.
     var isASCIIDigit: Bool { self &- 48 < 10 }
 
+    /// An ASCII letter or digit.
+    var isASCIIAlphanumeric: Bool { isASCIIDigit || (self | 0x20) &- 97 < 26 }
+
     /// What a hexadecimal digit stands for.
     var hexValue: UInt8? {
         if isASCIIDigit { return self - 48 }
         let letter = (self | 0x20) &- 97
         return letter < 6 ? letter + 10 : nil
     }
-
-    /// An ASCII letter or digit, or a part of a character beyond ASCII, which may be a letter.
-    var isWord: Bool { isASCIIDigit || (self | 0x20) &- 97 < 26 || self >= 0x80 }
 }

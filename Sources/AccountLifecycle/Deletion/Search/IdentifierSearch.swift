@@ -263,7 +263,8 @@ package struct IdentifierSearch: Sendable {
     /// What the spellings have in common, or each: every one more costs the server a look at all there is.
     private static func starts(of spellings: [[UInt8]]) -> [String] {
         let common = spellings.dropFirst().reduce(spellings.first ?? []) { common, spelling in
-            Array(zip(common, spelling).prefix { $0 == $1 }.map(\.0))
+            // Not into the middle of a character, where the cases of one differ.
+            Array(zip(common, spelling).prefix { $0 == $1 && $0 < 0x80 }.map(\.0))
         }
         return (common.count >= longEnough ? [common] : spellings).map { String(decoding: $0, as: UTF8.self) }
     }

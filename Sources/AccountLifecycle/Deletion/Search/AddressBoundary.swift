@@ -1,0 +1,51 @@
+/// Tells an e-mail address in a text from a part of somebody else's longer one.
+enum AddressBoundary {
+    /// Whether an address at a place of a text is a whole one.
+    static func holds(of address: Range<Int>, in text: UnsafeRawBufferPointer) -> Bool {
+        !isWithinLocalPart(address, in: text) && !isHostContinued(at: address.upperBound, in: text)
+    }
+
+    /// What joins the words of a local part, less what hardly anybody's has, and text has around addresses.
+    private static let joiners: Set<Unicode.Scalar> = [".", "+", "-", "_"]
+
+    /// Whether a longer local part ends with that of the address.
+    private static func isWithinLocalPart(_ address: Range<Int>, in text: UnsafeRawBufferPointer) -> Bool {
+        var start = address.lowerBound
+        // "_anna@x.de_" is emphasis.
+        if address.upperBound < text.count, text[address.upperBound] == UInt8(ascii: "_") {
+            while start > 0, text[start - 1] == UInt8(ascii: "_") { start -= 1 }
+        }
+        return Neighbour.of(start, in: text) { $0.isWord || joiners.contains($0) }
+    }
+
+    /// Whether a longer host name begins with that of the address.
+    ///
+    /// "anna@x.de." ends a sentence, "anna@x.de.example" is another address. No host name ends with a label that begins with a
+    /// digit, or with the ending of a file's name: "anna@x.de-2026-01-01.log" and "anna@x.de.pdf" are files about the address.
+    private static func isHostContinued(at end: Int, in text: UnsafeRawBufferPointer) -> Bool {
+        var index = end
+        if Neighbour.makesLonger(at: index, in: text) { return true }
+        while index < text.count, text[index] == UInt8(ascii: ".") || text[index] == UInt8(ascii: "-") {
+            let label = text[(index + 1)...].prefix(while: \.isASCIIAlphanumeric)
+            // A letter of any script, since host names have them.
+            let next = Neighbour.character(at: label.endIndex, in: text)
+            if next?.properties.isAlphabetic ?? false { return true }
+            guard let first = label.first else { return false }
+            let isFile =
+                text[index] == UInt8(ascii: ".")
+                && fileEndings.contains(String(decoding: label.lazy.map(\.asciiLowercased), as: UTF8.self))
+            guard first.isASCIIDigit || isFile else { return true }
+            index = label.endIndex
+        }
+        return false
+    }
+
+    /// Endings of files that are no top-level domains.
+    private static let fileEndings = Set(
+        """
+        avi bak bmp bz2 csv doc docx eml gif gz heic htm html ics jpeg jpg json jsonl log m4a mbox mp3 mp4 msg ndjson odt pdf png \
+        ppt pptx sql svg tar tgz tif tiff tmp tsv txt vcf wav webp xls xlsx xml xz yaml yml
+        """
+        .split(separator: " ").map(String.init)
+    )
+}
