@@ -35,6 +35,89 @@ import Testing
         }
     }
 
+    /// What goes further around a cycle, or of one partition alone, no count of ours reaches: only the delete meets it.
+    @Test(arguments: [
+        (
+            "attachments_comment_fkey",
+            [
+                """
+                create table public.comments (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    parent int references public.comments on delete cascade
+                )
+                """,
+                "create table public.attachments (comment int references public.comments)",
+                "insert into public.comments values (1, '{anna}', null), (2, '{bob}', 1)",
+                "insert into public.attachments values (2)",
+            ]
+        ),
+        (
+            "notes_event_fkey",
+            [
+                """
+                create table public.events (id int, author uuid references auth.users on delete cascade)
+                partition by range (id)
+                """,
+                "create table public.events_1 partition of public.events (primary key (id)) for values from (0) to (9)",
+                "create table public.notes (event int references public.events_1)",
+                "insert into public.events values (1, '{anna}')",
+                "insert into public.notes values (1)",
+            ]
+        ),
+    ])
+    func whatOnlyTheDeleteMeetsIsFoundBeforehand(_ constraint: String, _ statements: [String]) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await stage.signUp("bob")
+            for statement in statements {
+                let filled = statement.replacingOccurrences(of: "{anna}", with: person.text)
+                    .replacingOccurrences(of: "{bob}", with: other.text)
+                try await stage.sql(Statement(unsafeSQL: filled))
+            }
+            let objects = try await stage.count("select from storage.objects")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            #expect(try await stage.situation(request)?.blockers?.first?.name == constraint)
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+            #expect(try await stage.count("select from storage.objects") == objects)
+        }
+    }
+
+    /// A trigger or a rule of one partition alone is on the way, too.
+    @Test(arguments: [
+        "create trigger keep before delete on public.events_1 for each row execute function public.keep()",
+        "create rule keep as on delete to public.events do also select public.say_kept()",
+    ])
+    func whatRunsWhereRowsGoIsAsked(_ keeper: String) async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table public.events (id int, author uuid references auth.users on delete cascade)
+                partition by range (id)
+                """,
+                "create table public.events_1 partition of public.events for values from (0) to (9)",
+                """
+                create function public.keep() returns trigger language plpgsql as
+                $$ begin raise exception 'events are kept'; end $$
+                """,
+                """
+                create function public.say_kept() returns void language plpgsql as
+                $$ begin raise exception 'events are kept'; end $$
+                """,
+                keeper,
+            ] { try await stage.sql(Statement(unsafeSQL: statement)) }
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.events values (1, \(person.id))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .refusingTrigger)
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+        }
+    }
+
     @Test func aKeyThatBeginsToBlockInTheMiddleIsMetByTheSecondLook() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.orders (id int, buyer uuid references auth.users)")

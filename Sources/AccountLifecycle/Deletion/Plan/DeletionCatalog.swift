@@ -2,7 +2,7 @@ package import Postgres
 
 /// What the catalog says about deleting an account: foreign keys, triggers and our role's rights.
 package struct DeletionCatalog: Sendable, Hashable {
-    /// A trigger that runs when rows of a table are deleted or updated.
+    /// A trigger or rule that runs when rows of a table are deleted or updated.
     package struct Trigger: Sendable, Hashable {
         package let table: TableName
         package let name: String
@@ -27,6 +27,8 @@ package struct DeletionCatalog: Sendable, Hashable {
     package var foreignKeys: [ForeignKey]
     package var triggers: [Trigger]
     package var rights: [TableName: Rights]
+    /// The partitioned table of each partition, at any depth.
+    package var partitionRoots: [TableName: TableName]
     /// The table of profiles, where `public.profiles` has a one-column primary key that refers to `auth.users`.
     package var profiles: Profiles?
 
@@ -46,11 +48,13 @@ package struct DeletionCatalog: Sendable, Hashable {
         foreignKeys: [ForeignKey],
         triggers: [Trigger] = [],
         rights: [TableName: Rights] = [:],
+        partitionRoots: [TableName: TableName] = [:],
         profiles: Profiles? = nil
     ) {
         self.foreignKeys = foreignKeys
         self.triggers = triggers
         self.rights = rights
+        self.partitionRoots = partitionRoots
         self.profiles = profiles
     }
 
@@ -88,10 +92,13 @@ package struct DeletionCatalog: Sendable, Hashable {
         let triggers = try readTriggers(on: connection)
         let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool, Bool).self)
             .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4, lacksIdentity: $5)) }
+        let partitions = try connection.query(Self.partitions, as: (String, String, String, String).self)
+            .map { (TableName($0, $1), TableName($2, $3)) }
         return DeletionCatalog(
             foreignKeys: keys,
             triggers: triggers,
             rights: Dictionary(rights) { first, _ in first },
+            partitionRoots: Dictionary(partitions) { first, _ in first },
             profiles: try readProfiles(on: connection)
         )
     }
@@ -124,7 +131,7 @@ package struct DeletionCatalog: Sendable, Hashable {
             }
     }
 
-    /// Constraints of partitions are left out: their parent's stands for them.
+    /// Constraints that partitions have of their parent are left out: the parent's stands for them.
     private static let foreignKeys: Statement = """
         select
             k.conname::text,
@@ -177,7 +184,8 @@ package struct DeletionCatalog: Sendable, Hashable {
         order by n.nspname, c.relname, k.conname
         """
 
-    /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement.
+    /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement, and rules; those that partitions
+    /// have of their parent are left out.
     ///
     /// pg_net is not among what reaches outside: it sends after the commit.
     private static let triggers: Statement = """
@@ -211,7 +219,7 @@ package struct DeletionCatalog: Sendable, Hashable {
             cross join lateral (
                 select w.oid, w.name
                 from written as w
-                where w.body ~* ('\\m' || regexp_replace(o.name, '(\\W)', '\\\\\\1', 'g') || '\\M')
+                where w.body ~* \(outsideName)
                 union all
                 select c.oid, c.relname
                 from pg_catalog.pg_trigger as g
@@ -232,9 +240,39 @@ package struct DeletionCatalog: Sendable, Hashable {
         join pg_catalog.pg_class as c on c.oid = g.tgrelid
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         where not g.tgisinternal
+          and g.tgparentid = 0
           and g.tgenabled <> 'D'
           and g.tgtype & 24 <> 0
+        union all
+        select
+            n.nspname::text,
+            c.relname::text,
+            r.rulename::text,
+            r.ev_type = '4',
+            r.ev_type = '2',
+            exists (select from outside as o where pg_get_ruledef(r.oid) ~* \(outsideName))
+        from pg_catalog.pg_rewrite as r
+        join pg_catalog.pg_class as c on c.oid = r.ev_class
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        where r.ev_type in ('2', '4')
+          and r.ev_enabled <> 'D'
+          and c.relkind in ('r', 'p')
         order by 1, 2, 3
+        """
+
+    /// The name of what reaches outside, `o`, as a whole word.
+    private static let outsideName: Statement = """
+        ('\\m' || regexp_replace(o.name, '(\\W)', '\\\\\\1', 'g') || '\\M')
+        """
+
+    private static let partitions: Statement = """
+        select n.nspname::text, c.relname::text, rn.nspname::text, r.relname::text
+        from pg_catalog.pg_class as c
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        join pg_catalog.pg_class as r on r.oid = pg_partition_root(c.oid)
+        join pg_catalog.pg_namespace as rn on rn.oid = r.relnamespace
+        where c.relispartition
+          and c.relkind in ('r', 'p', 'f')
         """
 
     private static let rights: Statement = """

@@ -29,13 +29,14 @@ package struct DeletionPlan: Sendable, Hashable {
     package let refusing: [ForeignKey]
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
-    /// Triggers that run on the way: where rows go, and where a key is set to NULL or a default.
+    /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
     package let triggers: [DeletionCatalog.Trigger]
     /// Those of them that may do what no rollback takes back.
     package let reachingOutside: [DeletionCatalog.Trigger]
     /// Tables that lose or change rows, and refuse that where they are published.
     package let unidentified: [TableName]
-    /// Whether only a delete can tell that nothing refuses it: triggers may, and checks of rows whose key is set to NULL or a default.
+    /// Whether only a delete can tell that nothing refuses it: triggers may, checks of rows whose key is set to NULL or a default, and
+    /// keys onto rows that no condition here reaches: those further around a cycle, and those of one partition alone.
     package let needsTrial: Bool
     /// Rights that are missing.
     package let faults: [Blocker]
@@ -74,6 +75,8 @@ package struct DeletionPlan: Sendable, Hashable {
             )
         }
         let lost = Set(order)
+        func root(_ table: TableName) -> TableName { catalog.partitionRoots[table] ?? table }
+        let lostRoots = Set(lost.map(root))
         let onward = keys.filter { lost.contains($0.target) }
         refusing = onward.filter { key in
             // A hold is looked at by itself, before each step.
@@ -86,15 +89,18 @@ package struct DeletionPlan: Sendable, Hashable {
         }
         unindexed = onward.filter { !$0.isIndexed }
         let changed = Set(onward.filter { $0.rule == .setNull || $0.rule == .setDefault }.map(\.table))
+        let changedRoots = Set(changed.map(root))
         triggers = catalog.triggers.filter { trigger in
-            trigger.runsOnDelete && lost.contains(trigger.table)
-                || trigger.runsOnUpdate && changed.contains(trigger.table)
+            trigger.runsOnDelete && lostRoots.contains(root(trigger.table))
+                || trigger.runsOnUpdate && changedRoots.contains(root(trigger.table))
         }
         reachingOutside = triggers.filter(\.reachesOutside)
         unidentified = lost.union(changed).filter { catalog.rights[$0]?.lacksIdentity ?? false }.sorted()
         // Our own tables refuse nothing.
         needsTrial =
             !triggers.isEmpty || !unidentified.isEmpty || changed.contains { $0.schema != "accountctl" }
+            || !refusing.isEmpty && Self.hasCycle(onward.filter { $0.rule == .cascade })
+            || keys.contains { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }
         faults = order.flatMap { table -> [Blocker] in
             guard let rights = catalog.rights[table] else { return [] }
             var faults: [Blocker] = []
@@ -109,9 +115,17 @@ package struct DeletionPlan: Sendable, Hashable {
         }
     }
 
+    /// Whether keys lead back to a table that they come from.
+    private static func hasCycle(_ keys: [ForeignKey]) -> Bool {
+        let tables = Set(keys.map(\.table))
+        let within = keys.filter { tables.contains($0.target) }
+        return within.count == keys.count ? !keys.isEmpty : hasCycle(within)
+    }
+
     /// The condition that holds of the rows of a table which an account's deletion takes along.
     ///
-    /// Self-references and cycles are followed once around; what lies deeper goes by the cascade all the same.
+    /// Self-references and cycles are followed once around; what lies deeper goes by the cascade all the same, and what refuses
+    /// there is told by a trial.
     package func condition(for table: TableName, user: UUID) -> Statement {
         condition(for: table, user: user, without: [])
     }
