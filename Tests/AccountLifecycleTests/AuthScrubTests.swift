@@ -56,6 +56,26 @@ import Testing
         }
     }
 
+    /// Somebody who went to link an identity and came back leaves a flow that has no user.
+    ///
+    /// Auth servers of old know no such flows.
+    @Test(arguments: [true, false]) func aLinkThatWasGivenUpGoes(_ hasLinks: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let column: Statement = hasLinks ? "linking_target_id" : "user_id"
+            if !hasLinks { try await stage.sql("alter table auth.flow_state drop column linking_target_id") }
+            try await stage.sql(
+                """
+                insert into auth.flow_state (id, \(column), provider_type, authentication_method, created_at)
+                values (gen_random_uuid(), \(person.id), 'google', 'oauth', now() - interval '2 days')
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from auth.flow_state where \(column) = \(person.id)") == 0)
+        }
+    }
+
     /// Who acted upon somebody else stays out of it, and the other stays in it.
     @Test func ofAnEntryAboutTwoOnlyTheErasedOneGoes() async throws {
         try await Stage.with { stage in

@@ -92,8 +92,15 @@ import Testing
                     """
                 )
             }
+            try await stage.sql(
+                """
+                insert into auth.flow_state (id, linking_target_id, provider_type, authentication_method, created_at)
+                values (gen_random_uuid(), \(person.id), 'google', 'oauth', now())
+                """
+            )
             let before = try await stage.fingerprint(bystander)
             _ = try await lockOut(person, on: stage)
+            #expect(try await stage.count("select from auth.flow_state where linking_target_id = \(person.id)") == 0)
             for table in ["sessions", "refresh_tokens", "one_time_tokens", "flow_state"] {
                 let left: Statement = "select from auth.\(identifier: table) where user_id::text = \(person.text)"
                 #expect(try await stage.count(left) == 0, "\(table)")

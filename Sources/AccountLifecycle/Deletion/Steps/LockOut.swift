@@ -120,6 +120,7 @@ extension DeletionRun {
 
     /// Ends every session, and whatever could still be turned into one: tokens in sent mails and half-finished flows.
     private func endSessions(on connection: isolated Connection) throws {
+        let deletingFlows = try AuthFlows.deleting(of: [user], onlyOpen: true, on: connection)
         try connection.execute(
             """
             with sessions as (
@@ -131,7 +132,7 @@ extension DeletionRun {
             one_time_tokens as (
                 delete from auth.one_time_tokens where user_id = \(user)
             )
-            delete from auth.flow_state where user_id = \(user)
+            \(deletingFlows)
             """
         )
     }

@@ -73,7 +73,7 @@ enum AuthScrub {
         }
         count(
             try connection.query(
-                "delete from auth.flow_state where user_id = any(\(users)) returning user_id::text",
+                AuthFlows.deleting(of: users, onlyOpen: false, on: connection),
                 as: (String?).self
             ),
             \.flowStates

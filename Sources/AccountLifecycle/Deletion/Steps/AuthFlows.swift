@@ -1,0 +1,39 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The auth server's half-finished sign-ins and links of identities, which no key ties to an account.
+enum AuthFlows {
+    /// The statement that deletes those of accounts, and those that would link an identity to one, and tells the account of each.
+    ///
+    /// With `onlyOpen`, of the links only those that can still be finished, which an index finds: they are good for minutes.
+    static func deleting(of users: [UUID], onlyOpen: Bool, on connection: isolated Connection) throws -> Statement {
+        // Older auth servers have no such column.
+        let hasLinks = try connection.one(
+            """
+            select exists (
+                select
+                from pg_catalog.pg_attribute
+                where attrelid = 'auth.flow_state'::regclass
+                  and attname = 'linking_target_id'
+                  and not attisdropped
+            )
+            """,
+            as: Bool.self
+        )
+        guard hasLinks else {
+            return "delete from auth.flow_state where user_id = any(\(users)) returning user_id::text"
+        }
+        let open: Statement = onlyOpen ? "and created_at > clock_timestamp() - interval '1 day'" : ""
+        return """
+            delete from auth.flow_state
+            where user_id = any(\(users))
+               or linking_target_id = any(\(users)) \(open)
+            returning (case when user_id = any(\(users)) then user_id else linking_target_id end)::text
+            """
+    }
+}
