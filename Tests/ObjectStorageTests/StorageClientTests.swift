@@ -132,6 +132,16 @@ import Testing
         }
     }
 
+    /// Whoever uploads may write much into a row, and 500 of them are in one answer.
+    @Test func aVeryLongAnswerSaysThatAllIsDone() async throws {
+        let row = #"{"name":"a","user_metadata":{"note":"\#(String(repeating: "x", count: 2 << 20))"}}"#
+        try await StorageClient.with({ _, _ in Self.json("[\(row)]") }) { client, server in
+            let outcome = try await client.delete(["a"], in: "avatars")
+            #expect(outcome.map(\.notNamed) == .done(["a"]))
+            #expect(server.received.count == 1)
+        }
+    }
+
     @Test func anEmptyAnswerIsNoProof() async throws {
         try await StorageClient.with({ _, _ in Self.json("[]") }) { client, _ in
             let outcome = try await client.delete(["a"], in: "no-such-bucket")
