@@ -88,6 +88,48 @@ import Testing
         }
     }
 
+    /// As whoever wakes the same ones by hand: of two in different orders each would wait for the other.
+    @Test(.timeLimit(.minutes(1))) func theCeilingLocksInTheOrderOfJobs() async throws {
+        try await Stage.with { stage in
+            for id in ["ffffffff-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000000"] {
+                try await stage.sql(
+                    """
+                    with request as (
+                        insert into accountctl.deletion_requests
+                            (id, user_id, origin, state, situation, run_after, legal_deadline)
+                        values (\(id)::uuid, gen_random_uuid(), 'app', 'held', '{"code": "ceiling"}', now(), now() + interval '1 month')
+                        returning id
+                    )
+                    insert into accountctl.jobs (kind, queue, args, unique_key, state, run_at)
+                    select
+                        'account.delete', 'deletions', '{}', 'account.delete:' || id, 'scheduled', now() + interval '1 hour'
+                    from request
+                    """
+                )
+            }
+            let calling = try await stage.admin.withTransaction { connection in
+                _ = try connection.query(
+                    "select id from accountctl.jobs order by id limit 1 for update",
+                    as: Int64.self
+                )
+                let calling = Task {
+                    try await stage.pool.withTransaction { connection in
+                        // Small as the table is here, it is read by its keys.
+                        try connection.execute(
+                            "select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)"
+                        )
+                        return try HourlyCeiling(configured: 10).callNext(on: connection)
+                    }
+                }
+                try await connection.waitUntilSomebodyIsBlocked()
+                let free: Statement = "select id from accountctl.jobs order by id desc limit 1 for update skip locked"
+                #expect(try connection.query(free, as: Int64.self).count == 1)
+                return calling
+            }
+            #expect(try await calling.value == 2)
+        }
+    }
+
     @Test func aLegalHoldHoldsAndRefusesEveryOtherDelete() async throws {
         try await Stage.with { stage in
             let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)

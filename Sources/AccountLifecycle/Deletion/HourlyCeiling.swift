@@ -50,18 +50,26 @@ struct HourlyCeiling: Sendable {
     func callNext(on connection: isolated Connection) throws -> Int {
         let (room, _) = try room(on: connection)
         guard room > 0 else { return 0 }
+        // In order, as whoever wakes some of them by hand locks them, too.
         return try connection.execute(
             """
-            update accountctl.jobs as j
+            with woken as materialized (
+                select j.id
+                from accountctl.jobs as j
+                where j.state = 'scheduled'
+                  and j.unique_key = any(array(
+                      select 'account.delete:' || r.id
+                      from accountctl.deletion_requests as r
+                      where \(Self.isWaiting)
+                      order by r.legal_deadline, r.id
+                      limit \(room)
+                  ))
+                order by j.id
+                for update
+            )
+            update accountctl.jobs
             set state = 'available', run_at = clock_timestamp()
-            where j.state = 'scheduled'
-              and j.unique_key = any(array(
-                  select 'account.delete:' || r.id
-                  from accountctl.deletion_requests as r
-                  where \(Self.isWaiting)
-                  order by r.legal_deadline, r.id
-                  limit \(room)
-              ))
+            where id = any(array(select id from woken))
             """
         )
     }
