@@ -120,8 +120,9 @@ import Testing
     @Test func refusesWhatCannotBeToldFromOtherText() {
         #expect(Identifier(email: "anna") == nil)
         #expect(Identifier(email: "@x.de") == nil)
-        #expect(Identifier(phone: "12345") == nil)
-        #expect(Identifier(providerID: "42") == nil)
+        let short = [Identifier(phone: "1234567"), Identifier(providerID: "583231")]
+        #expect(short.map { $0?.isSearchable } == [false, false])
+        #expect(kinds("1234567, 583231", short).isEmpty)
     }
 
     @Test func findsTheSameAsASimpleSearchInRandomText() {

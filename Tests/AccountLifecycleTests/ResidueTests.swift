@@ -209,6 +209,48 @@ import Testing
         }
     }
 
+    /// Ten digits and more are nobody's counter; a table of numbers alone is searched, too.
+    @Test(arguments: [1, 12]) func longNumbersAreFoundInColumnsOfNumbers(accounts: Int) async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.logins (id bigint primary key, account numeric)")
+            try await stage.sql("create table public.calls (phone bigint, note text, duration int)")
+            let ids = (0..<accounts).map { "11538203495678901234\($0)" }
+            try await stage.sql("insert into public.logins values (1234567, \(ids[0])::text::numeric), (2, 7)")
+            try await stage.sql("insert into public.calls values (4915112345678, 'x', 3), (14915112345678, 'y', 4)")
+            let targets = ids.map { id in
+                SearchTarget(
+                    request: UUID(),
+                    userID: UUID(),
+                    identifiers: [Identifier(providerID: id), Identifier(phone: "+49 151 12345678")].compactMap(\.self)
+                        + [Identifier(phone: "1234567")].compactMap(\.self)
+                )
+            }
+            let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
+            #expect(found.map(\.column) == ["public.calls.phone", "public.logins.account"])
+            #expect(found.map(\.count) == [1, 1])
+        }
+    }
+
+    @Test func theReceiptTellsThatAnIDIsTooShortToSearchFor() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider)
+                values ('583231', \(person.id), '{"sub": "583231"}', 'github')
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let receipt = try await stage.value(
+                "select document::text from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(receipt.contains(#""unsearchable": 1"#), "\(receipt)")
+            #expect(receipt.contains("fewer than eight characters"))
+        }
+    }
+
     @Test func manyAccountsAreSearchedForTogether() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.kept (note text, longer text)")

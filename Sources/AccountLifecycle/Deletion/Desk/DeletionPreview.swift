@@ -113,7 +113,10 @@ package struct DeletionPreview: Sendable {
                 "select exists (select from auth.identities where user_id = \(user) and provider = 'apple')",
                 as: Bool.self
             ),
-            identifiers: Dictionary(([.userID] + identifiers.map(\.kind)).map { ($0, 1) }, uniquingKeysWith: +),
+            identifiers: Dictionary(
+                ([.userID] + identifiers.filter(\.isSearchable).map(\.kind)).map { ($0, 1) },
+                uniquingKeysWith: +
+            ),
             isHeld: try connection.one(
                 "select exists (select from accountctl.holds where user_id = \(user))",
                 as: Bool.self

@@ -41,19 +41,30 @@ package struct Identifier: Sendable, Hashable, Codable {
         value = address
     }
 
-    /// A telephone number, or nil when it has too few digits to be told from other numbers.
+    /// A telephone number, or nil for text without digits.
     package init?(phone: String) {
         let digits = phone.filter { $0.isASCII && $0.isNumber }
-        guard digits.count >= 8 else { return nil }
+        guard !digits.isEmpty else { return nil }
         kind = .phone
         value = digits
     }
 
-    /// An id at a sign-in provider, or nil when it is too short to be told from other text.
+    /// An id at a sign-in provider, or nil for no text.
     package init?(providerID: String) {
-        guard providerID.utf8.count >= 8 else { return nil }
+        guard !providerID.isEmpty else { return nil }
         kind = .providerID
         value = providerID.lowercased()
+    }
+
+    /// Whether it is long enough to be told from other words and numbers: what is shorter is not searched for.
+    package var isSearchable: Bool { kind == .userID || kind == .email || value.utf8.count >= 8 }
+
+    /// Its digits, where nothing but an identifier has so many in a column of whole numbers; nil where a counter may.
+    var number: String? {
+        guard kind != .userID, (10...40).contains(value.utf8.count), !value.hasPrefix("0"),
+            value.utf8.allSatisfy(\.isASCIIDigit)
+        else { return nil }
+        return value
     }
 
     /// Whether another account can have the same identifier later.

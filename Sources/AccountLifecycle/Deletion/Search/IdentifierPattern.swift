@@ -16,8 +16,9 @@ struct IdentifierPattern: Sendable, Hashable {
         case word
     }
 
-    /// The ways in which an identifier is searched for.
+    /// The ways in which an identifier is searched for; none where it is too short for that.
     static func patterns(of identifier: Identifier) -> [IdentifierPattern] {
+        guard identifier.isSearchable else { return [] }
         let value = Array(identifier.value.utf8)
         switch identifier.kind {
         case .userID:

@@ -15,6 +15,8 @@ package struct IdentifierSearch: Sendable {
     package static let serverSideLimit = 24
 
     private let targets: [SearchTarget]
+    /// What is searched for in columns of numbers.
+    private let numbers: [String]
     private let matcher: IdentifierMatcher
     /// For each identifier of the matcher: the target it belongs to, or nil for another account's user id.
     private let owners: [Int?]
@@ -40,11 +42,12 @@ package struct IdentifierSearch: Sendable {
         var identifiers: [Identifier] = []
         var owners: [Int?] = []
         for (index, target) in targets.enumerated() {
-            for identifier in target.identifiers {
+            for identifier in target.identifiers where identifier.isSearchable {
                 identifiers.append(identifier)
                 owners.append(index)
             }
         }
+        numbers = Set(identifiers.compactMap(\.number)).sorted()
         var others: [UUID: Int] = [:]
         for account in holders.values.joined() where others[account] == nil {
             others[account] = identifiers.count
@@ -63,6 +66,7 @@ package struct IdentifierSearch: Sendable {
     ///
     /// - Throws: ``PostgresError``; `CancellationError` between tables.
     package func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) throws -> SearchReport {
+        let tables = numbers.isEmpty ? tables.compactMap(\.withoutNumbers) : tables
         var report = SearchReport(tables: tables.count, columns: tables.reduce(0) { $0 + $1.columns.count })
         var tallies: [Place: Tally] = [:]
         for table in tables {
@@ -193,13 +197,17 @@ package struct IdentifierSearch: Sendable {
             table.files != nil && !keptBuckets.isEmpty
             ? "coalesce(searched.bucket_id, '') <> all(\(keptBuckets.sorted()))" : "true"
         let sought = matcher.identifiers.indices.filter { owners[$0] != nil }.map { matcher.identifiers[$0] }
-        guard sought.count <= Self.serverSideLimit else { return "select \(joined) \(from) where \(kept)" }
+        // What is compared as a number need not be sent to be looked through.
+        guard sought.count <= Self.serverSideLimit || table.columns.allSatisfy({ $0.form == .number }) else {
+            return "select \(joined) \(from) where \(kept)"
+        }
         var conditions: [Statement] = []
         let ids = targets.map(\.userID)
         for column in table.columns {
             switch column.form {
             case .uuid: conditions.append("searched.\(identifier: column.name)::uuid = any(\(ids))")
             case .uuidArray: conditions.append("searched.\(identifier: column.name)::uuid[] && \(ids)")
+            case .number: conditions.append("searched.\(identifier: column.name)::numeric = any(\(numbers)::numeric[])")
             case .text: break
             }
         }

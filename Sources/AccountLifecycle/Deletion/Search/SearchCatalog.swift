@@ -12,6 +12,12 @@ package struct SearchCatalog: Sendable, Hashable {
 
         /// What is known of a table of Storage whose rows somebody owns; nil for all other tables.
         var files: Files? { schema == "storage" ? Files(rawValue: name) : nil }
+
+        /// The same without its columns of numbers; nil when nothing is left.
+        var withoutNumbers: Table? {
+            let others = columns.filter { $0.form != .number }
+            return others.isEmpty ? nil : Table(schema: schema, name: name, columns: others, bytes: bytes)
+        }
     }
 
     /// The tables of Storage's files: whoever uploads chooses a name, and owns the row.
@@ -29,6 +35,8 @@ package struct SearchCatalog: Sendable, Hashable {
             case uuid
             /// `uuid[]`: overlaps.
             case uuidArray = "uuid_array"
+            /// `bigint` and `numeric`, which can hold a long id or a telephone number: compared as such.
+            case number
             /// Everything else that can hold text, by its text.
             case text
         }
@@ -109,7 +117,7 @@ package struct SearchCatalog: Sendable, Hashable {
 
     /// One row per column that matters, or per table that cannot be read at all.
     ///
-    /// Domains and arrays are unwrapped to what they are made of. Left out are types that cannot hold text (numbers, times,
+    /// Domains and arrays are unwrapped to what they are made of. Left out are types that cannot hold text (other numbers, times,
     /// booleans, enums, addresses, geometry, bits, ranges) and those of well-known extensions that hold numbers.
     private static let catalog: Statement = """
         with recursive
@@ -134,13 +142,17 @@ package struct SearchCatalog: Sendable, Hashable {
                     when t.oid = 'uuid'::regtype and not u.is_array then 'uuid'
                     when t.oid = 'uuid'::regtype then 'uuid_array'
                     when t.oid = 'bytea'::regtype then 'bytes'
+                    when t.typcategory = 'N' then 'number'
                     else 'text'
                 end as form
             from unwrapped as u
             join pg_catalog.pg_type as t on t.oid = u.inner_type
             where t.typtype in ('b', 'c')
               and not (t.typcategory = 'A' and t.typelem <> 0)
-              and t.typcategory not in ('N', 'D', 'T', 'B', 'E', 'I', 'G', 'V', 'R', 'Z')
+              and (
+                  t.typcategory not in ('N', 'D', 'T', 'B', 'E', 'I', 'G', 'V', 'R', 'Z')
+                  or (t.oid in ('int8'::regtype, 'numeric'::regtype) and not u.is_array)
+              )
               and t.typname not in (
                   'vector', 'halfvec', 'sparsevec', 'geometry', 'geography', 'raster', 'box2d', 'box3d', 'tid', 'xid',
                   'xid8', 'cid', 'pg_lsn', 'txid_snapshot', 'pg_snapshot', 'aclitem', 'macaddr', 'macaddr8'

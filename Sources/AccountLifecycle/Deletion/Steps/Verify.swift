@@ -45,7 +45,9 @@ extension DeletionRun {
             let situation = Situation(.residue, detail: told, findings: residue)
             return .stopped(.residue, situation, lookAgainAfter: Self.lookAtResidueAfter)
         }
-        var counts = ["tables": report.tables, "columns": report.columns, "identifiers": target.identifiers.count]
+        let sought = target.identifiers.filter(\.isSearchable).count
+        var counts = ["tables": report.tables, "columns": report.columns, "identifiers": sought]
+        if sought < target.identifiers.count { counts["unsearchable"] = target.identifiers.count - sought }
         counts["others_files"] = report.othersFiles[record.id]
         let facts = StepFacts(
             counts: counts,
