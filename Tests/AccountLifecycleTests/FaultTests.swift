@@ -483,6 +483,32 @@ import Testing
         }
     }
 
+    /// No key reaches the rows of a table that inherits from its own; the search finds them.
+    @Test(arguments: [3, 2500]) func whatInheritsFromATableIsLeftWhereItIs(_ rows: Int) async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)",
+                "create index on public.posts (author)",
+                "create table public.old_posts () inherits (public.posts)",
+                "create table public.orders (buyer uuid references auth.users)",
+                "create table public.old_orders () inherits (public.orders)",
+                "grant select, delete on all tables in schema public to postgres",
+            ] { try await stage.sql(Statement(unsafeSQL: statement)) }
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, \(rows)) as g")
+            try await stage.sql("insert into public.old_posts select g, \(person.id) from generate_series(1, 3) as g")
+            try await stage.sql("insert into public.old_orders values (\(person.id))")
+            try await stage.sql("analyze public.posts")
+            var policy = Stage.swift
+            policy.batchRows = 1000
+            let request = try await stage.request(person)
+            try await stage.drive(request, policy)
+            let findings = try await stage.situation(request)?.findings
+            #expect(findings?.map(\.column) == ["public.old_orders.buyer", "public.old_posts.author"])
+            #expect(findings?.map(\.count) == [1, 3])
+        }
+    }
+
     /// Keys that cascade without an index take as long as their tables are large.
     @Test func aDeleteMayTakeLongerThanStatementsUsuallyMay() async throws {
         try await Stage.with { stage in

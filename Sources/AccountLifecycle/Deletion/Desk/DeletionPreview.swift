@@ -86,7 +86,7 @@ package struct DeletionPreview: Sendable {
                     select count(*)
                     from (
                         select
-                        from \(identifier: part.table.schema).\(identifier: part.table.name)
+                        from \(part.rows)
                         where \(plan.condition(for: part.table, user: user))
                         limit \(BlockerSearch.countLimit)
                     ) as found

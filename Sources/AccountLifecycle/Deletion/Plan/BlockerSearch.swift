@@ -76,7 +76,7 @@ package struct BlockerSearch: Sendable {
                     select count(*)
                     from (
                         select
-                        from \(identifier: key.table.schema).\(identifier: key.table.name)
+                        from \(key.rows)
                         where \(plan.rows(referringBy: key, user: user))\(others)
                         limit \(unsafeSQL: String(Self.countLimit))
                     ) as found
@@ -113,7 +113,7 @@ package struct BlockerSearch: Sendable {
                 select count(*)
                 from (
                     select
-                    from \(identifier: part.table.schema).\(identifier: part.table.name)
+                    from \(part.rows)
                     where \(plan.condition(for: part.table, user: user))
                     limit \(maximum + 1)
                 ) as found

@@ -62,7 +62,7 @@ package struct DeletionCatalog: Sendable, Hashable {
     package static func read(on connection: isolated Connection) throws -> DeletionCatalog {
         let keys = try connection.query(
             Self.foreignKeys,
-            as: (String, String, String, [String], String, String, [String], String, Bool, Bool, Int).self
+            as: (String, String, String, [String], String, String, [String], String, Bool, Bool, Int, Bool, Bool).self
         ).compactMap {
             name,
             schema,
@@ -74,7 +74,9 @@ package struct DeletionCatalog: Sendable, Hashable {
             rule,
             required,
             indexed,
-            rows in
+            rows,
+            partitioned,
+            targetPartitioned in
             ForeignKey.DeleteRule(rawValue: rule).map {
                 ForeignKey(
                     name: name,
@@ -85,7 +87,9 @@ package struct DeletionCatalog: Sendable, Hashable {
                     rule: $0,
                     hasRequiredColumn: required,
                     isIndexed: indexed,
-                    estimatedRows: rows
+                    estimatedRows: rows,
+                    isPartitioned: partitioned,
+                    isTargetPartitioned: targetPartitioned
                 )
             }
         }
@@ -173,7 +177,9 @@ package struct DeletionCatalog: Sendable, Hashable {
                 from pg_catalog.pg_partition_tree(c.oid) as p
                 join pg_catalog.pg_class as l on l.oid = p.relid
                 where c.relkind = 'p' and p.isleaf
-            )::bigint + greatest(c.reltuples, 0)::bigint
+            )::bigint + greatest(c.reltuples, 0)::bigint,
+            c.relkind = 'p',
+            t.relkind = 'p'
         from pg_catalog.pg_constraint as k
         join pg_catalog.pg_class as c on c.oid = k.conrelid
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace

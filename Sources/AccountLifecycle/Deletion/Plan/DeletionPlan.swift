@@ -21,6 +21,9 @@ package struct DeletionPlan: Sendable, Hashable {
         package let depth: Int
         /// Whether our role may delete from it; the cascade may in any case.
         package let isDeletable: Bool
+
+        /// The rows that keys can reach.
+        var rows: Statement { reachedBy.first?.rows ?? table.rows(isPartitioned: false) }
     }
 
     /// Every table that loses rows, roots first.

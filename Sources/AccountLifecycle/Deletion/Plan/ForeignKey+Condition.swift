@@ -1,6 +1,9 @@
 import Postgres
 
 extension ForeignKey {
+    /// The rows that can refer: not those of tables that inherit from the table, which have no key.
+    var rows: Statement { table.rows(isPartitioned: isPartitioned) }
+
     /// The condition of rows that refer by this key to rows of which a condition holds.
     func refers(toRowsWhere condition: Statement) -> Statement {
         let columns = Statement(unsafeSQL: self.columns.map(quoteIdentifier).joined(separator: ", "))
@@ -8,9 +11,16 @@ extension ForeignKey {
         return """
             (\(columns)) in (
                 select \(targets)
-                from \(identifier: target.schema).\(identifier: target.name)
+                from \(target.rows(isPartitioned: isTargetPartitioned))
                 where \(condition)
             )
             """
+    }
+}
+
+extension TableName {
+    /// What to select and delete its own rows from, which are in its partitions where it has any.
+    func rows(isPartitioned: Bool) -> Statement {
+        isPartitioned ? "\(identifier: schema).\(identifier: name)" : "only \(identifier: schema).\(identifier: name)"
     }
 }

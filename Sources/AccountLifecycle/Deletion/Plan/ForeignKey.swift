@@ -44,6 +44,10 @@ package struct ForeignKey: Sendable, Hashable {
     package let isIndexed: Bool
     /// The server's estimate of the rows of the referring table.
     package let estimatedRows: Int
+    /// Whether the table that refers has its rows in partitions.
+    package let isPartitioned: Bool
+    /// Whether the table that is referred to has.
+    package let isTargetPartitioned: Bool
 
     package init(
         name: String,
@@ -54,7 +58,9 @@ package struct ForeignKey: Sendable, Hashable {
         rule: DeleteRule,
         hasRequiredColumn: Bool = false,
         isIndexed: Bool = true,
-        estimatedRows: Int = 0
+        estimatedRows: Int = 0,
+        isPartitioned: Bool = false,
+        isTargetPartitioned: Bool = false
     ) {
         self.name = name
         self.table = table
@@ -65,5 +71,7 @@ package struct ForeignKey: Sendable, Hashable {
         self.hasRequiredColumn = hasRequiredColumn
         self.isIndexed = isIndexed
         self.estimatedRows = estimatedRows
+        self.isPartitioned = isPartitioned
+        self.isTargetPartitioned = isTargetPartitioned
     }
 }

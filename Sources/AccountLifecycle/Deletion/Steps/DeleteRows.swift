@@ -138,12 +138,11 @@ extension DeletionRun {
             .filter { !Self.goesWithTheAccount($0.table) }
             .sorted { $0.depth > $1.depth }
         for part in large {
-            let table: Statement = "\(identifier: part.table.schema).\(identifier: part.table.name)"
             let deleting: Statement = """
-                delete from \(table)
+                delete from \(part.rows)
                 where (tableoid, ctid) in (
                     select tableoid, ctid
-                    from \(table)
+                    from \(part.rows)
                     where \(plan.conditionBeforehand(for: part.table, user: user))
                     limit \(batch)
                 )
