@@ -251,6 +251,65 @@ import Testing
         }
     }
 
+    /// Long rows come in pieces: what lies across two is found once, and judged by what stands beside it.
+    @Test(arguments: [1, 12]) func aLongRowIsSearchedToItsEnd(accounts: Int) async throws {
+        try await Stage.with { stage in
+            let addresses = (0..<accounts).map { "anna\($0)@example.com" }
+            try await stage.sql("create table public.documents (number int, note text, body text, ids uuid[])")
+            let mebibyte = 1 << 20
+            for (filler, sign, length) in [
+                ("x", " ", 3 * mebibyte), ("é", "”", 15 * mebibyte), ("x", " ", mebibyte - 6),
+                ("x", " ", 2 * mebibyte - 1),
+                // Somebody else's.
+                ("x", "", mebibyte), ("x", "", 2 * mebibyte - 7),
+            ] {
+                try await stage.sql(
+                    """
+                    insert into public.documents
+                    values (1, 'short', repeat(\(filler), \(Int32(length))) || \(sign) || \(addresses[0]), null)
+                    """
+                )
+            }
+            let targets = addresses.map { address in
+                SearchTarget(
+                    request: UUID(),
+                    userID: UUID(),
+                    identifiers: [Identifier(email: address), Identifier(providerID: "of \(address)")]
+                        .compactMap(\.self)
+                )
+            }
+            try await stage.sql(
+                """
+                insert into public.documents (note, ids)
+                select repeat('x', 100), array_agg(gen_random_uuid()) || \(targets[0].userID)
+                from generate_series(1, 100000)
+                """
+            )
+            let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
+            #expect(found.map(\.column) == ["public.documents.body", "public.documents.ids"])
+            #expect(found.map(\.count) == [4, 1])
+        }
+    }
+
+    /// A pass may take half an hour, and serves many: tables come and go meanwhile.
+    @Test func tablesThatChangeDuringAPassAreSearchedAsTheyAreThen() async throws {
+        try await Stage.with { stage in
+            let email = "anna@example.com"
+            for table in ["dropped", "renamed", "changed"] {
+                try await stage.sql("create table public.\(identifier: table) (mail text, other text)")
+                try await stage.sql("insert into public.\(identifier: table) values (\(email))")
+            }
+            let catalog = try await stage.pool.withConnection { try SearchCatalog.read(on: $0) }
+            try await stage.sql("drop table public.dropped")
+            try await stage.sql("alter table public.renamed rename to moved")
+            try await stage.sql("alter table public.changed drop column other")
+            let identifiers = [Identifier(email: email)].compactMap(\.self)
+            let search = IdentifierSearch([SearchTarget(request: UUID(), userID: UUID(), identifiers: identifiers)])
+            let report = try await stage.pool.withConnection { try search.run(catalog.tables, on: $0) }
+            #expect(report.findings.values.joined().map(\.column) == ["public.changed.mail", "public.moved.mail"])
+        }
+    }
+
     @Test func manyAccountsAreSearchedForTogether() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.kept (note text, longer text)")

@@ -17,7 +17,7 @@ package struct IdentifierSearch: Sendable {
     private let targets: [SearchTarget]
     /// What is searched for in columns of numbers.
     private let numbers: [String]
-    private let matcher: IdentifierMatcher
+    let matcher: IdentifierMatcher
     /// For each identifier of the matcher: the target it belongs to, or nil for another account's user id.
     private let owners: [Int?]
     /// For each identifier of the matcher: other accounts that hold it too, as indices of their user ids in the matcher.
@@ -66,15 +66,19 @@ package struct IdentifierSearch: Sendable {
     ///
     /// - Throws: ``PostgresError``; `CancellationError` between tables.
     package func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) throws -> SearchReport {
-        let tables = numbers.isEmpty ? tables.compactMap(\.withoutNumbers) : tables
-        var report = SearchReport(tables: tables.count, columns: tables.reduce(0) { $0 + $1.columns.count })
+        var report = SearchReport()
         var tallies: [Place: Tally] = [:]
         for table in tables {
             try Task.checkCancellation()
-            if let files = table.files {
-                try search(files, in: table, on: connection, into: &tallies, othersFiles: &report.othersFiles)
-            } else {
-                try search(table, on: connection, into: &tallies)
+            let before = (tallies, report)
+            do {
+                try search(table, on: connection, into: &tallies, &report)
+            } catch let error as PostgresError
+                where error.sqlState == .undefinedTable || error.sqlState == .undefinedColumn
+            {
+                (tallies, report) = before
+                guard let table = try asItIsNow(table, error, on: connection) else { continue }
+                try search(table, on: connection, into: &tallies, &report)
             }
         }
         for (place, tally) in tallies {
@@ -84,6 +88,23 @@ package struct IdentifierSearch: Sendable {
         }
         for request in report.findings.keys { report.findings[request]?.sort() }
         return report
+    }
+
+    /// A table that was renamed or altered since the catalog was read; nil for one that was dropped.
+    ///
+    /// - Throws: `error` where it says something else; ``PostgresError``.
+    private func asItIsNow(
+        _ table: SearchCatalog.Table,
+        _ error: PostgresError,
+        on connection: isolated Connection
+    ) throws -> SearchCatalog.Table? {
+        if let now = try SearchCatalog.read(on: connection).tables.first(where: { $0.oid == table.oid }) { return now }
+        let isThere = try connection.one(
+            "select exists (select from pg_catalog.pg_class where oid = \(table.oid)::oid)",
+            as: Bool.self
+        )
+        if isThere { throw error }
+        return nil
     }
 
     private struct Place: Hashable {
@@ -102,7 +123,7 @@ package struct IdentifierSearch: Sendable {
     }
 
     /// How long one table may take.
-    private static let deadline = Duration.seconds(1800)
+    static let deadline = Duration.seconds(1800)
 
     /// Stands between the columns of a row; a control character that text hardly ever holds.
     private static let separator: UInt8 = 0x1F
@@ -110,11 +131,22 @@ package struct IdentifierSearch: Sendable {
     private func search(
         _ table: SearchCatalog.Table,
         on connection: isolated Connection,
-        into tallies: inout [Place: Tally]
+        into tallies: inout [Place: Tally],
+        _ report: inout SearchReport
     ) throws {
-        try connection.stream(statement(for: table), as: String.self, deadline: Self.deadline) { row in
-            judge(row, of: table) { place, kind in tallies[place, default: Tally()].add(kind) }
+        guard let table = numbers.isEmpty ? table.withoutNumbers : table else { return }
+        if let files = table.files {
+            try search(files, in: table, on: connection, into: &tallies, othersFiles: &report.othersFiles)
+        } else {
+            try connection.stream(statement(for: table), as: String.self, deadline: Self.deadline) { row in
+                judge(hits(in: row), of: table) { place, kind in tallies[place, default: Tally()].add(kind) }
+            }
+            try searchLongRows(of: table, on: connection) { hits, _ in
+                judge(hits, of: table) { place, kind in tallies[place, default: Tally()].add(kind) }
+            }
         }
+        report.tables += 1
+        report.columns += table.columns.count
     }
 
     /// Searches the files of Storage, finished or not, whose names are their uploaders' to choose.
@@ -137,7 +169,10 @@ package struct IdentifierSearch: Sendable {
             as: (String, String).self,
             deadline: Self.deadline
         ) { row, owner in
-            judge(row, of: table) { place, kind in found.append((UUID(uuidString: owner), place, kind)) }
+            judge(hits(in: row), of: table) { found.append((UUID(uuidString: owner), $0, $1)) }
+        }
+        try searchLongRows(of: table, besides: owner, on: connection) { hits, owner in
+            judge(hits, of: table) { found.append((UUID(uuidString: owner), $0, $1)) }
         }
         let owners = Set(found.compactMap(\.owner)).subtracting(targets.map(\.userID))
         let others =
@@ -154,52 +189,49 @@ package struct IdentifierSearch: Sendable {
         }
     }
 
-    /// Judges one row, whose columns are joined by ``separator``.
-    private func judge(
-        _ row: String,
-        of table: SearchCatalog.Table,
-        _ found: (Place, Identifier.Kind) -> Void
-    ) {
-        var text = row
-        text.withUTF8 { judge(UnsafeRawBufferPointer($0), of: table, found) }
+    /// An identifier in a row.
+    struct Hit {
+        /// The index of the identifier in the matcher.
+        let identifier: Int
+        /// The index of the column in the table.
+        let column: Int
     }
 
-    private func judge(
-        _ row: UnsafeRawBufferPointer,
-        of table: SearchCatalog.Table,
-        _ found: (Place, Identifier.Kind) -> Void
-    ) {
-        var matches: [IdentifierMatcher.Match] = []
-        matcher.forEachMatch(in: row) { matches.append($0) }
-        guard !matches.isEmpty else { return }
-        let present = Set(matches.map(\.identifier))
-        for match in matches {
-            guard let target = owners[match.identifier], present.isDisjoint(with: sharers[match.identifier]) else {
+    /// What is in a row whose columns are joined by ``separator``.
+    private func hits(in row: String) -> [Hit] {
+        var hits: [Hit] = []
+        var text = row
+        text.withUTF8 { bytes in
+            let row = UnsafeRawBufferPointer(bytes)
+            matcher.forEachMatch(in: row) { match in
+                let column = row[..<match.offset].lazy.filter { $0 == Self.separator }.count
+                hits.append(Hit(identifier: match.identifier, column: column))
+            }
+        }
+        return hits
+    }
+
+    /// Judges what is in one row.
+    private func judge(_ hits: [Hit], of table: SearchCatalog.Table, _ found: (Place, Identifier.Kind) -> Void) {
+        let present = Set(hits.map(\.identifier))
+        for hit in hits {
+            guard let target = owners[hit.identifier], present.isDisjoint(with: sharers[hit.identifier]) else {
                 continue
             }
-            let place = Place(target: target, column: column(at: match.offset, in: row, of: table))
-            found(place, matcher.identifiers[match.identifier].kind)
+            let column = "\(table.schema).\(table.name).\(table.columns[hit.column].name)"
+            found(Place(target: target, column: column), matcher.identifiers[hit.identifier].kind)
         }
     }
 
-    /// The name of the column at an offset of a joined row.
-    private func column(at offset: Int, in row: UnsafeRawBufferPointer, of table: SearchCatalog.Table) -> String {
-        let index = row[..<offset].lazy.filter { $0 == Self.separator }.count
-        return "\(table.schema).\(table.name).\(table.columns[index].name)"
-    }
-
-    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning of an identifier.
+    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning of an identifier;
+    /// but for long ones.
     private func statement(for table: SearchCatalog.Table, besides other: Statement? = nil) -> Statement {
         let joined = Self.joining(table.columns) + (other.map { ", " + $0 } ?? "")
-        let from: Statement = "from only \(identifier: table.schema).\(identifier: table.name) as searched"
-        // Objects of buckets that may keep them are no residue.
-        let kept: Statement =
-            table.files != nil && !keptBuckets.isEmpty
-            ? "coalesce(searched.bucket_id, '') <> all(\(keptBuckets.sorted()))" : "true"
-        let sought = matcher.identifiers.indices.filter { owners[$0] != nil }.map { matcher.identifiers[$0] }
+        let from = Self.rows(of: table)
+        let kept = isSearched(table) + (table.hasLongValues ? " and not " + Self.isLong(table) : "")
         // What is compared as a number need not be sent to be looked through.
-        guard sought.count <= Self.serverSideLimit || table.columns.allSatisfy({ $0.form == .number }) else {
-            return "select \(joined) \(from) where \(kept)"
+        guard isLookedThroughByServer || table.columns.allSatisfy({ $0.form == .number }) else {
+            return "select \(joined) from \(from) where \(kept)"
         }
         var conditions: [Statement] = []
         let ids = targets.map(\.userID)
@@ -212,18 +244,38 @@ package struct IdentifierSearch: Sendable {
             }
         }
         let texts = table.columns.filter { $0.form == .text }
-        guard !texts.isEmpty else { return "select \(joined) \(from) where \(kept) and (\(Self.any(conditions)))" }
+        guard !texts.isEmpty else { return "select \(joined) from \(from) where \(kept) and (\(Self.any(conditions)))" }
         // Measured: joining a row's columns and lowering them once (offset 0 keeps the planner from copying the expression
         // into each comparison) beats comparing each column, and the C collation lowers bytes instead of characters.
-        for start in sought.flatMap(Self.starts) {
-            conditions.append("strpos(joined.lowered, \(start) collate \"C\") > 0")
-        }
         let text = Self.concatenation(of: texts.map(Self.value), by: "' '")
         return """
-            select \(joined) \(from)
+            select \(joined) from \(from)
             cross join lateral (select lower(\(text) collate "C") collate "C" as lowered offset 0) as joined
-            where \(kept) and (\(Self.any(conditions)))
+            where \(kept) and (\(Self.any(conditions + [holdsABeginning])))
             """
+    }
+
+    /// A table's rows, as `searched`.
+    static func rows(of table: SearchCatalog.Table) -> Statement {
+        "only \(identifier: table.schema).\(identifier: table.name) as searched"
+    }
+
+    /// The condition of rows that are searched at all: objects of buckets that may keep them are no residue.
+    func isSearched(_ table: SearchCatalog.Table) -> Statement {
+        table.files != nil && !keptBuckets.isEmpty
+            ? "coalesce(searched.bucket_id, '') <> all(\(keptBuckets.sorted()))" : "true"
+    }
+
+    /// Whether they are few enough for the server to compare each row with.
+    var isLookedThroughByServer: Bool { sought.count <= Self.serverSideLimit }
+
+    private var sought: [Identifier] {
+        matcher.identifiers.indices.filter { owners[$0] != nil }.map { matcher.identifiers[$0] }
+    }
+
+    /// The condition that the text `joined.lowered` has the beginning of an identifier in it.
+    var holdsABeginning: Statement {
+        Self.any(sought.flatMap(Self.starts).map { "strpos(joined.lowered, \($0) collate \"C\") > 0" })
     }
 
     /// The columns of a row as one text, told apart by ``separator``: one that a text holds itself becomes a blank, or a person
@@ -238,7 +290,7 @@ package struct IdentifierSearch: Sendable {
     }
 
     /// The value of a column as text; a NULL counts as empty, so that every row has as many separators.
-    private static func value(_ column: SearchCatalog.Column) -> String {
+    static func value(_ column: SearchCatalog.Column) -> String {
         "coalesce(searched.\(quoteIdentifier(column.name))::text, '')"
     }
 

@@ -4,11 +4,15 @@ package import Postgres
 package struct SearchCatalog: Sendable, Hashable {
     /// A table, leaf partition or materialised view to search.
     package struct Table: Sendable, Hashable {
+        /// By which it is known whatever its name.
+        let oid: Int64
         package let schema: String
         package let name: String
         package let columns: [Column]
         /// An estimate by the server's statistics.
         package let bytes: Int64
+        /// Whether any value lies outside of its row: otherwise no row is long.
+        let hasLongValues: Bool
 
         /// What is known of a table of Storage whose rows somebody owns; nil for all other tables.
         var files: Files? { schema == "storage" ? Files(rawValue: name) : nil }
@@ -16,7 +20,15 @@ package struct SearchCatalog: Sendable, Hashable {
         /// The same without its columns of numbers; nil when nothing is left.
         var withoutNumbers: Table? {
             let others = columns.filter { $0.form != .number }
-            return others.isEmpty ? nil : Table(schema: schema, name: name, columns: others, bytes: bytes)
+            guard !others.isEmpty else { return nil }
+            return Table(
+                oid: oid,
+                schema: schema,
+                name: name,
+                columns: others,
+                bytes: bytes,
+                hasLongValues: hasLongValues
+            )
         }
     }
 
@@ -93,11 +105,11 @@ package struct SearchCatalog: Sendable, Hashable {
     ///
     /// `accountctl.deletion_requests` is left out: it is where the user id stands until the receipt is written.
     package static func read(on connection: isolated Connection) throws -> SearchCatalog {
-        let rows = try connection.query(catalog, as: (String, String, String?, String, Int64).self)
+        let rows = try connection.query(catalog, as: (String, String, String?, String, Int64, Int64, Bool).self)
         var tables: [Table] = []
         var unreadable: [Unreadable] = []
         var columns: [Column] = []
-        for (index, (schema, table, column, form, bytes)) in rows.enumerated() {
+        for (index, (schema, table, column, form, bytes, oid, hasLongValues)) in rows.enumerated() {
             if let column, let form = Column.Form(rawValue: form) {
                 columns.append(Column(name: column, form: form))
             } else if let reason = Unreadable.Reason(rawValue: form) {
@@ -107,7 +119,16 @@ package struct SearchCatalog: Sendable, Hashable {
             let isLast = index + 1 == rows.count || (rows[index + 1].0, rows[index + 1].1) != (schema, table)
             if isLast {
                 if !columns.isEmpty {
-                    tables.append(Table(schema: schema, name: table, columns: columns, bytes: bytes))
+                    tables.append(
+                        Table(
+                            oid: oid,
+                            schema: schema,
+                            name: table,
+                            columns: columns,
+                            bytes: bytes,
+                            hasLongValues: hasLongValues
+                        )
+                    )
                 }
                 columns = []
             }
@@ -164,6 +185,7 @@ package struct SearchCatalog: Sendable, Hashable {
                 n.nspname,
                 c.relname,
                 c.relpages::bigint * 8192 as bytes,
+                coalesce(pg_relation_size(nullif(c.reltoastrelid, 0)), 0) > 0 as has_long_values,
                 case
                     when c.relkind = 'f' then 'foreign_table'
                     when not has_schema_privilege(n.oid, 'USAGE') then 'no_right'
@@ -182,13 +204,13 @@ package struct SearchCatalog: Sendable, Hashable {
             case
                 when f.form <> 'bytes' and not has_column_privilege(t.oid, a.attnum, 'SELECT') then 'no_right'
                 else f.form
-            end, ''), t.bytes
+            end, ''), t.bytes, t.oid::bigint, t.has_long_values
         from tables as t
         join pg_catalog.pg_attribute as a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
         join forms as f on f.declared = a.atttypid
         where t.unreadable is null
         union all
-        select t.nspname::text, t.relname::text, null, t.unreadable, t.bytes
+        select t.nspname::text, t.relname::text, null, t.unreadable, t.bytes, t.oid::bigint, t.has_long_values
         from tables as t
         where t.unreadable is not null
         order by 1, 2, 3

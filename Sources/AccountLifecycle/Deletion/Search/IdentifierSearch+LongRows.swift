@@ -1,0 +1,96 @@
+import Postgres
+
+/// Rows that are sent in pieces.
+///
+/// On its way a row is in libpq's buffer, in its result and in a text of ours, each of its whole length: a document of a hundred
+/// megabytes, which anybody may have written, would take the memory that the worker has.
+extension IdentifierSearch {
+    /// From how many bytes on a row is long; a piece has as many.
+    private static let piece = 1 << 20
+
+    /// How many bytes come with a piece on either side: an identifier that begins in it, and what it is judged by.
+    private static let margin = 4096
+
+    /// The condition of long rows: the sizes as they are stored are known for nothing, and text is packed to less than a 250th by
+    /// neither method.
+    static func isLong(_ table: SearchCatalog.Table) -> Statement {
+        let columns = table.columns.filter { $0.form == .text || $0.form == .uuidArray }
+        guard !columns.isEmpty else { return "false" }
+        let stored = columns.map { "coalesce(pg_column_size(searched.\(quoteIdentifier($0.name))), 0)" }
+        let whole = columns.map { "octet_length(\(value($0)))::bigint" }
+        return Statement(
+            unsafeSQL: """
+                (case
+                    when \(stored.joined(separator: " + ")) < \(piece / 256) then false
+                    else \(whole.joined(separator: " + ")) > \(piece)
+                end)
+                """
+        )
+    }
+
+    /// Calls `found` for each long row with what is in it, and with something else of the row.
+    func searchLongRows(
+        of table: SearchCatalog.Table,
+        besides other: Statement = "''",
+        on connection: isolated Connection,
+        _ found: ([Hit], String) -> Void
+    ) throws {
+        guard table.hasLongValues else { return }
+        var row: (place: String, hits: [Hit], other: String)?
+        try connection.stream(
+            pieces(of: table, besides: other),
+            as: (String, Int32, Int32, [UInt8], String).self,
+            deadline: Self.deadline
+        ) { place, column, margin, bytes, other in
+            if row?.place != place {
+                if let row { found(row.hits, row.other) }
+                row = (place, [], other)
+            }
+            // What begins in a margin begins in another piece.
+            let own = Int(margin)..<Int(margin) + Self.piece
+            bytes.withUnsafeBytes { bytes in
+                matcher.forEachMatch(in: bytes) { match in
+                    guard own.contains(match.offset) else { return }
+                    row?.hits.append(Hit(identifier: match.identifier, column: Int(column)))
+                }
+            }
+        }
+        if let row { found(row.hits, row.other) }
+    }
+
+    /// The values of long rows in pieces, one row after another: its place in the table, the index of the column, and how much of the
+    /// piece is margin before it.
+    private func pieces(of table: SearchCatalog.Table, besides other: Statement) -> Statement {
+        let values = table.columns.map(Self.value)
+        let numbered = Statement(
+            unsafeSQL: values.enumerated().map { "(\($0), \($1))" }.joined(separator: ", ")
+        )
+        let isCandidate: Statement =
+            isLookedThroughByServer
+            ? """
+            exists (
+                select
+                from (values \(numbered)) as value (column_index, text)
+                cross join lateral (select lower(value.text collate "C") collate "C" as lowered offset 0) as joined
+                where \(holdsABeginning)
+            )
+            """ : "true"
+        return """
+            select
+                searched.ctid::text,
+                value.column_index,
+                place.start - greatest(place.start - \(Int32(Self.margin)), 0),
+                substring(
+                    whole.bytes
+                    from greatest(place.start - \(Int32(Self.margin)), 0) + 1
+                    for \(Int32(Self.piece + 2 * Self.margin))
+                ),
+                \(other)
+            from \(Self.rows(of: table))
+            cross join lateral (values \(numbered)) as value (column_index, text)
+            cross join lateral (select convert_to(value.text, 'UTF8') as bytes offset 0) as whole
+            cross join lateral generate_series(0, octet_length(whole.bytes) - 1, \(Int32(Self.piece))) as place (start)
+            where \(isSearched(table)) and \(Self.isLong(table)) and \(isCandidate)
+            """
+    }
+}
