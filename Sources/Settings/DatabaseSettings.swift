@@ -50,7 +50,15 @@ package struct DatabaseSettings: Sendable {
             default: .detect,
             "Whether a pooler in transaction mode lies in between."
         )
-        let named = ConnectionConfiguration(conninfo: url).parameters
+        let connection = ConnectionConfiguration(conninfo: url)
+        if connection.holdsSecret, reader.isFromFile("database.url") {
+            reader.report(
+                "database.url",
+                "a password must not stand here: put it in a file and name that with database.password_file",
+                stopsNothing: true
+            )
+        }
+        let named = connection.parameters
         project = ProjectReference.ofDatabase(
             user: named["user"] ?? reader.connectionVariable("PGUSER"),
             host: named["host"] ?? reader.connectionVariable("PGHOST")

@@ -11,7 +11,7 @@ package struct SettingsInputs: Sendable {
 
     /// The environment chosen by flag, variable or file, nil when none is.
     package let environment: String?
-    /// Whether the settings file knows the name: by a section, or by choosing it itself.
+    /// Whether the settings file knows the name: by a section, or as that of what stands outside of sections.
     let isEnvironmentKnown: Bool
     let problems: [SettingsProblem]
     let readFile: @Sendable (String) throws -> String
@@ -34,9 +34,9 @@ package struct SettingsInputs: Sendable {
         readFile: @escaping @Sendable (String) throws -> String
     ) {
         let parsed = file.map { SettingsFile(text: $0.text, path: $0.path) }
+        let own = parsed?.values["environment"]?.text
         let chosen =
-            environment ?? variables["ACCOUNTCTL_ENVIRONMENT"].flatMap { $0.isEmpty ? nil : $0 }
-            ?? parsed?.values["environment"]?.text
+            environment ?? variables["ACCOUNTCTL_ENVIRONMENT"].flatMap { $0.isEmpty ? nil : $0 } ?? own
         var problems = parsed?.problems ?? []
         var values: [String: RawSetting] = [:]
         var environments: Set<String> = []
@@ -48,12 +48,14 @@ package struct SettingsInputs: Sendable {
                 values[key] = value
             }
         }
+        // What stands outside of sections is an environment, too: the file's own, or else the one that matters.
+        let known = environments.union([own ?? "production"])
         if let chosen {
             for (key, value) in parsed?.values ?? [:] where key.hasPrefix("environments.\(chosen).") {
                 values[String(key.dropFirst("environments.\(chosen).".count))] = value
             }
-            if !environments.isEmpty, !environments.contains(chosen) {
-                let near = NearestName.of(chosen, among: environments).map { "; did you mean \($0)?" } ?? ""
+            if !environments.isEmpty, !known.contains(chosen) {
+                let near = NearestName.of(chosen, among: known).map { "; did you mean \($0)?" } ?? ""
                 problems.append(
                     SettingsProblem(
                         key: "environment",
@@ -65,8 +67,7 @@ package struct SettingsInputs: Sendable {
         }
         for (key, flag) in flags { values[key] = RawSetting(text: flag.value, source: .flag(flag.flag)) }
         self.environment = chosen
-        isEnvironmentKnown =
-            chosen.map { environments.contains($0) || $0 == parsed?.values["environment"]?.text } ?? true
+        isEnvironmentKnown = chosen.map(known.contains) ?? true
         self.problems = problems
         self.readFile = readFile
         self.values = values

@@ -110,8 +110,13 @@ package struct SettingsReader {
     }
 
     /// Adds a problem that concerns several settings, or a value whose form is right and whose sense is not.
-    package mutating func report(_ key: String, _ message: String) {
-        report(key, inputs.value(of: key)?.source ?? .standard, message)
+    package mutating func report(_ key: String, _ message: String, stopsNothing: Bool = false) {
+        report(key, inputs.value(of: key)?.source ?? .standard, message, stopsNothing: stopsNothing)
+    }
+
+    /// Whether what holds for the key stands in the settings file.
+    func isFromFile(_ key: String) -> Bool {
+        if case .file = inputs.value(of: key)?.source { true } else { false }
     }
 
     /// A variable that libpq reads where the connection string is silent.

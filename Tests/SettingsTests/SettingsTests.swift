@@ -276,6 +276,34 @@ struct SettingsTests {
         #expect(problems.map(\.key) == ["apple.timeout"])
     }
 
+    @Test("What stands outside of sections is the file's own environment, or production")
+    func environmentOfTheFile() throws {
+        let sections = "[environments.staging.deletion]\ngrace = 2h\n"
+        let named = "environment = live\n[deletion]\ngrace = 3h\n" + sections
+        #expect(try Settings(inputs(named)).deletion.grace == .seconds(10800))
+        #expect(try Settings(inputs(named, environment: "live")).deletion.grace == .seconds(10800))
+        #expect(try Settings(inputs(named, environment: "staging")).deletion.grace == .seconds(7200))
+        #expect(throws: SettingsError.self) { try Settings(inputs(named, environment: "production")) }
+        let production = try Settings(inputs(sections, variables: ["ACCOUNTCTL_ENVIRONMENT": "production"]))
+        #expect(production.environment.isProduction)
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(sections, environment: "prodution")) }
+        #expect(error?.description.contains("did you mean production?") == true)
+    }
+
+    @Test("A password in the connection string of the file is told, and stops nothing")
+    func passwordInTheFile() throws {
+        for url in ["postgresql://u:SECRET@h/db", "host=h password=SECRET"] {
+            let (settings, problems) = Settings.check(inputs("database.url = \(url)"))
+            #expect(problems.map(\.key) == ["database.url"] && problems.map(\.stopsNothing) == [true])
+            #expect(problems.first?.message.contains("database.password_file") == true)
+            #expect(!"\(problems)".contains("SECRET"))
+            #expect(settings.database.url == url)
+            // Variables may hold secrets.
+            #expect(Settings.check(inputs(variables: ["ACCOUNTCTL_DATABASE_URL": url])).problems.isEmpty)
+        }
+        #expect(Settings.check(inputs("database.url = postgresql://u@h/db")).problems.isEmpty)
+    }
+
     @Test func unknownEnvironment() {
         let error = #expect(throws: SettingsError.self) {
             try Settings(inputs("[environments.staging]\ndeletion.grace = 1h", environment: "stagin"))
