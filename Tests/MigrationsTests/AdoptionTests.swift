@@ -65,6 +65,35 @@ import Testing
         }
     }
 
+    @Test func aSignUpThatWentWellBeforeGoesWell() async throws {
+        let scenario = AdoptionScenario(
+            name: "the starter with columns that may not be null",
+            fixtures: ["starter_documentation"],
+            sql: """
+                alter table public.profiles alter column full_name set not null;
+                alter table public.profiles alter column avatar_url set not null;
+                """
+        )
+        try await AdoptionDatabase.with(scenario) { adoption in
+            func signUp(_ account: String) async throws {
+                try await adoption.database.psql(
+                    """
+                    set role supabase_auth_admin;
+                    insert into auth.users (id, raw_user_meta_data)
+                    values ('\(account)', '{"full_name": "", "avatar_url": " "}')
+                    """
+                )
+            }
+            try await signUp(AdoptionScenario.anna)
+            try await adoption.migrate()
+            try await signUp(AdoptionScenario.bert)
+            let taken = try await adoption.lines(
+                "select distinct '[' || full_name || '][' || avatar_url || ']' from public.profiles"
+            )
+            #expect(taken == ["[][ ]"])
+        }
+    }
+
     @Test func rulesThatRowsBreakAreLeftOff() async throws {
         let scenario = AdoptionScenario(name: "short", fixtures: ["starter_documentation", "short_usernames"])
         try await AdoptionDatabase.with(scenario) { adoption in
