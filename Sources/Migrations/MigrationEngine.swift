@@ -63,19 +63,19 @@ package struct MigrationEngine: Sendable {
     /// Where each migration stands; changes nothing.
     ///
     /// - Parameters:
-    ///   - bundles: the bundles to plan for, nil for those the database has, or all where it has none.
+    ///   - bundles: the bundles to plan for, nil for those the database wants, or all where it wants none.
     ///   - connection: the database.
     /// - Returns: the plan.
-    /// - Throws: `PostgresError`.
+    /// - Throws: ``MigrationError`` `refused` where one that is installed was left out; `PostgresError`.
     package func plan(bundles: [String]? = nil, on connection: isolated Connection) throws -> MigrationPlan {
-        let found = try MigrationHistory.read(on: connection)
-        return MigrationPlan(set: set, history: found?.rows ?? [], bundles: wanted(bundles, found?.bundles ?? []))
+        try plan(bundles, try MigrationHistory.read(on: connection))
     }
 
     /// Applies what is missing.
     ///
     /// - Parameters:
-    ///   - bundles: the bundles to install besides those the database has; nil for all where it has none.
+    ///   - bundles: the bundles to install; nil for those the database wants, or all where it wants none. One that was wanted and of
+    ///     which nothing is installed is given up by leaving it out.
     ///   - connection: a connection of its own without a default deadline for statements.
     /// - Returns: what was applied; nothing when there was nothing to do.
     /// - Throws: ``MigrationError``; `PostgresError` when the connection fails; `CancellationError`. What was applied before stays.
@@ -83,9 +83,11 @@ package struct MigrationEngine: Sendable {
     package func up(bundles: [String]? = nil, on connection: isolated Connection) async throws -> Report {
         try MigrationSession.check(connection)
         // Nothing to do is the usual case and needs no lock: a migration that is not in the history yet is seen as pending.
-        if let found = try MigrationHistory.read(on: connection), Set(bundles ?? []).isSubset(of: found.bundles) {
-            let plan = MigrationPlan(set: set, history: found.rows, bundles: wanted(bundles, found.bundles))
-            if plan.pending.isEmpty, plan.conflicts.isEmpty, try !CatalogSnapshot.isUnfinished(on: connection) {
+        if let found = try MigrationHistory.read(on: connection) {
+            let plan = try self.plan(bundles, found)
+            if plan.pending.isEmpty, plan.conflicts.isEmpty, plan.bundles == set.bundles.filter(found.bundles.contains),
+                try !CatalogSnapshot.isUnfinished(on: connection)
+            {
                 return Report(applied: [], bundles: plan.bundles)
             }
         }
@@ -133,20 +135,44 @@ package struct MigrationEngine: Sendable {
         }
     }
 
-    private func wanted(_ asked: [String]?, _ present: [String]) -> [String] {
-        guard let asked else { return present.isEmpty ? set.bundles : set.bundles.filter { present.contains($0) } }
-        return set.bundles.filter { asked.contains($0) || present.contains($0) }
+    private func plan(_ asked: [String]?, _ found: MigrationHistory.Contents?) throws(MigrationError) -> MigrationPlan {
+        let history = found?.rows ?? []
+        let chosen = asked ?? found?.bundles ?? []
+        let bundles = chosen.isEmpty ? set.bundles : set.bundles.filter(chosen.contains)
+        for bundle in set.bundles where !bundles.contains(bundle) {
+            let installed = history.filter { $0.bundle == bundle }
+            if installed.isEmpty { continue }
+            throw MigrationError(
+                .refused,
+                "\(bundle) cannot be left out, since migrations of it are applied: "
+                    + installed.map { String($0.number) }.joined(separator: ", "),
+                hint: "Run it without --without-\(bundle): what is missing of it is applied then."
+            )
+        }
+        return MigrationPlan(set: set, history: history, bundles: bundles)
+    }
+
+    /// What a migration would meet half-way, when those before it are applied and stay.
+    private func refuse(_ plan: MigrationPlan, on connection: isolated Connection) async throws {
+        let items = try await AdoptionPlan.pending(Set(plan.pending.map(\.number)), nil, on: connection)
+        let reasons = items.filter(\.decision.isRefusal).compactMap(\.decision.reason)
+        guard let first = reasons.first else { return }
+        throw MigrationError(
+            .refused,
+            "nothing was changed: \(first)",
+            hint: "accountctl migrate plan names everything that is in the way."
+        )
     }
 
     private func upUnderLock(_ asked: [String]?, on connection: isolated Connection) async throws -> Report {
-        var found = try MigrationHistory.read(on: connection)
-        if found == nil { try await MigrationHistory.create(on: connection) }
-        let bundles = wanted(asked, found?.bundles ?? [])
-        let plan = MigrationPlan(set: set, history: found?.rows ?? [], bundles: bundles)
+        let found = try MigrationHistory.read(on: connection)
+        let plan = try self.plan(asked, found)
         if let conflict = plan.conflicts.first?.conflict { throw conflict }
+        try await refuse(plan, on: connection)
+        if found == nil { try await MigrationHistory.create(on: connection) }
+        let bundles = plan.bundles
         // Kept from the first moment: a run that dies between two bundles still knows that both were wanted.
-        try MigrationHistory.choose(bundles, on: connection)
-        found = nil
+        try MigrationHistory.choose(bundles, of: set.bundles, on: connection)
         // A run that died after it applied something: what it made is what should be there.
         if try CatalogSnapshot.isUnfinished(on: connection) { try await CatalogSnapshot.record(on: connection) }
         guard !plan.pending.isEmpty else { return Report(applied: [], bundles: bundles) }

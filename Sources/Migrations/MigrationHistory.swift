@@ -8,6 +8,9 @@ import Postgres
 
 /// The tables in which the engine keeps what it did.
 enum MigrationHistory {
+    /// The bundles wanted, and the migrations applied by their numbers.
+    typealias Contents = (bundles: [String], rows: [AppliedMigration])
+
     /// Makes the tables; only under ``MigrationLock``, since `if not exists` is not safe against a second session.
     static func create(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
@@ -47,8 +50,8 @@ enum MigrationHistory {
         }
     }
 
-    /// The bundles wanted and the rows, nil where the tables are not there yet.
-    static func read(on connection: isolated Connection) throws -> (bundles: [String], rows: [AppliedMigration])? {
+    /// What the tables hold, nil where they are not there yet.
+    static func read(on connection: isolated Connection) throws -> Contents? {
         guard try connection.one("select to_regclass('accountctl.migration_bundles') is not null", as: Bool.self) else {
             return nil
         }
@@ -82,9 +85,15 @@ enum MigrationHistory {
         )
     }
 
-    static func choose(_ bundles: [String], on connection: isolated Connection) throws {
+    /// Keeps which of the known bundles are wanted; of what other programs know nothing is changed.
+    static func choose(_ bundles: [String], of known: [String], on connection: isolated Connection) throws {
         try connection.execute(
             """
+            with given_up as (
+                delete from accountctl.migration_bundles
+                where name = any (\(known))
+                  and name <> all (\(bundles))
+            )
             insert into accountctl.migration_bundles (name)
             select unnest(\(bundles))
             on conflict do nothing

@@ -78,7 +78,23 @@ import Testing
         try await AdoptionDatabase.with(AdoptionScenario(name: "installed")) { adoption in
             try await adoption.migrate()
             let plan = try await adoption.plan()
-            #expect(plan.refusals.isEmpty)
+            #expect(!plan.refusals.contains { $0.name.hasPrefix("rpc.") })
+        }
+    }
+
+    @Test func whoMayNotRuleObjectsIsRefusedBeforeAnything() async throws {
+        try await TestDatabase.with(.platform) { database in
+            let adoption = AdoptionDatabase(database: database, scenario: AdoptionScenario(name: "no right"))
+            let refused = try await adoption.plan().refusals
+            #expect(refused.count == 6 && refused.allSatisfy { $0.migration == 11 })
+            // As the platform's extension is set up.
+            try await database.psql(
+                """
+                alter database \(database.name)
+                    set supautils.policy_grants = '{"postgres": ["auth.users", "storage.objects"]}'
+                """
+            )
+            #expect(try await adoption.plan().refusals.isEmpty)
         }
     }
 

@@ -307,6 +307,46 @@ struct MigrationEngineTests {
         }
     }
 
+    @Test("A bundle that was wanted and did not come to anything can be left out; one that did cannot")
+    func bundleGivenUp() async throws {
+        let profiles = try Self.migration(2, "create table p (i int);", head: "bundle=profiles")
+        let core = try Self.migration(1, "create table t (i int);")
+        try await TestDatabase.with(.empty) { database in
+            let broken = try Self.set(Self.migration(1, "select 1 / 0;"), profiles)
+            await #expect(throws: MigrationError.self) { try await Self.up(broken, database) }
+            let report = try await Self.up(Self.set(core, profiles), database, bundles: ["core"])
+            #expect(report.applied == ["0001_step.sql"] && report.bundles == ["core"])
+            #expect(try await Self.up(Self.set(core, profiles), database).applied.isEmpty)
+        }
+        try await TestDatabase.with(.empty) { database in
+            let broken = try Self.set(core, profiles, Self.migration(3, "select 1 / 0;", head: "bundle=profiles"))
+            await #expect(throws: MigrationError.self) { try await Self.up(broken, database) }
+            let error = await #expect(throws: MigrationError.self) {
+                try await Self.up(broken, database, bundles: ["core"])
+            }
+            #expect(error?.code == .refused)
+            #expect(error?.message == "profiles cannot be left out, since migrations of it are applied: 2")
+        }
+    }
+
+    @Test("What a later migration would stop at stops the run before it has changed anything")
+    func refused() async throws {
+        try await TestDatabase.with(.platform) { database in
+            let set = try MigrationSet.embedded()
+            let mayNotRule = await #expect(throws: MigrationError.self) { try await Self.up(set, database) }
+            #expect(mayNotRule?.code == .refused)
+            try await database.psql(
+                "create function public.receive_apple_notification(body jsonb) returns void language sql as 'select'"
+            )
+            let taken = await #expect(throws: MigrationError.self) {
+                try await Self.up(set, database, bundles: ["core"])
+            }
+            #expect(taken?.code == .refused)
+            #expect(taken?.message.contains("public.receive_apple_notification(body jsonb) is there already") == true)
+            #expect(try await database.psql("select to_regnamespace('accountctl') is null") == "t")
+        }
+    }
+
     @Test("A server in read-only mode says so before anything is tried")
     func readOnly() async throws {
         try await TestDatabase.with(.empty) { database in

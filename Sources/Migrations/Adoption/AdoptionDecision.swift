@@ -13,6 +13,9 @@ package enum AdoptionDecision: Sendable, Equatable, Codable {
     /// Nothing is changed at all, for this reason.
     case refuse(String)
 
+    /// Whether it keeps anything from being changed.
+    package var isRefusal: Bool { if case .refuse = self { true } else { false } }
+
     /// The words that `adoption_notes` may have for it afterwards.
     package var outcomes: Set<String> {
         switch self {

@@ -175,6 +175,16 @@ extension AdoptionFacts {
             'objectPolicies', coalesce(
                 (select list from policies where polrelid = to_regclass('storage.objects')), '[]'
             ),
+            'mayRuleObjects', coalesce(
+                (
+                    select
+                        pg_has_role(c.relowner, 'usage')
+                        or coalesce(current_setting('supautils.policy_grants', true), '') like '%storage.objects%'
+                    from pg_class as c
+                    where c.oid = to_regclass('storage.objects')
+                ),
+                true
+            ),
             'signUpFunction', (
                 select jsonb_build_object(
                     'digest',

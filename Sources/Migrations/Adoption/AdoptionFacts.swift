@@ -63,16 +63,18 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
         let trigger: String?
     }
 
-    /// Functions in `public` with the names of the five that the app calls, with their arguments.
+    /// Functions in `public` with names of ours, with their arguments.
     let takenFunctions: [String: [String]]
     let profiles: Profiles?
     let objectPolicies: [Policy]
+    /// This role may create policies on `storage.objects`, by owning it or by the platform's extension; or there is no such table.
+    let mayRuleObjects: Bool
     let signUpFunction: SignUpFunction?
     /// The first trigger that fires for each row after an insert into `auth.users`, quoted.
     let signUpTrigger: String?
     /// The bucket `avatars` is there.
     var hasBucket: Bool
-    /// Migration 0001 has run, so that the five functions are not somebody else's.
+    /// Migration 0001 has run, so that the functions are not somebody else's.
     var isFounded: Bool
     /// What migration 0010 found, where it has run.
     var origin: String?

@@ -6,6 +6,14 @@ extension AdoptionPlan {
         func item(_ name: String, _ object: String, _ decision: AdoptionDecision, _ locks: [TableLock] = []) -> Item {
             Item(name: "avatars.\(name)", migration: 11, object: object, decision: decision, locks: locks)
         }
+        /// What changes policies, where this role may.
+        func ruling(_ decision: AdoptionDecision) -> AdoptionDecision {
+            facts.mayRuleObjects
+                ? decision
+                : .refuse(
+                    "this role may not create policies on \(relation): migrate as the platform's role postgres, or without profiles"
+                )
+        }
         func published(_ command: PolicyCommand) -> AdoptionFacts.Policy? {
             PublishedStarter.avatarsPolicy(command, among: facts.objectPolicies)
         }
@@ -32,13 +40,14 @@ extension AdoptionPlan {
                         item(name, object, .keep("who can read stays as it is; visibility = own narrows it"))
                     )
                     if PublishedStarter.hidesFromDeletes(found) {
-                        items.append(item("policy.select_own", "policy \(policy) on \(relation)", .create, lock))
+                        let own = "policy \(policy) on \(relation)"
+                        items.append(item("policy.select_own", own, ruling(.create), lock))
                     }
                 } else {
-                    items.append(item(name, object, .replace, lock))
+                    items.append(item(name, object, ruling(.replace), lock))
                 }
             } else if !facts.hasBucket || (isStarters && command == .delete) {
-                items.append(item(name, "policy \(policy) on \(relation)", .create, lock))
+                items.append(item(name, "policy \(policy) on \(relation)", ruling(.create), lock))
             } else {
                 items.append(
                     item(
@@ -51,7 +60,12 @@ extension AdoptionPlan {
         }
         return items
             + [PolicyCommand.insert, .update].map {
-                item("lockout.\($0.word)", "policy avatars_\($0.word)_open on \(relation)", .create, lock)
+                item(
+                    "lockout.\($0.word)",
+                    "policy avatars_\($0.word)_open on \(relation)",
+                    ruling(.create),
+                    lock
+                )
             }
     }
 }

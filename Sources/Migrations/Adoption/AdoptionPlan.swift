@@ -25,9 +25,7 @@ package struct AdoptionPlan: Sendable, Equatable, Codable {
     package let items: [Item]
 
     /// What stops the migrations before anything is changed.
-    package var refusals: [Item] {
-        items.filter { if case .refuse = $0.decision { true } else { false } }
-    }
+    package var refusals: [Item] { items.filter(\.decision.isRefusal) }
 
     /// Decides what the profiles bundle will do, and whether the core bundle can be installed.
     ///

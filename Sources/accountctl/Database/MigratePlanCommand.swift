@@ -53,7 +53,7 @@ struct MigratePlanCommand: AccountctlCommand {
         try context.output.show(Sheet([.init(.facts(facts)), migrations(plan, locks), Self.adoption(adoption)]))
         if plan.pending.isEmpty, context.output.format == .table { context.messages.note("Nothing to do.") }
         if !plan.conflicts.isEmpty { return .residue }
-        return adoption.contains { if case .refuse = $0.decision { true } else { false } } ? .blocked : .ok
+        return adoption.contains(where: \.decision.isRefusal) ? .blocked : .ok
     }
 
     private static func migrations(_ plan: MigrationPlan, _ locks: [Int: [TableLock]]) -> Sheet.Section {

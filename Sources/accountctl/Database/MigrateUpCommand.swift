@@ -12,7 +12,8 @@ struct MigrateUpCommand: AccountctlCommand {
             never waits long for a lock, and is repeated when it got none.
 
             EXIT CODES
-              0 applied, or nothing to do; 5 the history and this version disagree; 75 locked or unreachable, try again
+              0 applied, or nothing to do; 5 the history and this version disagree; 6 something forbids it, and nothing was changed;
+              75 locked or unreachable, try again
 
             EXAMPLES
               accountctl migrate up
