@@ -307,7 +307,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "accountctl", "accountctl-sandbox", "Benchmarks", "Sandbox", "AccountLifecycle", "JobQueue",
-                "MailRelay", "Migrations", "Postgres", "Settings", "TestSupport",
+                "MailRelay", "Migrations", "Postgres", "Settings", "Telemetry", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

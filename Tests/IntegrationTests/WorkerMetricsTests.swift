@@ -1,6 +1,10 @@
 import Foundation
+import Postgres
+import Telemetry
 import TestSupport
 import Testing
+
+@testable import accountctl
 
 @Suite("The worker's metrics, as Prometheus reads them", .timeLimit(.minutes(1)))
 struct WorkerMetricsTests {
@@ -62,6 +66,10 @@ struct WorkerMetricsTests {
             #expect((7200...7300).contains(value("jobs_oldest_ready_seconds{queue=\"others\"}", text) ?? 0))
             #expect(value("jobs_history_default_rows", text) == 0)
             #expect(value("jobs_leases_lost_total", text) == 0)
+            for figures in ["jobs", "deletions", "mail streams"] {
+                let read = value("accountctl_figures_timestamp_seconds{figures=\"\(figures)\"}", text)
+                #expect(abs(Date().timeIntervalSince1970 - (read ?? 0)) < 60, "\(figures)")
+            }
             #expect(value("jobs_rescued_total", text) == 0)
             #expect(value("jobs_exhausted_total{kind=\"deletion.upkeep\"}", text) == 0)
             for outcome in ["completed", "retried", "discarded"] {
@@ -75,6 +83,25 @@ struct WorkerMetricsTests {
             for name in ["jobs_oldest_snapshot_seconds", "jobs_dead_rows", "jobs_running"] {
                 #expect(value(name, text) ?? -1 >= 0, "\(name)")
                 #expect(text.contains("# TYPE \(name) gauge"))
+            }
+        }
+    }
+
+    @Test("Figures that could not be read are not told as read")
+    func unreadFigures() async throws {
+        let metrics = MetricsRegistry()
+        let series = "accountctl_figures_timestamp_seconds{figures=\"deletions\"}"
+        try await TestDatabase.with(.empty) { database in
+            try await database.withPool { pool in
+                let watch = GaugeWatch(pool: pool, webSecret: nil, logger: .silent, factory: metrics)
+                let look = { @Sendable () async throws -> Void in
+                    _ = try await pool.withConnection { try $0.one("select 1 from figures", as: Int.self) }
+                }
+                await watch.tell("deletions", look)
+                #expect(value(series, metrics.text()) == nil)
+                try await database.psql("create table figures as select 1; grant select on figures to postgres")
+                await watch.tell("deletions", look)
+                #expect(value(series, metrics.text()) ?? 0 > 1e9)
             }
         }
     }

@@ -121,6 +121,35 @@ import Testing
         }
     }
 
+    /// Figures that can no longer be read look like good ones: only their age tells.
+    @Test func theAgeOfTheFiguresIsTold() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            let began = Date()
+            let worker = try Worker(
+                queue: harness.queue,
+                pool: harness.pool,
+                listener: nil,
+                registry: try registry(harness),
+                configuration: harness.configuration(),
+                logger: harness.logger,
+                metrics: metrics
+            )
+            func read() throws -> Date {
+                let stamp = value("accountctl_figures_timestamp_seconds{figures=\"jobs\"}", metrics.text())
+                return Date(timeIntervalSince1970: try #require(stamp))
+            }
+            let start = try read()
+            #expect(start.timeIntervalSince(began) > -0.001)
+            try await worker.recordGauges()
+            let first = try read()
+            #expect(first > start)
+            try await harness.execute("alter table accountctl.jobs rename to away")
+            await #expect(throws: PostgresError.self) { try await worker.recordGauges() }
+            #expect(try read() == first)
+        }
+    }
+
     /// Gauges follow the tables, and go back to 0 with them: a series that keeps its last value rings for ever.
     @Test func gaugesFollowTheTables() async throws {
         try await JobHarness.with { harness in

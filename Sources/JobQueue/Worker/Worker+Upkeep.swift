@@ -3,6 +3,12 @@ import Metrics
 import Postgres
 import Synchronization
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension Worker {
     /// What can wait while handlers hold every connection: the history, the vacuum, ageing, the gauges.
     func upkeep() async {
@@ -79,7 +85,7 @@ extension Worker {
     func recordGauges() async throws {
         let queue = self.queue
         let figures = try await pool.withConnection { connection in try queue.figures(on: connection) }
-        metrics.record(figures)
+        metrics.record(figures, at: .now)
         if figures.defaultRows > 0 {
             logger.error("job history lies in the default partition", metadata: ["rows": "\(figures.defaultRows)"])
         }

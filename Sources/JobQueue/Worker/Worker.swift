@@ -76,6 +76,7 @@ package final class Worker: Sendable, Service {
         metrics = WorkerMetrics(
             kinds: registry.entries.keys.sorted(),
             queues: Set(lanes.map(\.queue)),
+            now: .now,
             factory: factory
         )
         settlement = Settlement(queue: queue)

@@ -1,6 +1,12 @@
 import CoreMetrics
 import Synchronization
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What a worker counts.
 ///
 /// | metric | type | labels | meaning |
@@ -19,6 +25,7 @@ import Synchronization
 /// | jobs_oldest_snapshot_seconds | gauge | | age of the oldest snapshot, which keeps dead rows alive |
 /// | jobs_dead_rows | gauge | | dead rows of the hot table |
 /// | jobs_history_default_rows | gauge | | history rows that no day's partition took; above 0 partitions are missing |
+/// | accountctl_figures_timestamp_seconds | gauge | figures | when the tables were last read; until then when the process began |
 final class WorkerMetrics: Sendable {
     struct Kind: Sendable {
         let run: Timer
@@ -55,12 +62,13 @@ final class WorkerMetrics: Sendable {
     private let oldestSnapshot: Gauge
     private let deadRows: Gauge
     private let defaultRows: Gauge
+    private let read: Gauge
     private let factory: any MetricsFactory
     /// The series of queues that were told: those that are empty by now have to be told as 0.
     private let told: Mutex<Set<QueueState>>
 
     /// Makes every series of these kinds and queues at once: an alarm on one that does not exist yet would never go off.
-    init(kinds: [String], queues: Set<String>, factory: any MetricsFactory) {
+    init(kinds: [String], queues: Set<String>, now: Date, factory: any MetricsFactory) {
         self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Kind($0, factory)) })
         self.factory = factory
         leasesLost = Counter(label: "jobs_leases_lost_total", factory: factory)
@@ -71,6 +79,12 @@ final class WorkerMetrics: Sendable {
         oldestSnapshot = Gauge(label: "jobs_oldest_snapshot_seconds", factory: factory)
         deadRows = Gauge(label: "jobs_dead_rows", factory: factory)
         defaultRows = Gauge(label: "jobs_history_default_rows", factory: factory)
+        read = Gauge(
+            label: "accountctl_figures_timestamp_seconds",
+            dimensions: [("figures", "jobs")],
+            factory: factory
+        )
+        read.record(now.timeIntervalSince1970)
         let all = queues.flatMap { queue in JobFilter.live.map { QueueState(queue: queue, state: $0) } }
         told = Mutex(Set(all))
     }
@@ -90,8 +104,8 @@ final class WorkerMetrics: Sendable {
         kind.finished[outcome]?.increment()
     }
 
-    /// Takes over what the tables say.
-    func record(_ figures: JobFigures) {
+    /// Takes over what the tables say at this moment.
+    func record(_ figures: JobFigures, at now: Date) {
         let counts = Dictionary(
             uniqueKeysWithValues: figures.depths.map { (QueueState(queue: $0.queue, state: $0.state), $0.count) }
         )
@@ -110,5 +124,6 @@ final class WorkerMetrics: Sendable {
         oldestSnapshot.record(figures.oldestSnapshot)
         deadRows.record(figures.deadRows)
         defaultRows.record(figures.defaultRows)
+        read.record(now.timeIntervalSince1970)
     }
 }
