@@ -42,8 +42,8 @@ package struct TestCluster: Sendable {
         settings: [String] = [],
         _ body: @Sendable (TestCluster) async throws -> Result
     ) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("accountctl-cluster-\(UUID().uuidString.prefix(8).lowercased())").path
+        // In the folder of the shared one, where the test command finds what a test that was cut off left running.
+        let folder = try shared().folder + "/\(UUID().uuidString.prefix(8).lowercased())"
         try await command([privatePostgres(), "start", folder, "fsync=off"] + settings)
         do {
             let result = try await body(TestCluster(folder: folder))
