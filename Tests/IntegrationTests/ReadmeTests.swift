@@ -1,4 +1,5 @@
 import AccountLifecycle
+import Crypto
 import Foundation
 import Settings
 import TestSupport
@@ -35,6 +36,41 @@ struct ReadmeTests {
             #expect(row[1] == setting.form && row.last == setting.help, "\(setting.key)")
             if let standard = setting.standard, !standard.isEmpty { #expect(row[2] == "`\(standard)`") }
         }
+    }
+
+    @Test("settings: the file for two environments is one that both take")
+    func twoEnvironments() throws {
+        let starts = ["environment = production\n", "[environments.staging.database]\n"]
+        let file = try readme().components(separatedBy: "```\n")
+            .filter { block in starts.contains { block.hasPrefix($0) } }.joined()
+        let key = P256.Signing.PrivateKey().pemRepresentation
+        func settings(_ environment: String?) throws -> Settings {
+            try Settings(
+                SettingsInputs(file: (file, "accountctl.conf"), variables: [:], environment: environment) { path in
+                    path.hasSuffix(".p8") ? key : "secret"
+                }
+            )
+        }
+        let production = try settings(nil)
+        #expect(production.environment.isProduction && production.apple.identities.count == 3)
+        #expect(production.listeners.publicAddress != nil)
+        let staging = try settings("staging")
+        #expect(!staging.environment.isProduction && !staging.apple.isConfigured)
+        #expect(staging.listeners.publicAddress == nil && staging.listeners.admin != nil)
+        #expect(staging.database.project != production.database.project)
+        #expect(staging.keys.sealingKeyFile != production.keys.sealingKeyFile)
+    }
+
+    @Test("settings: the file for the first hour")
+    func firstHour() throws {
+        let file = try #require(
+            try readme().components(separatedBy: "```\n").first { $0.hasPrefix("[database]\nurl = host=127.0.0.1") }
+        )
+        let settings = try Settings(
+            SettingsInputs(file: (file, "accountctl.conf"), variables: [:], readFile: { _ in "secret" })
+        )
+        #expect(!settings.environment.isProduction && settings.deletion.grace == .seconds(60))
+        #expect(settings.database.password != nil && settings.storage.serviceKey != nil)
     }
 
     @Test("settings: every one by which a situation is ended is there")

@@ -5,6 +5,7 @@ enum ExampleRules {
         ("deploy/", "builds everything and starts servers: what a person does first, and CI does on every change"),
         ("swift build", "builds the program for minutes; CI does it"),
         ("install -", "brings the program, its folder and its files to where they belong on a machine"),
+        ("PATH=", "names the program that was built"), ("supabase ", "starts a project in containers"),
         ("useradd", "makes a user on the machine"), ("chown", "gives files to that user"),
         (".build/release/Benchmarks", "measures for minutes; BenchmarkListTests runs the list"),
     ]
@@ -12,6 +13,7 @@ enum ExampleRules {
     /// What an example with a placeholder, or one that only names a command, stands for.
     static let stands: [String: String] = [
         "accountctl deletion show ID": "accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F",
+        "accountctl deletion watch ID": "accountctl deletion watch 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F",
         "accountctl deletion receipt NUMBER": "accountctl deletion receipt 42",
         "accountctl deletion rehearse USER --production": "accountctl deletion rehearse test@example.com --production",
         "accountctl deletion rehearse": "accountctl deletion rehearse test@example.com",
@@ -30,6 +32,7 @@ enum ExampleRules {
 
     /// Exit codes other than 0 that are right on the stage, by the example, with the reason.
     static let endsWith: [String: (status: Int32, reason: String)] = [
+        "accountctl migrate up --without-profiles": (6, "profiles are installed"),
         "accountctl apple vault forget-key 2025-01 --dry-run": (3, "no key is lost"),
         "accountctl apple vault forget-key 2025-01 --confirm 2025-01 --reason \"lost with the old host\"": (
             3, "no key is lost"
