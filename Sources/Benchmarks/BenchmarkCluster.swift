@@ -17,24 +17,47 @@ struct BenchmarkCluster: Sendable {
     /// The top of the checkout that the program was built from.
     static let repository: String = String(#filePath.dropLast("/Sources/Benchmarks/BenchmarkCluster.swift".count))
 
+    /// Removes the cluster when its input ends: when this program says so, or has ended in whatever way.
+    private static let keeper = """
+        trap '' INT TERM HUP
+        cat >/dev/null
+        "$1" stop "$2" immediate && rm -rf "$2"
+        """
+
     /// Gives `body` a running cluster with the given settings, and removes it afterwards.
-    static func with<Result: Sendable>(
+    static func with<Value: Sendable>(
         settings: [String] = ["fsync=off"],
-        _ body: @Sendable (BenchmarkCluster) async throws -> Result
-    ) async throws -> Result {
+        _ body: @Sendable (BenchmarkCluster) async throws -> Value
+    ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "accountctl-benchmark-\(UUID().uuidString.prefix(8).lowercased())").path
-        try await command(["\(repository)/deploy/private-postgres", "start", folder] + settings)
-        do {
-            let text = try String(contentsOfFile: folder + "/port", encoding: .utf8)
-            guard let port = Int(text.filter(\.isNumber)) else { throw BenchmarkError("\(folder)/port holds no port") }
-            let result = try await body(BenchmarkCluster(folder: folder, port: port))
-            try await remove(folder)
+        let program = "\(repository)/deploy/private-postgres"
+        let kept = try await run(
+            .name("bash"),
+            arguments: ["-c", keeper, "keeper", program, folder],
+            input: .inputWriter,
+            output: .discarded,
+            error: .string(limit: 1 << 20)
+        ) { keeper in
+            let result: Result<Value, any Error>
+            do {
+                try await command([program, "start", folder] + settings)
+                let text = try String(contentsOfFile: folder + "/port", encoding: .utf8)
+                guard let port = Int(text.filter(\.isNumber)) else {
+                    throw BenchmarkError("\(folder)/port holds no port")
+                }
+                result = .success(try await body(BenchmarkCluster(folder: folder, port: port)))
+            } catch {
+                result = .failure(error)
+            }
+            try await keeper.standardInputWriter.finish()
             return result
-        } catch {
-            try? await remove(folder)
-            throw error
         }
+        let value = try kept.closureResult.get()
+        guard kept.terminationStatus.isSuccess else {
+            throw BenchmarkError("\(folder) was not removed: \(kept.standardError)")
+        }
+        return value
     }
 
     /// Connection keywords over the socket.
@@ -93,11 +116,6 @@ struct BenchmarkCluster: Sendable {
             )
         }
         return result.standardOutput
-    }
-
-    private static func remove(_ folder: String) async throws {
-        try await command(["\(repository)/deploy/private-postgres", "stop", folder, "immediate"])
-        try FileManager.default.removeItem(atPath: folder)
     }
 }
 
