@@ -43,6 +43,20 @@ struct MigrateProcessTests {
         }
     }
 
+    @Test("What is in the way is told by the exit code of plan and up alike, and nothing is changed")
+    func refused() async throws {
+        try await TestDatabase.withPlatform { database in
+            try await database.psql(
+                "create function public.receive_apple_notification(body jsonb) returns void language sql as 'select'"
+            )
+            for act in ["plan", "up"] {
+                let result = try await AccountctlProcess.run("migrate", act, environment: database.variables)
+                #expect(result.status == 6, "\(act): \(result.errors)")
+            }
+            #expect(try await database.psql("select to_regnamespace('accountctl') is null") == "t")
+        }
+    }
+
     @Test("A plan changes nothing, and drift is told by the exit code")
     func planAndDrift() async throws {
         try await TestDatabase.withPlatform { database in
