@@ -77,6 +77,7 @@ struct Stage: Sendable {
                         hashKey: try HashKey(SealingKey.random(id: Self.keyID("hash1")))
                     )
                     var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: database.conninfo))
+                    own.connection.sessionSettings = ["jit": "off"]
                     own.maximumConnections = 3
                     var all = PoolConfiguration(connection: ConnectionConfiguration(conninfo: database.adminConninfo))
                     all.maximumConnections = 3
