@@ -6,7 +6,7 @@ import Sealing
 import TestSupport
 import Testing
 
-@Suite("Accounts are found by anything one was told")
+@Suite("Accounts are found by anything one was told", .timeLimit(.minutes(3)))
 struct AccountDirectoryTests {
     private static let anna = UUID(uuidString: "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f") ?? UUID()
     private static let sub = "001234.0123456789abcdef0123456789abcdef.0123"

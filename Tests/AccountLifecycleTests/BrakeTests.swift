@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite struct BrakeTests {
+@Suite(.timeLimit(.minutes(3))) struct BrakeTests {
     @Test func aPauseOfEverythingHoldsBeforeEachIrreversibleStep() async throws {
         try await Stage.with { stage in
             let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)

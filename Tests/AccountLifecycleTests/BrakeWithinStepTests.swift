@@ -8,7 +8,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// Brakes that are pulled while a step is under way: what it has not done yet it leaves.
-@Suite struct BrakeWithinStepTests {
+@Suite(.timeLimit(.minutes(3))) struct BrakeWithinStepTests {
     /// Every way to stop a request whose account is locked out.
     enum Brake: CaseIterable {
         case everythingPaused, requestPaused, held, otherAccount

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Cancelling at the very moment at which a step begins: one of both comes first, and nothing is told or done that is not so.
-@Suite struct CancelRaceTests {
+@Suite(.timeLimit(.minutes(3))) struct CancelRaceTests {
     @Test func whoCancelsBeforeTheLockIsHeldWasNeverLockedOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

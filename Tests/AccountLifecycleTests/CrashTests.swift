@@ -4,7 +4,7 @@ import Postgres
 import Sandbox
 import Testing
 
-@Suite struct CrashTests {
+@Suite(.timeLimit(.minutes(5))) struct CrashTests {
     /// Every instant at which a process can die: before, within and after each step.
     static let points: [DeletionPoint] =
         DeletionStep.allCases.flatMap { step in [.before(step), .begun(step), .done(step), .after(step)] }

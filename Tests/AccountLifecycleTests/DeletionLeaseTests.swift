@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// No fence reaches Apple or Storage: a call starts only where nobody else can be given the request before it has ended.
-@Suite struct DeletionLeaseTests {
+@Suite(.timeLimit(.minutes(3))) struct DeletionLeaseTests {
     private struct LeaseEnds: Error {}
 
     @Test(arguments: [(DeletionStep.revokeApple, Duration.seconds(6)), (.deleteAvatars, .seconds(3))])

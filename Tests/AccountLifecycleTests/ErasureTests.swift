@@ -6,7 +6,7 @@ import Postgres
 import Sandbox
 import Testing
 
-@Suite struct ErasureTests {
+@Suite(.timeLimit(.minutes(3))) struct ErasureTests {
     @Test func anAccountIsErasedAndNobodyElse() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct FaultTests {
+@Suite(.timeLimit(.minutes(3))) struct FaultTests {
     // MARK: Rows
 
     @Test func aBlockingForeignKeyIsNamedBeforeAnythingIsTouched() async throws {

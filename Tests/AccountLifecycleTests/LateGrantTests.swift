@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Codes and exchanges that come while the account is being erased: whatever Apple grants is revoked, handed over or told.
-@Suite struct LateGrantTests {
+@Suite(.timeLimit(.minutes(3))) struct LateGrantTests {
     /// What the request, its step and its receipt say of Apple.
     private func told(_ request: UUID, on stage: Stage) async throws -> [String?] {
         try await stage.value(

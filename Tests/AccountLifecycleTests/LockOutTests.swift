@@ -5,7 +5,7 @@ import Postgres
 import Synchronization
 import Testing
 
-@Suite struct LockOutTests {
+@Suite(.timeLimit(.minutes(3))) struct LockOutTests {
     /// By an operator: who is suspended opens none.
     private func open(_ person: Person, on stage: Stage) async throws -> UUID {
         let opening = try await stage.pool.withConnection {

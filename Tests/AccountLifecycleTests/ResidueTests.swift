@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite struct ResidueTests {
+@Suite(.timeLimit(.minutes(3))) struct ResidueTests {
     /// One table that keeps each form, in each kind of column; nothing refers to the account by a key.
     @Test func everyFormInEveryKindOfColumnIsFoundAndNamed() async throws {
         try await Stage.with { stage in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPCalls
 
-@Suite struct ConcurrencyGateTests {
+@Suite(.timeLimit(.minutes(3))) struct ConcurrencyGateTests {
     /// The most that were inside at the same time.
     private final class Census: Sendable {
         private let state = Mutex((inside: 0, most: 0, entered: 0))

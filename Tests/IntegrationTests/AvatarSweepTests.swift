@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Sweeping avatars")
+@Suite("Sweeping avatars", .timeLimit(.minutes(3)))
 struct AvatarSweepTests {
     private static let anna = OperatorStage.id(1)
     private static let bob = OperatorStage.id(2)

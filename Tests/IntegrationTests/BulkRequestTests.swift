@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Asking for the deletion of many accounts")
+@Suite("Asking for the deletion of many accounts", .timeLimit(.minutes(3)))
 struct BulkRequestTests {
     private func write(_ ids: [String], _ stage: OperatorStage) throws -> String {
         let path = stage.path("ids.txt")

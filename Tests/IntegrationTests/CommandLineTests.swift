@@ -5,7 +5,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("The command line")
+@Suite("The command line", .timeLimit(.minutes(3)))
 struct CommandLineTests {
     @Test func versionAndHelp() async throws {
         let version = try await AccountctlProcess.run("--version")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Workers killed while they erase")
+@Suite("Workers killed while they erase", .timeLimit(.minutes(3)))
 struct DeletionKillTests {
     @Test(
         "Whatever SIGKILL interrupts, every account is erased once, and no bystander is touched",

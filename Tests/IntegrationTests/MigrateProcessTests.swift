@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Migrating as a process")
+@Suite("Migrating as a process", .timeLimit(.minutes(3)))
 struct MigrateProcessTests {
     @Test("Many that start at once all succeed, and each migration is applied once")
     func manyStarters() async throws {

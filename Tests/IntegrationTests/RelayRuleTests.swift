@@ -3,7 +3,7 @@ import MailRelay
 import TestSupport
 import Testing
 
-@Suite("One rule says what a relay address is")
+@Suite("One rule says what a relay address is", .timeLimit(.minutes(3)))
 struct RelayRuleTests {
     /// Accounts in the order of their ids: what is said of each, and whether its address is one of the relay.
     private static let accounts: [(what: String, address: String, provider: String?, data: String, isRelay: Bool)] = [

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Exporting an account")
+@Suite("Exporting an account", .timeLimit(.minutes(3)))
 struct UserExportTests {
     private static let anna = OperatorStage.id(1)
     private static let bob = OperatorStage.id(2)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The worker as a process")
+@Suite("The worker as a process", .timeLimit(.minutes(3)))
 struct WorkerProcessTests {
     private func withKeys(_ body: @Sendable ([String: String]) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")

@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// What is out of form is refused before anything is sent, by an error that names the field.
-@Suite struct BadInputTests {
+@Suite(.timeLimit(.minutes(3))) struct BadInputTests {
     struct Note: Codable, Sendable, Equatable {
         var text: String
     }

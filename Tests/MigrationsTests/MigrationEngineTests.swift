@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The migration engine")
+@Suite("The migration engine", .timeLimit(.minutes(3)))
 struct MigrationEngineTests {
     private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 

@@ -5,7 +5,7 @@ import TestSupport
 ///
 /// Each policy is dropped once and widened once per clause; the matrix of roles, verbs and rows has to fail by what the database
 /// then does, without the file that compares the policies' text.
-@Suite struct PolicyMutationTests {
+@Suite(.timeLimit(.minutes(5))) struct PolicyMutationTests {
     private static let matrices = ["profiles_rls", "avatars_rls"]
 
     private static let policies: [(name: String, table: String)] = [

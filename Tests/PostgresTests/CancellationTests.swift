@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct CancellationTests {
+@Suite(.timeLimit(.minutes(3))) struct CancellationTests {
     /// A cancel request that is still on its way when the next statement begins kills an innocent one.
     ///
     /// The moment of each cancel is spread over the life of its statement, and the next statement follows at once.

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct LossTests {
+@Suite(.timeLimit(.minutes(3))) struct LossTests {
     /// Returns when the server process is gone, and with it its end of the connection.
     private func terminate(_ pid: Int32, _ database: TestDatabase) async throws {
         try await database.psql("select pg_terminate_backend(\(pid), 30000)")
@@ -59,6 +59,8 @@ import Testing
                 try await database.withConnection(through: proxy) { connection in
                     proxy.behaviour = behaviour
                     while connection.isUsable { try await Task.sleep(for: .milliseconds(1)) }
+                    let error = try #require(throws: PostgresError.self) { try connection.execute("select 1") }
+                    #expect(error.code == .connectionLost && error.isTransient)
                 }
             }
         }

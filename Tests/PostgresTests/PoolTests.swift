@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct PoolTests {
+@Suite(.timeLimit(.minutes(3))) struct PoolTests {
     @Test func aTransactionLeftOpenIsRolledBackAndItsConnectionDropped() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withPool(maximumConnections: 1) { pool in

@@ -2,7 +2,7 @@ import MailRelay
 import Testing
 
 /// Evaluations that wait for their answers.
-@Suite("SPF, waiting for answers")
+@Suite("SPF, waiting for answers", .timeLimit(.minutes(3)))
 struct SPFWaitingTests {
     private let domain: DomainName
     private let query: SPFQuery
