@@ -72,17 +72,15 @@ struct Act<Outcome: Sendable>: Sendable {
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
     /// What holds it all the same once it is done, with the commands that end that; nil where nothing could.
     var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
-    /// Does it, and records it in the same transaction.
-    let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
+    /// Does it, and records it in the same transaction; where it has a look, without what that names unless `writes`.
+    let perform: @Sendable (Operator, _ writes: Bool, UUID, isolated Connection) async throws -> Outcome
 
-    /// What a dry run does in place of the act.
+    /// What of an act may have triggers of an app reach outside of the database.
     struct Look: Sendable {
         /// What the act writes.
         let writes: Set<AccountWrite>
         /// Whether it does of this one; nil where it does of every one.
         var applies: (@Sendable (UUID, isolated Connection) throws -> Bool)?
-        /// The act without these.
-        let perform: @Sendable (Operator, UUID, isolated Connection) async throws -> Outcome
     }
 }
 
@@ -158,8 +156,7 @@ extension CommandContext {
                 let look =
                     isRehearsed ? try act.look.flatMap { try $0.applies?(id, connection) ?? true ? $0 : nil } : nil
                 let unasked = try look.map { try AccountWrite.triggersOutside(of: $0.writes, on: connection) } ?? []
-                let perform = unasked.isEmpty ? act.perform : look?.perform ?? act.perform
-                let outcome = try await perform(actor, id, connection)
+                let outcome = try await act.perform(actor, unasked.isEmpty, id, connection)
                 return (outcome, try act.brakes?(id, names, connection) ?? [], unasked)
             }
         }

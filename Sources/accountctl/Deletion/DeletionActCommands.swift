@@ -42,15 +42,10 @@ struct DeletionCancelCommand: ActCommand {
         return Act(
             plan: "would be cancelled",
             done: "cancelled",
-            look: .init(writes: [.user], applies: { try DeletionDesk.isLockedOut($0, on: $1) }) {
-                actor,
-                request,
-                connection in
-                try await DeletionDesk(actor, writes: false).cancel(request, reason: reason, on: connection)
-            },
+            look: .init(writes: [.user], applies: { try DeletionDesk.isLockedOut($0, on: $1) }),
             next: { names in names.account.map { "ask again with: accountctl deletion request \($0)" } },
-            perform: { actor, request, connection in
-                try await DeletionDesk(actor).cancel(request, reason: reason, on: connection)
+            perform: { actor, writes, request, connection in
+                try await DeletionDesk(actor, writes: writes).cancel(request, reason: reason, on: connection)
             }
         )
     }
@@ -85,7 +80,7 @@ struct DeletionRetryCommand: ActCommand {
             plan: "would be tried again",
             done: "tried again as soon as a worker is free",
             brakes: RequestTarget.brakes,
-            perform: { actor, request, connection in
+            perform: { actor, _, request, connection in
                 try await DeletionDesk(actor).retry(request, reason: reason, on: connection)
             }
         )
@@ -138,7 +133,7 @@ struct DeletionProceedCommand: ActCommand {
             done: "goes on",
             question: { "Go on with the deletion \($0) without what is missing?" },
             brakes: RequestTarget.brakes,
-            perform: { actor, request, connection in
+            perform: { actor, _, request, connection in
                 try await DeletionDesk(actor).proceed(
                     request,
                     withoutApple: apple,

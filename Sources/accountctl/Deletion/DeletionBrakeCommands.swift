@@ -45,7 +45,7 @@ struct DeletionPauseCommand: AccountctlCommand {
                 plan: "would be paused",
                 done: "paused",
                 next: { "go on with: accountctl deletion resume \($0.id)" },
-                perform: { actor, request, connection in
+                perform: { actor, _, request, connection in
                     try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
                 }
             )
@@ -114,7 +114,7 @@ struct DeletionResumeCommand: AccountctlCommand {
                 question: { "Let the deletion \($0) go on, which erases its account for good?" },
                 asks: { try DeletionDesk.isDue($0, on: $1) },
                 brakes: RequestTarget.brakes,
-                perform: { actor, request, connection in
+                perform: { actor, _, request, connection in
                     try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
                 }
             )

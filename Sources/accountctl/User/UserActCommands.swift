@@ -39,11 +39,9 @@ struct UserSignOutCommand: ActCommand {
         return Act(
             plan: "Would be done: signed out everywhere.",
             done: "signed out everywhere",
-            look: .init(writes: [.sessions]) { actor, user, connection in
-                try await AccountDesk(actor, writes: false).signOut(user, reason: reason, on: connection)
-            },
-            perform: { actor, user, connection in
-                try await AccountDesk(actor).signOut(user, reason: reason, on: connection)
+            look: .init(writes: [.sessions]),
+            perform: { actor, writes, user, connection in
+                try await AccountDesk(actor, writes: writes).signOut(user, reason: reason, on: connection)
             }
         )
     }
@@ -104,14 +102,11 @@ struct UserSuspendCommand: ActCommand {
         return Act(
             plan: "Would be done: \(done).",
             done: done,
-            look: .init(writes: [.user, .sessions]) { [shorten] actor, user, connection in
-                try await AccountDesk(actor, writes: false)
-                    .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
-            },
+            look: .init(writes: [.user, .sessions]),
             next: { "undo with: accountctl user restore \($0.id)" },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
-            perform: { [shorten] actor, user, connection in
-                try await AccountDesk(actor)
+            perform: { [shorten] actor, writes, user, connection in
+                try await AccountDesk(actor, writes: writes)
                     .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
             }
         )
@@ -146,12 +141,10 @@ struct UserRestoreCommand: ActCommand {
         return Act(
             plan: "Would be done: may sign in again.",
             done: "may sign in again",
-            look: .init(writes: [.user]) { actor, user, connection in
-                try await AccountDesk(actor, writes: false).restore(user, reason: reason, on: connection)
-            },
+            look: .init(writes: [.user]),
             next: { "undo with: accountctl user suspend \($0.id) --reason WHY" },
-            perform: { actor, user, connection in
-                try await AccountDesk(actor).restore(user, reason: reason, on: connection)
+            perform: { actor, writes, user, connection in
+                try await AccountDesk(actor, writes: writes).restore(user, reason: reason, on: connection)
             }
         )
     }
@@ -188,7 +181,7 @@ struct UserHoldCommand: ActCommand {
             plan: "Would be done: held.",
             done: "held",
             next: { "undo with: accountctl user release \($0.id)" },
-            perform: { actor, user, connection in
+            perform: { actor, _, user, connection in
                 switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
                 case .held: .done(sessions: 0)
                 case .heldLate(let state, let done): .heldLate(state: state, done: done)
@@ -250,7 +243,7 @@ struct UserReleaseCommand: ActCommand {
                 let its = ActNames(id: request.uuidString.lowercased(), account: names.account)
                 return try StandingBrakes.read(of: request, on: connection).words(of: its)
             },
-            perform: { [hold, allHolds] actor, user, connection in
+            perform: { [hold, allHolds] actor, _, user, connection in
                 switch try Self.choice(hold, allHolds, of: user, on: connection) {
                 case .several(let why): return .notNow(why)
                 case .unknown(let why):
