@@ -37,7 +37,7 @@ package struct OutputFailed: Error, CustomStringConvertible {
     package var description: String { "cannot write the output: \(String(cString: strerror(code)))" }
 }
 
-/// A descriptor that outlives the process's use of it: standard output or standard error.
+/// A descriptor that whoever opened it closes, after the last use of this.
 package struct DescriptorSink: ByteSink {
     private let descriptor: Int32
 

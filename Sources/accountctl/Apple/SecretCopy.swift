@@ -1,4 +1,5 @@
 import Sealing
+import Terminal
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -58,7 +59,7 @@ struct SecretCopy {
         defer { close(descriptor) }
         do {
             try keepOwner(descriptor)
-            try write(Array((secret.reveal() + "\n").utf8), to: descriptor)
+            try write(secret.reveal() + "\n", to: descriptor)
         } catch {
             discard()
             throw error
@@ -91,26 +92,16 @@ struct SecretCopy {
         }
     }
 
-    private func write(_ bytes: [UInt8], to descriptor: Int32) throws(CommandError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { buffer in
-                #if canImport(Glibc)
-                    Glibc.write(descriptor, buffer.baseAddress, buffer.count)
-                #elseif canImport(Musl)
-                    Musl.write(descriptor, buffer.baseAddress, buffer.count)
-                #else
-                    Darwin.write(descriptor, buffer.baseAddress, buffer.count)
-                #endif
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Self.failure("cannot write \(interim)") }
-            rest = rest.dropFirst(count)
+    private func write(_ text: String, to descriptor: Int32) throws(CommandError) {
+        do {
+            try DescriptorSink(descriptor: descriptor).write(text)
+        } catch {
+            throw Self.failure("cannot write \(interim)", (error as? OutputFailed)?.code ?? EPIPE)
         }
         guard fsync(descriptor) == 0 else { throw Self.failure("cannot write \(interim)") }
     }
 
-    private static func failure(_ what: String) -> CommandError {
-        CommandError(.failure, "\(what): \(String(cString: strerror(errno))); nothing was changed")
+    private static func failure(_ what: String, _ code: Int32 = errno) -> CommandError {
+        CommandError(.failure, "\(what): \(String(cString: strerror(code))); nothing was changed")
     }
 }

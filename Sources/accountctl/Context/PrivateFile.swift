@@ -31,30 +31,26 @@ enum PrivateFile {
             if !replaces { throw exists(path, advice) }
         }
         let partial = path + ".partial-\(getpid())"
-        let file = try NamelessFile(near: path, partial: partial) ?? { throw failure(path) }()
+        let file = try NamelessFile(near: path, partial: partial) ?? { throw CommandError.cannotWrite(path) }()
         defer { file.remove() }
         let result = try await body(file.descriptor)
-        guard fsync(file.descriptor) == 0 else { throw failure(path) }
+        guard fsync(file.descriptor) == 0 else { throw CommandError.cannotWrite(path) }
         if replaces {
             // What is whole takes a name beside the old file, and then its place.
-            guard file.takeName(partial) else { throw failure(path) }
+            guard file.takeName(partial) else { throw CommandError.cannotWrite(path) }
             guard rename(partial, path) == 0 else {
-                let error = failure(path)
+                let error = CommandError.cannotWrite(path)
                 unlink(partial)
                 throw error
             }
         } else if !file.takeName(path) {
             // Not by a look beforehand alone: somebody else may write there meanwhile.
-            throw errno == EEXIST ? exists(path, advice) : failure(path)
+            throw errno == EEXIST ? exists(path, advice) : CommandError.cannotWrite(path)
         }
         return result
     }
 
     private static func exists(_ path: String, _ advice: String) -> CommandError {
         CommandError(.usage, "\(path) is there already", hint: advice)
-    }
-
-    private static func failure(_ path: String) -> CommandError {
-        CommandError(.failure, "cannot write \(path): \(String(cString: strerror(errno)))")
     }
 }

@@ -45,23 +45,19 @@ enum KeyFile {
             throw CommandError(.usage, "\(path) is no file of keys: \(error)")
         }
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(path) }
+        guard descriptor >= 0 else { throw CommandError.cannotWrite(path) }
         defer { close(descriptor) }
         // A line that somebody left unended is not to become one with ours.
         let start = text.isEmpty || text.last == "\n" ? "" : "\n"
         var before = stat()
-        guard fstat(descriptor, &before) == 0 else { throw failure(path) }
+        guard fstat(descriptor, &before) == 0 else { throw CommandError.cannotWrite(path) }
         do {
             try DescriptorSink(descriptor: descriptor).write(start + key.fileLine.reveal() + "\n")
-            guard fsync(descriptor) == 0 else { throw failure(path) }
+            guard fsync(descriptor) == 0 else { throw CommandError.cannotWrite(path) }
         } catch {
             // Half a line would make every key of the file unreadable.
             _ = ftruncate(descriptor, before.st_size)
             throw error
         }
-    }
-
-    private static func failure(_ path: String) -> CommandError {
-        CommandError(.failure, "cannot write \(path): \(String(cString: strerror(errno)))")
     }
 }

@@ -1,0 +1,14 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension CommandError {
+    /// That a file cannot be written, for the reason that the system has just given.
+    static func cannotWrite(_ path: String) -> CommandError {
+        CommandError(.failure, "cannot write \(path): \(String(cString: strerror(errno)))")
+    }
+}
