@@ -29,6 +29,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         // No traits: the default ones bring ICU and double the binary.
@@ -79,6 +81,7 @@ let package = Package(
             name: "JobQueue",
             dependencies: [
                 "Postgres",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -109,18 +112,8 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
-        .target(
-            name: "ObjectStorage",
-            dependencies: ["HTTPCalls", "Sealing", .product(name: "Logging", package: "swift-log")]
-        ),
-        .target(
-            name: "MailRelay",
-            dependencies: [
-                "CCares", "EventThread",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-            ]
-        ),
+        .target(name: "ObjectStorage", dependencies: ["HTTPCalls", "Sealing"]),
+        .target(name: "MailRelay", dependencies: ["CCares", "EventThread"]),
         .target(name: "Sealing", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
 
         // The domain
@@ -138,25 +131,28 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Postgres", "HTTPCalls", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "JobQueue",
-                "AccountLifecycle", "Terminal",
+                "Postgres", "HTTPCalls", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "AccountLifecycle",
+                "Terminal",
             ]
         ),
         .target(
             name: "Telemetry",
             dependencies: [
                 "Terminal",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
         .target(name: "Terminal"),
         .target(
             name: "HTTPService",
             dependencies: [
-                "AccountLifecycle", "Telemetry",
+                "Telemetry",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
@@ -164,8 +160,7 @@ let package = Package(
             name: "accountctl",
             dependencies: [
                 "AccountLifecycle", "HTTPService", "Migrations", "JobQueue", "Postgres", "SignInWithApple",
-                "ObjectStorage",
-                "MailRelay", "Sealing", "Settings", "Telemetry", "Terminal", "HTTPCalls",
+                "ObjectStorage", "MailRelay", "Sealing", "Settings", "Telemetry", "Terminal", "HTTPCalls",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -210,8 +205,6 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Postgres", "JobQueue", "Migrations", "AccountLifecycle", "MailRelay", "Sandbox", "Sealing",
-                "SignInWithApple",
-                "ObjectStorage", "HTTPCalls",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -233,7 +226,12 @@ let package = Package(
         .testTarget(name: "EventThreadTests", dependencies: ["EventThread"]),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestSupport"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "LibPQ", "TestSupport"]),
-        .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "SQLFiles", "TestSupport"]),
+        .testTarget(
+            name: "MigrationsTests",
+            dependencies: [
+                "Migrations", "Postgres", "SQLFiles", "TestSupport", .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
         // A worker in a process of its own, for tests that kill it.
         .executableTarget(
             name: "JobQueueTestWorker",
@@ -247,7 +245,10 @@ let package = Package(
         ),
         .testTarget(
             name: "JobQueueTests",
-            dependencies: ["JobQueue", "JobQueueTestWorker", "Telemetry", "TestSupport"]
+            dependencies: [
+                "JobQueue", "JobQueueTestWorker", "Postgres", "Telemetry", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ]
         ),
         .testTarget(
             name: "HTTPCallsTests",
@@ -270,14 +271,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks", "TestSupport"]),
+        .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
         .testTarget(
             name: "AccountLifecycleTests",
             dependencies: [
                 "AccountLifecycle", "HTTPCalls", "JobQueue", "MailRelay", "ObjectStorage", "Postgres", "Sandbox",
-                "Sealing",
-                "SignInWithApple", "Telemetry", "TestSupport",
+                "Sealing", "SignInWithApple", "Telemetry", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
@@ -288,9 +288,16 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),
-        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "Terminal"]),
+        .testTarget(
+            name: "TelemetryTests",
+            dependencies: [
+                "Telemetry", "Terminal",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
-        .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", "TestSupport"]),
+        .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", "Telemetry", "TestSupport"]),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
@@ -306,8 +313,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "accountctl", "accountctl-sandbox", "Benchmarks", "Sandbox", "AccountLifecycle", "JobQueue",
-                "MailRelay", "Migrations", "Postgres", "Settings", "Telemetry", "TestSupport",
+                "accountctl", "accountctl-sandbox", "Benchmarks", "Sandbox", "AccountLifecycle",
+                "MailRelay", "Postgres", "Settings", "Telemetry", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
