@@ -1,7 +1,6 @@
 import AccountLifecycle
 import Foundation
 import JobQueue
-import Logging
 import Postgres
 import Sandbox
 import TestSupport
@@ -75,7 +74,7 @@ extension Stage {
             listener: nil,
             registry: registry,
             configuration: configuration,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger: .silent
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.run() }

@@ -1,9 +1,9 @@
 import AccountLifecycle
 import Foundation
 import JobQueue
-import Logging
 import Postgres
 import Sandbox
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ErasureTests {
@@ -64,7 +64,7 @@ import Testing
                 listener: nil,
                 registry: registry,
                 configuration: WorkerConfiguration(name: "test"),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                logger: .silent
             )
             // The code's exchange may come second: then the deletion waits some seconds for it.
             for _ in 0..<20 where try await stage.state(request) != "verified" {

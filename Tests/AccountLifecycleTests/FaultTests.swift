@@ -531,7 +531,7 @@ import Testing
             hasty.connection.statementDeadline = .seconds(2)
             // Compiling the look at the catalog takes about as long on a busy machine.
             hasty.connection.sessionSettings = ["jit": "off"]
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let logger = Logger.silent
             try await Pool.withPool(hasty, logger: logger) { pool in
                 let pause = try await DeletionDriver(stage.services(pool: pool)).drive(request)
                 #expect(pause == .ended(.verified))

@@ -1,8 +1,8 @@
 import AccountLifecycle
 import Foundation
-import Logging
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct LockOutTests {
@@ -60,7 +60,7 @@ import Testing
                 vault: stage.vault,
                 apple: AppleDoor(stage.apple),
                 storage: StorageDoor(hasStorage ? stage.storage : nil),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                logger: .silent
             )
             _ = try await DeletionDriver(services).drive(request)
             #expect(try await stage.state(request) == "settling")

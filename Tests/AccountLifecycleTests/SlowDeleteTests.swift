@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Postgres
 import TestSupport
 import Testing
@@ -145,7 +144,7 @@ import Testing
             var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
             own.connection.pooler = .transaction
             own.maximumConnections = 3
-            try await Pool.withPool(own, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { pool in
+            try await Pool.withPool(own, logger: .silent) { pool in
                 let pause = try await DeletionDriver(stage.services(pool: pool)).drive(request)
                 #expect(pause == .ended(.verified))
             }

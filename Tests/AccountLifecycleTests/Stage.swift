@@ -45,7 +45,7 @@ struct Stage: Sendable {
                 conninfo: database.cluster.conninfo(database: database.name, user: "supabase_storage_admin"),
                 folder: folder
             )
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let logger = Logger.silent
             return try await Sandbox.with(configuration, logger: logger) { sandbox in
                 var fast = HTTPCaller.Configuration()
                 fast.callsPerHost = 16
@@ -117,7 +117,7 @@ struct Stage: Sendable {
             vault: vault ?? self.vault,
             apple: AppleDoor(apple ?? self.apple),
             storage: StorageDoor(storage),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            logger: .silent,
             probe: probe
         )
     }

@@ -28,7 +28,7 @@ struct HTTPServiceTests {
                 health: health,
                 metrics: { "m 1\n" },
                 wake: { wakes.add() },
-                logger: ListenerStage.logger,
+                logger: .silent,
                 started: started
             ).run()
         }) { (port: Int) async throws -> Void in
@@ -54,7 +54,7 @@ struct HTTPServiceTests {
                 health: Health(),
                 metrics: { "m 1\n" },
                 wake: {},
-                logger: ListenerStage.logger,
+                logger: .silent,
                 started: started
             ).run()
         }) { (port: Int) async throws -> Void in
@@ -82,7 +82,7 @@ struct HTTPServiceTests {
         try await ListenerStage.withPort({ started in
             try await PublicListener(
                 address: ListenerAddress(host: "127.0.0.1", port: 0),
-                logger: ListenerStage.logger,
+                logger: .silent,
                 notification: Self.answer,
                 started: started
             ).run()
@@ -107,7 +107,7 @@ struct HTTPServiceTests {
         try await ListenerStage.withPort({ started in
             try await PublicListener(
                 address: ListenerAddress(host: "127.0.0.1", port: 0),
-                logger: ListenerStage.logger,
+                logger: .silent,
                 notification: { _ in .accepted },
                 started: started
             ).run()

@@ -1,5 +1,4 @@
 import HTTPService
-import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -17,7 +16,7 @@ import Testing
             try await PublicListener(
                 address: ListenerAddress(host: "127.0.0.1", port: 0),
                 limits: limits,
-                logger: ListenerStage.logger,
+                logger: .silent,
                 notification: { bytes in
                     told.add(String(decoding: bytes, as: UTF8.self))
                     try await handler()

@@ -1,9 +1,5 @@
-import Logging
-
 /// Runs listeners for tests.
 enum ListenerStage {
-    static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-
     /// Gives `body` the port that a listener told when it started, and ends the listener.
     static func withPort(
         _ service: @escaping @Sendable (@escaping @Sendable (Int) -> Void) async throws -> Void,

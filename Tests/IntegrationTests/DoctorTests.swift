@@ -657,7 +657,7 @@ struct DoctorTests {
                 ),
                 folder: deployment.folder.appendingPathComponent("files").path
             )
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let logger = Logger.silent
             try await Sandbox.with(configuration, logger: logger) { sandbox in
                 let developer = sandbox.apple.developerKey
                 let sound = [

@@ -8,7 +8,7 @@ struct JobHarness: Sendable {
     let database: TestDatabase
     let pool: Pool
     let queue = JobQueue()
-    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let logger = Logger.silent
 
     static func with(
         connections: Int = 6,

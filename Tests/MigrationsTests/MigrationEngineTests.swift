@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The migration engine", .timeLimit(.minutes(3)))
 struct MigrationEngineTests {
-    private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    private static let logger = Logger.silent
 
     private static func migration(_ number: Int, _ sql: String, head: String = "bundle=core") throws -> Migration {
         try Migration(fileName: "000\(number)_step.sql", text: "-- accountctl: \(head)\n\(sql)\n")

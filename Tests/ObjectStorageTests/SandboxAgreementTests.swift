@@ -12,7 +12,7 @@ import Testing
     private func with<Result: Sendable>(
         _ body: @Sendable (Sandbox, StorageClient, HTTPCaller) async throws -> Result
     ) async throws -> Result {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger.silent
         return try await TestDatabase.with(.platform) { database in
             let folder = NSTemporaryDirectory() + "/storage-\(UUID().uuidString)"
             defer { try? FileManager.default.removeItem(atPath: folder) }

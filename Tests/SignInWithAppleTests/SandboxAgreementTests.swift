@@ -4,6 +4,7 @@ import Logging
 import Sandbox
 import Sealing
 import SignInWithApple
+import TestSupport
 import Testing
 
 /// The client and the stand-in for Apple were written from the same facts by different hands: here they meet.
@@ -14,7 +15,7 @@ import Testing
     private func with<Result: Sendable>(
         _ body: @Sendable (Sandbox, AppleClients) async throws -> Result
     ) async throws -> Result {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger.silent
         return try await Sandbox.with(logger: logger) { sandbox in
             try await HTTPCaller.withCaller(logger: logger) { caller in
                 try await body(sandbox, Self.clients(sandbox, sandbox.apple.developerKey, caller, logger))
@@ -167,7 +168,7 @@ import Testing
     }
 
     @Test func usersMoveToAnotherTeam() async throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger.silent
         try await with { sandbox, clients in
             let signIn = try sandbox.apple.signIn(clientID: Self.app, hidesEmail: true)
             let recipient = "RECIPIENT1"

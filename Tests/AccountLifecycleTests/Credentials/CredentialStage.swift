@@ -26,7 +26,7 @@ struct CredentialStage: Sendable {
     static func with<Result: Sendable>(_ body: @Sendable (CredentialStage) async throws -> Result) async throws
         -> Result
     {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger.silent
         return try await TestDatabase.with(.migrated) { database in
             try await Sandbox.with(logger: logger) { sandbox in
                 try await HTTPCaller.withCaller(logger: logger) { caller in
@@ -84,7 +84,7 @@ struct CredentialStage: Sendable {
     func services(
         _ policy: CredentialPolicy = CredentialPolicy(),
         keys: KeyRing? = nil,
-        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        logger: Logger = .silent,
         forwarding: CredentialServices.Forwarding? = nil
     ) -> CredentialServices {
         CredentialServices(

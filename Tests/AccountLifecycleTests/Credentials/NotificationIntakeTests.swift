@@ -1,6 +1,5 @@
 import Foundation
 import JobQueue
-import Logging
 import Postgres
 import Sandbox
 import SignInWithApple
@@ -21,7 +20,7 @@ import Testing
             listener: nil,
             registry: registry,
             configuration: WorkerConfiguration(name: "test"),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger: .silent
         )
         try await worker.runUntilIdle()
     }

@@ -44,7 +44,7 @@ import Testing
             let board = RejectionBoard(
                 pool: stage.pool,
                 apple: stage.apple,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                logger: .silent
             )
             try await withNeighbour(stage) { neighbour, neighbours in
                 try await neighbours.exchange()

@@ -29,7 +29,7 @@ import Testing
         _ stage: CredentialStage,
         _ body: @Sendable (TransferRuns) async throws -> Result
     ) async throws -> Result {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger.silent
         let key = stage.sandbox.apple.makeKey(teamID: Self.recipient)
         let transfer = transfer
         return try await HTTPCaller.withCaller(logger: logger) { caller in

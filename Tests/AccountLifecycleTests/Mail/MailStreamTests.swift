@@ -12,7 +12,7 @@ import Testing
 struct MailStreamTests {
     static func name(_ text: String) -> DomainName { (try? DomainName(dotted: text)) ?? .root }
 
-    static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    static let logger = Logger.silent
 
     static var stream: MailStream {
         MailStream(
