@@ -37,21 +37,7 @@ final class EventLoop: Sendable {
     }
 
     func start() throws(EventThreadError) {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        let context = Unmanaged.passRetained(self)
-        #if canImport(Glibc)
-            var thread = pthread_t()
-        #else
-            var thread: pthread_t?
-        #endif
-        let result = pthread_create(&thread, &attributes, runLoop, context.toOpaque())
-        guard result == 0 else {
-            context.release()
-            throw EventThreadError(call: "pthread_create", number: result)
-        }
+        try startDetachedThread { self.run() }
     }
 
     func stop() {
@@ -78,7 +64,7 @@ final class EventLoop: Sendable {
         if mustWake { waker.signal() }
     }
 
-    func run() {
+    private func run() {
         nameThread()
         CurrentThread.setLoop(Unmanaged.passUnretained(self).toOpaque())
         defer { CurrentThread.setLoop(nil) }
@@ -238,13 +224,6 @@ final class EventLoop: Sendable {
             pthread_setname_np(short)
         #endif
     }
-}
-
-/// The thread's entry: a file-level function, since a closure made in a main-actor context would trap here.
-private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context else { return nil }
-    Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
-    return nil
 }
 
 /// The system call, which a member of the same name hides.

@@ -1,8 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 import EventThread
 import LibPQ
 import Synchronization
@@ -17,18 +12,9 @@ final class CancelRequest: Sendable {
     init?(_ cancel: CancelHandle, waking thread: EventThread) {
         self.cancel = cancel
         waker = thread
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        let context = Unmanaged.passRetained(self)
-        #if canImport(Glibc)
-            var helper = pthread_t()
-        #else
-            var helper: pthread_t?
-        #endif
-        guard pthread_create(&helper, &attributes, sendCancelRequest, context.toOpaque()) == 0 else {
-            context.release()
+        do {
+            try startDetachedThread { self.run() }
+        } catch {
             return nil
         }
     }
@@ -36,16 +22,9 @@ final class CancelRequest: Sendable {
     /// Whether the server has the request, or it could not be delivered; then the statement's grace decides.
     var isDone: Bool { done.withLock { $0 } }
 
-    fileprivate func run() {
+    private func run() {
         _ = cancel.send()
         done.withLock { $0 = true }
         waker.wake()
     }
-}
-
-/// The helper's entry: file-level, since a closure made in a main-actor context would trap here.
-private func sendCancelRequest(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context else { return nil }
-    Unmanaged<CancelRequest>.fromOpaque(context).takeRetainedValue().run()
-    return nil
 }
