@@ -4,6 +4,8 @@ package struct Field<Row>: Sendable {
     package let name: String
     /// The heading in tables; nil keeps the field out of them.
     package let heading: String?
+    /// The label where one row is shown by itself, if it has no heading; nil keeps it out of there, too.
+    package let detail: String?
     /// Whether numbers should line up at the right.
     package let alignment: TableColumn.Alignment
     /// The value of this field in a row.
@@ -14,12 +16,14 @@ package struct Field<Row>: Sendable {
     package init(
         _ name: String,
         _ heading: String?,
+        detail: String? = nil,
         alignment: TableColumn.Alignment = .left,
         emphasis: @escaping @Sendable (Row) -> Emphasis = { _ in .none },
         value: @escaping @Sendable (Row) -> OutputValue
     ) {
         self.name = name
         self.heading = heading
+        self.detail = detail
         self.alignment = alignment
         self.value = value
         self.emphasis = emphasis

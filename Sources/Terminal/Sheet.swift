@@ -65,6 +65,13 @@ package struct Sheet: Sendable {
         }
     }
 
+    /// The facts of one row of a list, each called as its column is.
+    package static func facts<Row>(of fields: [Field<Row>], row: Row) -> [Fact] {
+        fields.compactMap { field in
+            (field.heading ?? field.detail).map { Fact(field.name, $0, field.value(row), field.emphasis(row)) }
+        }
+    }
+
     /// The sheet as one JSON object.
     package func object() -> [String: OutputValue] {
         var members: [String: OutputValue] = [:]

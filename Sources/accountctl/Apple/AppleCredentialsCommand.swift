@@ -28,7 +28,7 @@ struct AppleCredentialsCommand: ParsableCommand {
         Field("doubts", "Doubts", alignment: .right, emphasis: { $0.doubts > 0 ? .caution : .none }) {
             .integer($0.doubts)
         },
-        Field("check_after", nil) { .date($0.checkAfter) },
+        Field("check_after", nil, detail: "Next check") { .date($0.checkAfter) },
         Field("sealing_key", "Key") { .text($0.sealingKey) },
     ]
 }
@@ -109,10 +109,7 @@ struct AppleCredentialsShowCommand: AccountctlCommand {
             try CredentialBooks.credential(id, on: connection)
         }
         guard let found else { throw CommandError(.notFound, "there is no credential \(id)") }
-        let facts = AppleCredentialsCommand.fields.map { field in
-            Sheet.Fact(field.name, field.heading ?? "Next check", field.value(found), field.emphasis(found))
-        }
-        try context.output.show(Sheet([.init(.facts(facts))]))
+        try context.output.show(Sheet([.init(.facts(Sheet.facts(of: AppleCredentialsCommand.fields, row: found)))]))
         return .ok
     }
 }

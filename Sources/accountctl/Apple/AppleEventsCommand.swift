@@ -26,9 +26,9 @@ struct AppleEventsCommand: ParsableCommand {
             .text($0.outcome ?? EventOutcomes.waiting)
         },
         Field("user_id", "User") { .uuid($0.user) },
-        Field("client_id", nil) { .text($0.clientID) },
+        Field("client_id", nil, detail: "Client id") { .text($0.clientID) },
         Field("happened_at", "Happened") { .date($0.happenedAt) },
-        Field("received_at", nil) { .date($0.receivedAt) },
+        Field("received_at", nil, detail: "Received") { .date($0.receivedAt) },
         Field("handled_at", "Handled") { .date($0.handledAt) },
     ]
 }
@@ -123,16 +123,7 @@ struct AppleEventsShowCommand: AccountctlCommand {
             try CredentialBooks.event(id, on: connection)
         }
         guard let found else { throw CommandError(.notFound, "there is no event \(id)") }
-        let labels = ["client_id": "Client id", "received_at": "Received"]
-        let facts = AppleEventsCommand.fields.map { field in
-            Sheet.Fact(
-                field.name,
-                field.heading ?? labels[field.name] ?? field.name,
-                field.value(found),
-                field.emphasis(found)
-            )
-        }
-        try context.output.show(Sheet([.init(.facts(facts))]))
+        try context.output.show(Sheet([.init(.facts(Sheet.facts(of: AppleEventsCommand.fields, row: found)))]))
         return .ok
     }
 }

@@ -31,9 +31,7 @@ struct JobsShowCommand: AccountctlCommand {
             try JobQueue().show(id, on: connection)
         }
         guard let found else { throw CommandError(.notFound, "there is no job \(id), or it is beyond retention") }
-        var facts = JobFields.list.map { field in
-            Sheet.Fact(field.name, field.heading ?? Self.label(field.name), field.value(found.record))
-        }
+        var facts = Sheet.facts(of: JobFields.list, row: found.record)
         facts.append(.init("cancel_requested", "Cancel asked", found.isCancelRequested ? true : .null))
         facts.append(.init("arguments", "Arguments", .text(found.arguments.json)))
         facts.append(.init("arguments_version", "Version", .integer(Int64(found.argumentsVersion))))
@@ -64,10 +62,5 @@ struct JobsShowCommand: AccountctlCommand {
         let at: String
         let attempt: Int
         let error: String
-    }
-
-    private static func label(_ name: String) -> String {
-        let words = name.split(separator: "_").joined(separator: " ")
-        return words.prefix(1).uppercased() + words.dropFirst()
     }
 }

@@ -61,15 +61,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
     }
 
     private static func sheet(_ row: Row) -> Sheet {
-        Sheet([
-            Sheet.Section(
-                .facts(
-                    fields.compactMap { field in
-                        field.heading.map { Sheet.Fact(field.name, $0, field.value(row), field.emphasis(row)) }
-                    }
-                )
-            )
-        ])
+        Sheet([.init(.facts(Sheet.facts(of: fields, row: row)))])
     }
 }
 
