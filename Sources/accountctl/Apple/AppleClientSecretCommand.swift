@@ -55,7 +55,7 @@ struct AppleClientSecretPrintCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let identity = try context.appleIdentity(of: clientID, context.settingsForApple().apple)
-        let now = Date()
+        let now = context.now()
         let secret = try ClientSecret.mint(for: identity, now: now, lifetime: .seconds(days * 86_400))
         try context.output.document(secret.reveal() + "\n")
         return .ok
@@ -95,7 +95,7 @@ struct AppleClientSecretInspectCommand: AccountctlCommand {
             throw CommandError(.usage, "\(error)")
         }
         guard let text else { throw CommandError(.usage, "\(file) is not text") }
-        let now = Date()
+        let now = context.now()
         switch StaticClientSecret.inspect(text, now: now) {
         case .notASecret: throw CommandError(.usage, "this is no client secret, which is a JWT (eyJ...)")
         case .privateKey:

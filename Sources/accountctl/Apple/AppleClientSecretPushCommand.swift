@@ -103,7 +103,7 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         let facts = ["project": project.project, "client_id": clientID]
         try await context.withConnection { try signature.log("apple.push_client_secret", facts: facts, on: $0) }
-        let secret = try ClientSecret.mint(for: identity, now: Date(), lifetime: .seconds(days * 86_400))
+        let secret = try ClientSecret.mint(for: identity, now: context.now(), lifetime: .seconds(days * 86_400))
         // A file that cannot be written must not leave a secret behind that nobody watches, nor a copy of one not in use.
         try copy?.prepare(secret)
         do {

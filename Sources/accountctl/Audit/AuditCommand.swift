@@ -83,7 +83,7 @@ struct AuditListCommand: AccountctlCommand {
         filter.operatorName = by
         filter.action = action
         filter.ticket = ticket
-        filter.since = try since.map { try DurationArgument.moment($0, "--since") }
+        filter.since = try since.map { try DurationArgument.moment($0, "--since", now: context.now()) }
         filter.limit = limit + 1
         let term = try user.map { try LookupTerm.typed($0, as: nil) }
         let hashKey = try term == nil ? nil : context.neededHashKey()

@@ -123,7 +123,7 @@ struct BulkRequest {
     }
 
     private func note(_ done: [BulkResult], _ results: BulkResults, _ pace: inout BulkPace) throws {
-        try results.append(done, at: Date())
+        try results.append(done, at: context.now())
         pace.add(done)
     }
 

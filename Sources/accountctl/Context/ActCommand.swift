@@ -27,14 +27,14 @@ protocol ActCommand: AccountctlCommand {
     /// What is done.
     ///
     /// - Throws: ``CommandError`` when the command line lacks something, before anything is looked up.
-    func act() throws -> Act<Target.Outcome>
+    func act(in context: CommandContext) throws -> Act<Target.Outcome>
 }
 
 extension ActCommand {
     static var outputFields: [String] { [Target.idField.name, ActOutcome.field] }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.carryOut(try act(), on: target, acting, consent)
+        try await context.carryOut(try act(in: context), on: target, acting, consent)
     }
 }
 

@@ -1,6 +1,12 @@
 import Settings
 import Terminal
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What a command works with: where its results go, how it asks, which settings and database it uses.
 struct CommandContext: Sendable {
     /// The options every command takes.
@@ -11,6 +17,8 @@ struct CommandContext: Sendable {
     let output: Output
     /// Whether somebody can be asked.
     let isInteractive: Bool
+    /// The clock of this machine.
+    let now: @Sendable () -> Date
     /// The settings, once they were read.
     let cache = SettingsCache()
 

@@ -25,7 +25,7 @@ enum DurationArgument {
     /// A date (`2026-11-20`), a moment in RFC 3339 or as tables print it, or how long ago (`30d`).
     ///
     /// - Throws: ``CommandError`` that names the option, for a text that is not one of these to its end.
-    static func moment(_ text: String, _ option: String, now: Date = Date()) throws -> Date {
+    static func moment(_ text: String, _ option: String, now: Date) throws -> Date {
         if let ago = DurationText.read(text) { return now - TimeInterval(ago.components.seconds) }
         if let moment = MomentText.read(text) { return moment }
         throw CommandError(

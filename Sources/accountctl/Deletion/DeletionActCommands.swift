@@ -37,7 +37,7 @@ struct DeletionCancelCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    func act() throws -> Act<DeletionDesk.Act> {
+    func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
         let reason = acting.reason
         return Act(
             plan: "would be cancelled",
@@ -74,7 +74,7 @@ struct DeletionRetryCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    func act() throws -> Act<DeletionDesk.Act> {
+    func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
         let reason = acting.reason
         return Act(
             plan: "would be tried again",
@@ -126,7 +126,7 @@ struct DeletionProceedCommand: ActCommand {
         }
     }
 
-    func act() throws -> Act<DeletionDesk.Act> {
+    func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
         let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, acting.reason)
         return Act(
             plan: "would go on",

@@ -1,9 +1,15 @@
 import Postgres
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension DatabaseDoctor {
     func server(on connection: isolated Connection) throws -> [Finding] {
         let version = connection.serverVersion
-        let (name, isStandby, skew) = try connection.one(
+        let (name, isStandby, serverTime) = try connection.one(
             """
             select current_setting('server_version'), pg_is_in_recovery(),
                    extract(epoch from clock_timestamp())::double precision
@@ -61,7 +67,7 @@ extension DatabaseDoctor {
                 )
             )
         }
-        let difference = abs(skew - Clock.secondsSince1970)
+        let difference = abs(serverTime - now().timeIntervalSince1970)
         if difference > 5 {
             findings.append(
                 Finding(

@@ -2,12 +2,20 @@ import Migrations
 import Postgres
 import Settings
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Looks at the database.
 struct DatabaseDoctor {
     let settings: Settings
     let engine: MigrationEngine
     /// How long no worker may be alive.
     let patience: Duration
+    /// The clock of this machine.
+    let now: @Sendable () -> Date
 
     func findings(on connection: isolated Connection) async throws -> [Finding] {
         var findings = try await look("the server") { try server(on: connection) }

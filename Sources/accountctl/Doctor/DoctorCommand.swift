@@ -80,7 +80,8 @@ struct DoctorCommand: AccountctlCommand {
                 try await DatabaseDoctor(
                     settings: settings,
                     engine: engine,
-                    patience: patience ?? settings.worker.leaseDuration * 3
+                    patience: patience ?? settings.worker.leaseDuration * 3,
+                    now: context.now
                 )
                 .findings(on: connection)
             }
@@ -94,7 +95,8 @@ struct DoctorCommand: AccountctlCommand {
             let logger = context.logger(settings)
             findings += try await HTTPCaller.withCaller(logger: logger) { caller in
                 try await ServicesDoctor(
-                    parts: WorkerServices(settings: settings, caller: caller, logger: logger)
+                    parts: WorkerServices(settings: settings, caller: caller, logger: logger),
+                    now: context.now
                 ).findings()
             }
         }

@@ -74,7 +74,7 @@ extension ServicesDoctor {
             )
         }
         if let secret = provider.secret {
-            let kept = StaticClientSecret.inspect(secret, now: Date())
+            let kept = StaticClientSecret.inspect(secret, now: now())
             // Often the API shows a hash alone, of which nothing can be said.
             if kept != .notASecret { findings.append(contentsOf: webSecret(kept, "the secret of project \(project)")) }
         }

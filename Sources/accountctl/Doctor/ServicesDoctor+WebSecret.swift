@@ -12,7 +12,7 @@ extension ServicesDoctor {
     /// Looks at the copy of the client secret that Supabase keeps, where there is one.
     func webSecret() -> [Finding] {
         guard let text = parts.settings.apple.webClientSecret else { return [] }
-        return webSecret(StaticClientSecret.inspect(text, now: Date()), "apple.web_client_secret")
+        return webSecret(StaticClientSecret.inspect(text, now: now()), "apple.web_client_secret")
     }
 
     /// Tells what a secret of the web flow is.
@@ -53,7 +53,7 @@ extension ServicesDoctor {
 
     private func finding(about secret: StaticClientSecret, _ renew: String) -> Finding {
         let whose = secret.clientID ?? "an unnamed client"
-        guard secret.problems.isEmpty, let days = secret.daysLeft(at: Date()) else {
+        guard secret.problems.isEmpty, let days = secret.daysLeft(at: now()) else {
             return Finding(
                 .error,
                 "apple.web_secret",

@@ -1,9 +1,17 @@
 import Settings
 import SignInWithApple
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Looks at Apple and Storage from here, without using anything up.
 struct ServicesDoctor {
     let parts: WorkerServices
+    /// The clock of this machine.
+    let now: @Sendable () -> Date
 
     func findings() async throws -> [Finding] {
         try await apple() + webSecret() + project() + storage()

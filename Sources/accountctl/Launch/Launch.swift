@@ -1,6 +1,12 @@
 import ArgumentParser
 import Terminal
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// One run of the program: parse, run, report.
 struct Launch {
     let arguments: [String]
@@ -52,7 +58,8 @@ struct Launch {
                 global: command.global,
                 environment: environment,
                 output: output,
-                isInteractive: isInteractive(command.global)
+                isInteractive: isInteractive(command.global),
+                now: { Date() }
             )
             do {
                 return try await command.run(in: context)

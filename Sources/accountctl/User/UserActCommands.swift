@@ -34,7 +34,7 @@ struct UserSignOutCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    func act() throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
         let reason = acting.reason
         return Act(
             plan: "Would be done: signed out everywhere.",
@@ -85,7 +85,7 @@ struct UserSuspendCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    func act() throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
         let duration = try DurationArgument.required(length, "--for")
         guard duration > .zero else { throw CommandError(.usage, "--for must be longer than nothing, such as 30d") }
         guard duration <= Self.longest else {
@@ -97,7 +97,7 @@ struct UserSuspendCommand: ActCommand {
         guard let reason = acting.reason else {
             throw CommandError(.usage, "a suspension needs a --reason: somebody will ask")
         }
-        let until = Date() + TimeInterval(duration.components.seconds)
+        let until = context.now() + TimeInterval(duration.components.seconds)
         let done = "suspended until \(Wording.moment(until))"
         return Act(
             plan: "Would be done: \(done).",
@@ -136,7 +136,7 @@ struct UserRestoreCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    func act() throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
         let reason = acting.reason
         return Act(
             plan: "Would be done: may sign in again.",
@@ -175,7 +175,7 @@ struct UserHoldCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    func act() throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
         guard let reason = acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
         return Act(
             plan: "Would be done: held.",
@@ -226,7 +226,7 @@ struct UserReleaseCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    func act() throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
         let reason = acting.reason
         return Act(
             plan: "Would be done: released.",

@@ -80,7 +80,7 @@ struct UserExportCommand: AccountctlCommand {
                 let storage = withoutFiles ? nil : StorageDoor(try parts.storageClient())
                 let export = AccountExport(pool: pool, storage: storage)
                 do {
-                    guard let output else { return try await export.survey(user, now: Date()) }
+                    guard let output else { return try await export.survey(user, now: context.now()) }
                     return try await write(export, of: user, to: output, as: actor, pool, context)
                 } catch let failure as AccountExport.Failure {
                     throw Self.told(failure)
@@ -102,7 +102,8 @@ struct UserExportCommand: AccountctlCommand {
         let reason = acting.reason
         return try await PrivateFile.write(path, replaces: force) { descriptor in
             let progress = context.progress("Files", total: nil)
-            let manifest = try await export.write(user, to: descriptor, now: Date()) { done, _ in progress.update(done)
+            let manifest = try await export.write(user, to: descriptor, now: context.now()) { done, _ in
+                progress.update(done)
             }
             progress.finish(manifest.files.count)
             // Before the file is there: what cannot be recorded is not handed out.

@@ -119,7 +119,7 @@ struct UserListCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let listing = AccountListing(try filter())
+        let listing = AccountListing(try filter(now: context.now()))
         let after = try after.map { text in
             guard let id = LookupTerm(text, as: .userID)?.userID else {
                 throw CommandError(.usage, "--after: \(SafeText.quoted(text)) is no user id")
@@ -148,13 +148,16 @@ struct UserListCommand: AccountctlCommand {
         return .ok
     }
 
-    private func filter() throws -> AccountListing.Filter {
+    private func filter(now: Date) throws -> AccountListing.Filter {
+        func moment(_ text: String?, _ option: String) throws -> Date? {
+            try text.map { try DurationArgument.moment($0, option, now: now) }
+        }
         var filter = AccountListing.Filter()
-        filter.createdAfter = try createdAfter.map { try DurationArgument.moment($0, "--created-after") }
-        filter.createdBefore = try createdBefore.map { try DurationArgument.moment($0, "--created-before") }
-        filter.signedInAfter = try signedInAfter.map { try DurationArgument.moment($0, "--signed-in-after") }
-        filter.signedInBefore = try signedInBefore.map { try DurationArgument.moment($0, "--signed-in-before") }
-        filter.idleSince = try idleSince.map { try DurationArgument.moment($0, "--idle-since") }
+        filter.createdAfter = try moment(createdAfter, "--created-after")
+        filter.createdBefore = try moment(createdBefore, "--created-before")
+        filter.signedInAfter = try moment(signedInAfter, "--signed-in-after")
+        filter.signedInBefore = try moment(signedInBefore, "--signed-in-before")
+        filter.idleSince = try moment(idleSince, "--idle-since")
         filter.provider = provider
         filter.isRelay = relay
         filter.isBanned = banned

@@ -77,7 +77,7 @@ struct UserShowCommand: AccountctlCommand {
             return report
         }
         guard let report else { throw CommandError(.notFound, "the account has just gone") }
-        try reveal.output(in: context).show(AccountSheet(report: report, now: Date()).sheet)
+        try reveal.output(in: context).show(AccountSheet(report: report, now: context.now()).sheet)
         return .ok
     }
 }

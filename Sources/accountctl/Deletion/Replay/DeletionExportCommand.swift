@@ -51,7 +51,7 @@ struct DeletionExportCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let key = try context.neededHashKey()
-        let since = try since.map { try DurationArgument.moment($0, "--since") }
+        let since = try since.map { try DurationArgument.moment($0, "--since", now: context.now()) }
         guard let output else {
             try await write(to: context.output.sink, since, key, context)
             return .ok
