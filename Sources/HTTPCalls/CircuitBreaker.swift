@@ -77,14 +77,14 @@ package struct CircuitBreaker: Sendable, Hashable {
         case .open(let until, let cooldown):
             // A clock that was set back must not keep the breaker open for longer than it was meant to be.
             let remaining = until.timeIntervalSince(now)
-            guard remaining <= 0 || remaining > cooldown.seconds else { return .refuse(until: until) }
+            guard remaining <= 0 || remaining > cooldown / .seconds(1) else { return .refuse(until: until) }
             return startProbe(at: now, cooldown: cooldown)
         case .halfOpen(let since, let cooldown):
             let elapsed = now.timeIntervalSince(since)
-            guard elapsed >= 0, elapsed < policy.probeTimeout.seconds else {
+            guard elapsed >= 0, elapsed < policy.probeTimeout / .seconds(1) else {
                 return startProbe(at: now, cooldown: cooldown)
             }
-            return .refuse(until: since.addingTimeInterval(policy.probeTimeout.seconds))
+            return .refuse(until: since.addingTimeInterval(policy.probeTimeout / .seconds(1)))
         }
     }
 
@@ -155,14 +155,6 @@ package struct CircuitBreaker: Sendable, Hashable {
 
     private mutating func open(at now: Date, cooldown: Duration) {
         epoch += 1
-        state = .open(until: now.addingTimeInterval(cooldown.seconds), cooldown: cooldown)
-    }
-}
-
-extension Duration {
-    /// The duration in seconds, as dates count.
-    package var seconds: Double {
-        let (whole, atto) = components
-        return Double(whole) + Double(atto) / 1e18
+        state = .open(until: now.addingTimeInterval(cooldown / .seconds(1)), cooldown: cooldown)
     }
 }

@@ -21,7 +21,6 @@ package final class SandboxClock: Sendable {
 
     /// Moves the clock; a negative duration makes Apple's clock run behind the client's.
     package func advance(by duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        offset.withLock { $0 += Double(seconds) + Double(attoseconds) / 1e18 }
+        offset.withLock { $0 += duration / .seconds(1) }
     }
 }

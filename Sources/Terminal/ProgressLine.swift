@@ -14,7 +14,7 @@ package struct ProgressLine: Sendable, Equatable {
 
     /// The line, such as `Deleting [#####-----] 50/100  12/s  4 s left`.
     package func text(barColumns: Int = 24) -> String {
-        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+        let seconds = elapsed / .seconds(1)
         let rate = seconds > 0 ? Double(done) / seconds : 0
         var parts = [label]
         if let total, total > 0 {

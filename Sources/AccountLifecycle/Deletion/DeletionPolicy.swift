@@ -45,6 +45,6 @@ package struct DeletionPolicy: Sendable, Hashable {
 
     /// Writes what functions in the database need to `accountctl.settings`.
     package var published: [(name: String, value: String)] {
-        [("deletion.grace", "\(grace.components.seconds) seconds")]
+        [("deletion.grace", "\(grace.wholeSeconds) seconds")]
     }
 }

@@ -77,7 +77,6 @@ package enum MailCheckStore {
     ) throws {
         let findings = report.findings.map { StoredMailCheck.StoredFinding($0) }
         let answers = report.answers.map { StoredMailCheck.StoredAnswer($0.question, $0.outcome) }
-        let seconds = Double(took.components.seconds) + Double(took.components.attoseconds) * 1e-18
         try connection.execute(
             """
             insert into accountctl.mail_checks (
@@ -86,7 +85,7 @@ package enum MailCheckStore {
             values (
                 \(streamID),
                 \(now),
-                make_interval(secs => \(seconds)),
+                make_interval(secs => \(took / .seconds(1))),
                 \(report.verdict.spf.rawValue),
                 \(report.verdict.dkim.rawValue),
                 \(report.verdict.reachable.rawValue),

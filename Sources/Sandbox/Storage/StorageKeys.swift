@@ -40,7 +40,7 @@ package struct StorageKeys: Sendable {
             role: "authenticated",
             secret: jwtSecret,
             issuedAt: issuedAt,
-            expiresAt: issuedAt.addingTimeInterval(Double(lifetime.components.seconds)),
+            expiresAt: issuedAt.addingTimeInterval(lifetime / .seconds(1)),
             subject: userID,
             email: email
         )

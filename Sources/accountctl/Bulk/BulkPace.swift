@@ -24,21 +24,17 @@ struct BulkPace: Equatable {
     /// How many accounts one transaction takes: with a rate, what it allows in a quarter of a second.
     var batch: Int {
         guard let rate else { return Self.largestBatch }
-        return min(Self.largestBatch, max(1, Int(Double(rate.count) / seconds(rate.per) / 4)))
+        return min(Self.largestBatch, max(1, Int(Double(rate.count) / (rate.per / .seconds(1)) / 4)))
     }
 
     /// How long to wait until the next batch may begin.
     func wait(elapsed: Duration) -> Duration {
         guard let rate else { return .zero }
-        let due = Duration.seconds(Double(done) * seconds(rate.per) / Double(rate.count))
+        let due = Duration.seconds(Double(done) * (rate.per / .seconds(1)) / Double(rate.count))
         return max(.zero, due - elapsed)
     }
 
     mutating func add(_ results: [BulkResult]) {
         for result in results { counts[result.outcome, default: 0] += 1 }
-    }
-
-    private func seconds(_ duration: Duration) -> Double {
-        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 }

@@ -26,7 +26,7 @@ enum DurationArgument {
     ///
     /// - Throws: ``CommandError`` that names the option, for a text that is not one of these to its end.
     static func moment(_ text: String, _ option: String, now: Date) throws -> Date {
-        if let ago = DurationText.read(text) { return now - TimeInterval(ago.components.seconds) }
+        if let ago = DurationText.read(text) { return now - ago / .seconds(1) }
         if let moment = MomentText.read(text) { return moment }
         throw CommandError(
             .usage,

@@ -57,7 +57,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
         let actor = try context.actor(acting)
         let settings = try context.settings()
         let logger = context.logger(settings)
-        let sweep = AvatarSweep(before: context.now() - TimeInterval(age.components.seconds))
+        let sweep = AvatarSweep(before: context.now() - age / .seconds(1))
         return try await HTTPCaller.withCaller(logger: logger) { caller in
             try await context.withDatabase { pool in
                 do {

@@ -97,7 +97,7 @@ struct UserSuspendCommand: ActCommand {
         guard let reason = acting.reason else {
             throw CommandError(.usage, "a suspension needs a --reason: somebody will ask")
         }
-        let until = context.now() + TimeInterval(duration.components.seconds)
+        let until = context.now() + duration / .seconds(1)
         let done = "suspended until \(Wording.moment(until))"
         return Act(
             plan: "Would be done: \(done).",
