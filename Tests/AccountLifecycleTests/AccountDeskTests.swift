@@ -23,7 +23,7 @@ struct AccountDeskTests {
                     (gen_random_uuid(), '\(Self.bystander)');
                 """
             )
-            try await body(database, AccountDesk(operatorName: "olga", hashKey: key), key)
+            try await body(database, AccountDesk(Operator(name: "olga", hashKey: key)), key)
         }
     }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct BrakeTests {
     @Test func aPauseOfEverythingHoldsBeforeEachIrreversibleStep() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             for step in DeletionStep.allCases where step.isIrreversible {
                 let person = try await stage.fullAccount("p\(step.rawValue.prefix(3))")
                 let request = try await stage.request(person)
@@ -31,7 +31,7 @@ import Testing
     /// A hundred thousand may wait: whoever lets them go on holds the brakes for none of them.
     @Test(.timeLimit(.minutes(1))) func aResumeDoesNotHoldTheBrakesWhileItWakes() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let request = try await stage.request(try await stage.signUp())
             try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
             try await stage.drive(request)
@@ -55,7 +55,7 @@ import Testing
     /// Those that wait for something else are left to it; a second resume finishes what an interrupted one began.
     @Test func aResumeWakesAllThatThePauseHeldAndNoOthers() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             try await stage.sql(
                 """
                 with request as (
@@ -137,7 +137,7 @@ import Testing
 
     @Test func aLegalHoldHoldsAndRefusesEveryOtherDelete() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let person = try await stage.fullAccount()
             let holding = try await stage.pool.withConnection {
                 try await desk.hold(person.id, reason: "court", on: $0)
@@ -225,7 +225,7 @@ import Testing
 
     @Test func anOperatorTakesALockOutBackWhileNothingElseHasBegun() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
@@ -252,7 +252,7 @@ import Testing
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.signUp())
             try await stage.sql("update accountctl.jobs set state = 'running', worker = 1, claimed_at = now()")
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let act = try await stage.admin.withTransaction { worker in
                 try worker.execute("select from accountctl.jobs for share")
                 let act = Task {

@@ -24,7 +24,7 @@ import Testing
 
     @Test func aPauseAfterAStepBeganIsSeenBeforeItsFirstAct() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             for step in DeletionStep.allCases where step.isIrreversible {
                 let person = try await stage.fullAccount("p\(step.rawValue.prefix(3))")
                 let request = try await stage.request(person)
@@ -240,7 +240,7 @@ import Testing
     /// Only possible by hand, a restored backup for one; all the same nothing of it may be lost.
     @Test func anAccountRestoredUnderTheSameIDIsLeftAloneAndTheRequestCanEnd() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             let once = Counter(1)
@@ -306,7 +306,6 @@ extension Stage {
     }
 
     fileprivate func pull(_ brake: BrakeWithinStepTests.Brake, on person: Person, _ request: UUID) async throws {
-        let desk = DeletionDesk(operatorName: "test", hashKey: vault.hashKey)
         switch brake {
         case .everythingPaused:
             try await pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
@@ -320,7 +319,6 @@ extension Stage {
     }
 
     fileprivate func release(_ brake: BrakeWithinStepTests.Brake, on person: Person, _ request: UUID) async throws {
-        let desk = DeletionDesk(operatorName: "test", hashKey: vault.hashKey)
         switch brake {
         case .everythingPaused:
             try await pool.withConnection { try await desk.resumeAll(on: $0) }

@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [DeletionStep.lockOut, .revokeApple])
     func aStepOfARequestThatWasCancelledSinceDoesNotBegin(_ step: DeletionStep) async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             let once = Counter(1)
@@ -91,7 +91,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func anOperatorWhoCancelsAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws
     {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let person = try await stage.signUp()
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))

@@ -142,9 +142,9 @@ import Testing
 }
 
 extension Coalescer {
-    /// Returns when so many callers wait, or the test is over.
+    /// Returns when so many callers wait.
     func untilWaiting(_ count: Int) async {
-        for await waiting in waitingCounts() where waiting >= count { return }
-        Issue.record("cancelled before \(count) waited")
+        while waitingCount < count, !Task.isCancelled { await Task.yield() }
+        #expect(waitingCount >= count)
     }
 }

@@ -96,7 +96,7 @@ import Testing
             #expect(try await stage.count("\(unsafeSQL: line)") == 1)
             try await stage.drive(request)
             #expect(try await stage.situation(request)?.code == .paused)
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             try await stage.pool.withConnection { try await desk.resumeAll(reason: "meant so", on: $0) }
             #expect(try await record("https://b.supabase.co/storage/v1", stage) == nil)
             #expect(try await stage.drive(request) == .ended(.verified))
@@ -114,7 +114,7 @@ import Testing
             stage.sandbox.faults.clearAll()
             try await stage.testApple()
             try await stage.sql("update accountctl.pending_revocations set last_tried_at = null")
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             try await stage.pool.withConnection { try await desk.pauseAll(reason: "clone", on: $0) }
             #expect(try await stage.retryRevocations() == 1)
             #expect(stage.sandbox.apple.liveConsents == 1)

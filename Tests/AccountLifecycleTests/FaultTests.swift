@@ -666,7 +666,7 @@ import Testing
 
     @Test func anUnknownUserCannotBeAskedFor() async throws {
         try await Stage.with { stage in
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let opening = try await stage.pool.withConnection { try await desk.request(UUID(), reason: "x", on: $0) }
             #expect(opening == .unknownUser)
             let stranger = Person(id: UUID(), email: "x@example.com", sub: nil)
@@ -950,7 +950,7 @@ import Testing
             }
             try await stage.drive(request)
             #expect(try await stage.state(request) == "waiting_for_apple")
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let act = try await stage.pool.withConnection { connection in
                 try await desk.proceed(
                     request,
@@ -1053,7 +1053,7 @@ import Testing
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             #expect(try await stage.situation(request)?.subject == "test1")
             // Lost for good: the end says so.
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             _ = try await stage.pool.withConnection { connection in
                 try await desk.proceed(
                     request,

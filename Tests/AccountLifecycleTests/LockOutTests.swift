@@ -9,7 +9,7 @@ import Testing
     /// By an operator: who is suspended opens none.
     private func open(_ person: Person, on stage: Stage) async throws -> UUID {
         let opening = try await stage.pool.withConnection {
-            try await DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            try await stage.desk
                 .request(person.id, reason: nil, grace: .zero, on: $0)
         }
         guard case .opened(let request) = opening else { throw Unexpected(opening) }
@@ -35,7 +35,7 @@ import Testing
     }
 
     private func cancel(_ request: UUID, on stage: Stage) async throws {
-        let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+        let desk = stage.desk
         let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "mistake", on: $0) }
         #expect(act == .done)
     }

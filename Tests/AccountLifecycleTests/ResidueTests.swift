@@ -48,7 +48,7 @@ import Testing
             let request = try await stage.request(person)
             try await stage.drive(request)
             #expect(try await stage.state(request) == "residue")
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let waiting = try await stage.pool.withConnection { connection in
                 try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
             }
@@ -125,7 +125,7 @@ import Testing
             #expect(
                 try await stage.situation(request)?.findings?.map(\.column) == ["accountctl.operator_log.operator"]
             )
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             _ = try await stage.pool.withConnection { connection in
                 try await desk.accept("accountctl.operator_log.operator", reason: "who acted is kept", on: connection)
             }

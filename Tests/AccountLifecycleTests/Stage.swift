@@ -102,6 +102,9 @@ struct Stage: Sendable {
         }
     }
 
+    /// The desk of an operator called test.
+    var desk: DeletionDesk { DeletionDesk(Operator(name: "test", hashKey: vault.hashKey)) }
+
     func services(
         _ policy: DeletionPolicy = Stage.swift,
         vault: IdentifierVault? = nil,

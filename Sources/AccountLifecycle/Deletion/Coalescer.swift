@@ -30,8 +30,6 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         var task: Task<Void, Never>?
         /// Until when nobody begins, so that more can come together.
         var restsUntil: ContinuousClock.Instant?
-        /// Who is told how many wait.
-        var watchers: [UInt64: AsyncStream<Int>.Continuation] = [:]
     }
 
     /// How long to rest at most.
@@ -42,6 +40,9 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private let rest: Double
     private let work: @Sendable ([Item]) async throws -> [Answer]
 
+    /// How many wait for a piece of work that has not begun.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// - Parameters:
     ///   - limit: How many items one piece of work takes at most.
     ///   - rest: How long to rest after a piece of work for several, as a multiple of the time it took.
@@ -50,21 +51,6 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         self.limit = limit
         self.rest = rest
         self.work = work
-    }
-
-    /// Tells how many callers wait for a piece of work that has not begun: at once, and whenever one more does.
-    func waitingCounts() -> AsyncStream<Int> {
-        let (counts, watcher) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
-        let id = state.withLock { state in
-            state.next += 1
-            state.watchers[state.next] = watcher
-            watcher.yield(state.waiting.count)
-            return state.next
-        }
-        watcher.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) }
-        }
-        return counts
     }
 
     /// Waits for the answer to an item.
@@ -81,7 +67,6 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
                     // The handler below may have run before there was anybody to resume.
                     guard !Task.isCancelled else { return true }
                     state.waiting[id] = Waiter(item: item, continuation: continuation)
-                    for watcher in state.watchers.values { watcher.yield(state.waiting.count) }
                     begin(&state)
                     return false
                 }

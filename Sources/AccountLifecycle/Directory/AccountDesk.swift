@@ -1,5 +1,4 @@
 package import Postgres
-package import Sealing
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -33,10 +32,6 @@ package struct AccountDesk: Sendable {
     package init(_ actor: Operator, writes: Bool = true) {
         self.actor = actor
         self.writes = writes
-    }
-
-    package init(operatorName: String, hashKey: HashKey) {
-        self.init(Operator(name: operatorName, hashKey: hashKey))
     }
 
     /// Ends every session; access tokens that were given out live on until they expire, at most an hour by default.

@@ -18,7 +18,7 @@ import Testing
     private func handedOver(of person: Person, on stage: Stage) async throws -> UUID {
         let request = try await stage.request(person)
         for endpoint in [Endpoint.appleToken, .appleRevoke] { stage.sandbox.faults.set(.status(503), for: endpoint) }
-        let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+        let desk = stage.desk
         let act = try await stage.pool.withConnection { connection in
             try await desk.proceed(
                 request,
@@ -159,7 +159,7 @@ import Testing
                 """
             )
             let consents = stage.sandbox.apple.liveConsents
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "x", on: $0) }
             #expect(act == .done)
             #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
@@ -199,7 +199,7 @@ import Testing
             let request = try await handedOver(of: person, on: stage)
             stage.sandbox.faults.clearAll()
             try await stage.testApple()
-            let desk = DeletionDesk(operatorName: "test", hashKey: stage.vault.hashKey)
+            let desk = stage.desk
             try await stage.pool.withConnection { connection in
                 if brake == "paused" {
                     _ = try await desk.pause(request, reason: nil, on: connection)

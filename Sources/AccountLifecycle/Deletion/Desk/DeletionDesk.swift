@@ -1,5 +1,4 @@
 package import Postgres
-package import Sealing
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -20,10 +19,6 @@ package struct DeletionDesk: Sendable {
         self.actor = actor
         self.patience = patience
         self.writes = writes
-    }
-
-    package init(operatorName: String, hashKey: HashKey) {
-        self.init(Operator(name: operatorName, hashKey: hashKey))
     }
 
     /// What came of asking for a deletion.
