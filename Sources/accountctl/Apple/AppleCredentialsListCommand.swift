@@ -1,0 +1,59 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Lists held credentials.
+struct AppleCredentialsListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List held credentials, the newest first.",
+        discussion: """
+            EXAMPLES
+              accountctl apple credentials list
+              accountctl apple credentials list --user 8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f
+            """
+    )
+
+    private static let limits = 1...10_000
+
+    static let outputFields = AppleCredentialsCommand.fields.map(\.name)
+
+    @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
+    var user: String?
+
+    @Option(name: .long, help: ArgumentHelp("Of this client id only.", valueName: "client id"))
+    var client: String?
+
+    @Option(name: .long, help: "The most credentials shown.")
+    var limit = 100
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    mutating func validate() throws {
+        try Self.limits.check(limit)
+        if let user, UUID(uuidString: user) == nil { throw ValidationError("--user must be a user id") }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let user = user.flatMap { UUID(uuidString: $0) }
+        let rows = try await context.withConnection { [client, limit] connection in
+            try CredentialBooks.credentials(of: user, clientID: client, limit: limit + 1, on: connection)
+        }
+        try context.list(
+            rows,
+            AppleCredentialsCommand.fields,
+            limit: limit,
+            of: Self.limits,
+            whenEmpty: "No credential is held."
+        )
+        return .ok
+    }
+}

@@ -1,0 +1,36 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Shows one held credential.
+struct AppleCredentialsShowCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one held credential.",
+        discussion: """
+            EXIT CODES
+              0 shown; 3 there is no such credential
+
+            EXAMPLES
+              accountctl apple credentials show 42
+            """
+    )
+
+    static let outputFields = AppleCredentialsCommand.fields.map(\.name)
+
+    @Argument(help: "The id that list shows.")
+    var id: Int64
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let found = try await context.withConnection { [id] connection in
+            try CredentialBooks.credential(id, on: connection)
+        }
+        guard let found else { throw CommandError(.notFound, "there is no credential \(id)") }
+        try context.output.show(Sheet([.init(.facts(Sheet.facts(of: AppleCredentialsCommand.fields, row: found)))]))
+        return .ok
+    }
+}

@@ -1,0 +1,63 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Sealing
+import Terminal
+
+/// Moves credentials to the newest key.
+struct AppleVaultRotateCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Seal every credential anew with the newest key, while the workers run.",
+        discussion: """
+            May be stopped and started again at any time.
+
+            EXIT CODES
+              0 everything is under the newest key; 5 something could not be opened, or a key is not what it was
+
+            EXAMPLES
+              accountctl apple vault rotate
+              accountctl apple vault rotate --dry-run
+            """
+    )
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var write: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let keys = try context.keyRing()
+        let signature = try context.signature(acting)
+        return try await context.withDatabase { [write] pool in
+            let vault = CredentialVault(pool: pool, keys: keys)
+            let uses = try await vault.status()
+            if let other = uses.first(where: \.isAnother) {
+                throw CommandError(
+                    .residue,
+                    "key \"\(other.key)\" is another key than the one that sealed here under that name",
+                    hint: "Give the right file; nothing was changed."
+                )
+            }
+            let due = uses.filter { !$0.isNewest }.reduce(0) { $0 + $1.credentials + $1.pendingRevocations }
+            if write.dryRun {
+                context.messages.note("Would move \(due) to key \"\(keys.newestID)\".")
+                return .ok
+            }
+            try await vault.recordKeys()
+            let facts = ["key": keys.newestID.text, "credentials": "\(due)"]
+            try await pool.withConnection { try signature.log("apple.rotate_vault", facts: facts, on: $0) }
+            let rotation = try await vault.rotate()
+            context.messages.note("Moved \(rotation.moved) to key \"\(keys.newestID)\".")
+            guard rotation.failed > 0 else { return .ok }
+            context.messages.warning(
+                "\(rotation.failed) could not be opened: accountctl apple vault status names the keys."
+            )
+            return .residue
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import AccountLifecycle
+import Postgres
+import SignInWithApple
+import Terminal
+
+extension CommandContext {
+    /// Runs a step that asks Apple, with progress.
+    func run(
+        _ name: String,
+        _ step: TransferStepOptions,
+        _ rate: TransferRateOptions,
+        _ label: String,
+        due: @escaping @Sendable (TeamTransfer.Status) -> Int,
+        _ body: @escaping @Sendable (TransferRuns, @escaping @Sendable (Int) -> Void) async throws -> TeamTransfer.Run
+    ) async throws -> ExitStatus {
+        let options = step.options
+        let transfer = options.transfer
+        let isDryRun = step.write.dryRun
+        let signature = try signature(step.acting)
+        return try await withApple { clients in
+            guard let client = clients[options.clientID] else {
+                throw CommandError(.notFound, "\(options.clientID) is not among the configured client ids")
+            }
+            return try await withDatabase { pool in
+                let status = try await TransferBooks(pool: pool, transfer: transfer).status()
+                let total = due(status) + (rate.retryRefused ? status.refused : 0)
+                if isDryRun {
+                    messages.note("Would ask Apple about \(total) users.")
+                    return .ok
+                }
+                try await pool.withConnection {
+                    try signature.log("apple.transfer_\(name)", facts: options.facts(accounts: total), on: $0)
+                }
+                let progress = progress(label, total: total)
+                let runs = TransferRuns(
+                    pool: pool,
+                    client: client,
+                    transfer: transfer,
+                    callsPerSecond: rate.rate,
+                    retriesRefused: rate.retryRefused
+                )
+                let run = try await body(runs) { progress.update($0) }
+                progress.finish(run.done + run.refused)
+                messages.note("\(run.done) done, \(run.refused) cannot be moved.")
+                guard let reason = run.stoppedBy else { return .ok }
+                messages.failure("stopped before the end: \(reason)", hint: "Start it again; nothing is asked twice.")
+                return .temporary
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Lists lines of the operators' log.
+struct AuditListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List what operators did, newest first.",
+        discussion: """
+            An erased account is named by its user id: its lines are found by the keyed hash (keys.hash_file).
+
+            EXAMPLES
+              accountctl audit list --since 24h
+              accountctl audit list --action deletion. --json logged_at,operator,action,reason
+              accountctl audit list --user 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+            """
+    )
+
+    private static let fields: [Field<OperatorLog.Entry>] = [
+        Field("id", "Number", alignment: .right) { .integer($0.id) },
+        Field("logged_at", "When") { .date($0.loggedAt) },
+        Field("operator", "Who") { .text($0.operatorName) },
+        Field("database_role", "Role") { .text($0.databaseRole) },
+        Field("action", "What") { .text($0.action) },
+        Field("reason", "Why") { .text($0.reason) },
+        Field("ticket", "Ticket") { .text($0.ticket) },
+        Field("machine_user", nil) { .text($0.machineUser) },
+        Field("subject", nil) { .text($0.subject?.hexadecimal) },
+        Field("facts", nil) { .json($0.facts) },
+        Field("has_subject", nil) { .bool($0.hasSubject) },
+    ]
+
+    private static let limits = 1...100_000
+
+    static let outputFields = fields.map(\.name)
+
+    @Option(name: .long, help: ArgumentHelp("About this account: any term that user find takes.", valueName: "term"))
+    var user: String?
+
+    @Option(name: .long, help: ArgumentHelp("By this operator.", valueName: "name"))
+    var by: String?
+
+    @Option(name: .long, help: ArgumentHelp("Actions that start so, such as deletion.", valueName: "name"))
+    var action: String?
+
+    @Option(name: .long, help: ArgumentHelp("For this ticket.", valueName: "number"))
+    var ticket: String?
+
+    @Option(name: .long, help: ArgumentHelp("Since then: a date, a moment or a time ago (7d).", valueName: "time"))
+    var since: String?
+
+    @Option(name: .long, help: "The most lines listed.")
+    var limit = 100
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func validate() throws {
+        try Self.limits.check(limit)
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        var filter = OperatorLog.Filter()
+        filter.operatorName = by
+        filter.action = action
+        filter.ticket = ticket
+        filter.since = try since.map { try DurationArgument.moment($0, "--since", now: context.now()) }
+        filter.limit = limit + 1
+        let term = try user.map { try LookupTerm.typed($0, as: nil) }
+        let hashKey = try term == nil ? nil : context.neededHashKey()
+        let entries = try await context.withConnection { [filter] connection in
+            var filter = filter
+            if let term, let hashKey {
+                let id = try context.subject(term, in: AccountDirectory(hashKey: hashKey), on: connection)
+                filter.subject = try SubjectHash.checked(id, key: hashKey, on: connection)
+                if let others = try OtherHashKeys(beside: hashKey, on: connection) {
+                    context.messages.warning(others.gap)
+                }
+            }
+            return try OperatorLog.entries(filter, on: connection)
+        }
+        try context.list(entries, Self.fields, limit: limit, of: Self.limits, whenEmpty: "Nothing was done.")
+        return .ok
+    }
+}

@@ -1,0 +1,78 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Stops deletions before their next irreversible step.
+struct DeletionPauseCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Stop one deletion, or all, before the next irreversible step.",
+        discussion: """
+            With --all the word is given at once. Deletes of rows that are under way then, which nothing interrupts, are waited for
+            for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun.
+
+            EXAMPLES
+              accountctl deletion pause --all --reason "looking into a complaint"
+              accountctl deletion pause 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+            """
+    )
+
+    static let outputFields = [RequestTarget.idField.name, ActOutcome.field]
+
+    @OptionGroup
+    var target: BrakeTarget
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var consent: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let reason = acting.reason
+        if let request = target.one {
+            let act = Act(
+                plan: "would be paused",
+                done: "paused",
+                next: { "go on with: accountctl deletion resume \($0.id)" },
+                perform: { actor, _, request, connection in
+                    try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
+                }
+            )
+            return try await context.carryOut(act, on: request, acting, consent)
+        }
+        let actor = try context.actor(acting)
+        let isRehearsed = consent.dryRun
+        let (wasPaused, underWay) = try await context.withConnection { connection in
+            let wasPaused = try DeletionDesk.generalBrake(on: connection).paused != nil
+            // The word is given all the same, since its reason may be another.
+            return (
+                wasPaused,
+                isRehearsed ? [] : try await DeletionDesk(actor).pauseAll(reason: reason, on: connection)
+            )
+        }
+        try context.output.show(BrakeTarget.sheet(wasPaused ? .unchanged : isRehearsed ? .wouldBeDone : .done))
+        if isRehearsed {
+            context.messages.note(wasPaused ? "every deletion is paused already" : "would pause every deletion")
+            return .ok
+        }
+        context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
+        for one in underWay {
+            let request = one.request.uuidString.lowercased()
+            context.messages.warning(
+                "\(one.step) of \(request) was under way and goes on to its end; nothing follows it"
+            )
+        }
+        return .ok
+    }
+}

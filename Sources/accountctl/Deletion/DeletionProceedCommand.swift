@@ -1,0 +1,62 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+
+/// Has a deletion go on although something is missing for good.
+struct DeletionProceedCommand: ActCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "proceed",
+        abstract: "Go on with a deletion without Apple, or without its identifiers.",
+        discussion: """
+            Without Apple the credential is not revoked in the run; it is tried again apart from it. Without identifiers, when
+            the key they are sealed with is lost, only the user id is searched for, and the receipt says so. The request's id has to
+            be typed, or given with --confirm.
+
+            EXAMPLES
+              accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple
+            """
+    )
+
+    @OptionGroup
+    var target: RequestTarget
+
+    @Flag(name: .long, help: "Do not wait for Apple any longer.")
+    var withoutApple = false
+
+    @Flag(name: .long, help: "The key of the identifiers is lost: search for the user id alone.")
+    var withoutIdentifiers = false
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var consent: ConfirmOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func validate() throws {
+        if !withoutApple, !withoutIdentifiers {
+            throw ValidationError("say what to go on without: --without-apple or --without-identifiers")
+        }
+    }
+
+    func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
+        let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, acting.reason)
+        return Act(
+            plan: "would go on",
+            done: "goes on",
+            question: { "Go on with the deletion \($0) without what is missing?" },
+            brakes: RequestTarget.brakes,
+            perform: { actor, _, request, connection in
+                try await DeletionDesk(actor).proceed(
+                    request,
+                    withoutApple: apple,
+                    withoutIdentifiers: identifiers,
+                    reason: reason,
+                    on: connection
+                )
+            }
+        )
+    }
+}

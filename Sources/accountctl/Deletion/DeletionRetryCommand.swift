@@ -1,0 +1,39 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+
+/// Has a deletion looked at again now.
+struct DeletionRetryCommand: ActCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Look at a deletion again now, after its fault is gone.",
+        discussion: """
+            EXAMPLES
+              accountctl deletion retry 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+            """
+    )
+
+    @OptionGroup
+    var target: RequestTarget
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var consent: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
+        let reason = acting.reason
+        return Act(
+            plan: "would be tried again",
+            done: "tried again as soon as a worker is free",
+            brakes: RequestTarget.brakes,
+            perform: { actor, _, request, connection in
+                try await DeletionDesk(actor).retry(request, reason: reason, on: connection)
+            }
+        )
+    }
+}

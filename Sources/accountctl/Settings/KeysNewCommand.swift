@@ -1,0 +1,62 @@
+import ArgumentParser
+import Sealing
+import Terminal
+
+/// Makes a new key.
+struct KeysNewCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new",
+        abstract: "Make a new random key, one line of a key file.",
+        discussion: """
+            Both files have one key a line: the id, a colon, 32 bytes in base64. The newest key of the sealing file seals, all of
+            them open; the hash file has exactly one, which is never changed. With --output the file is a new one that only its
+            owner may read; one that is there is never replaced, since what its keys sealed could not be opened again. Without,
+            the line is printed.
+
+            EXAMPLES
+              accountctl keys new 2026-11 --output /etc/accountctl/sealing.keys
+              accountctl keys new 2027-11 --output /etc/accountctl/sealing.keys --append
+              accountctl keys new hash-1 --output /etc/accountctl/hash.key
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The key's id: letters, digits, - and _, at most 32.", valueName: "id"))
+    var id: String
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The file to write; without, the key is printed.", valueName: "path")
+    )
+    var output: String?
+
+    @Flag(name: .long, help: "Add the key to a sealing file that is there, which it seals for from then on.")
+    var append = false
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func validate() throws {
+        if append, output == nil {
+            throw ValidationError("give --output PATH with --append: the file to add the key to")
+        }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        guard let id = KeyID(id) else {
+            throw CommandError(.usage, "\"\(id)\" is no id of a key: letters, digits, - and _, at most 32")
+        }
+        let key = SealingKey.random(id: id)
+        if let output {
+            if append { try KeyFile.append(key, to: output) } else { try await KeyFile.create(output, with: key) }
+            context.messages.note(
+                "The key \(id) is in \(output). Keep a copy of that file elsewhere, before anything needs it."
+            )
+            return .ok
+        }
+        if context.output.style.isTerminal {
+            context.messages.warning("this line is a secret: write it to a file that only the worker may read")
+        }
+        try context.output.document(key.fileLine.reveal())
+        return .ok
+    }
+}

@@ -1,0 +1,47 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+
+/// Puts a legal hold on an account.
+struct UserHoldCommand: ActCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hold",
+        abstract: "Put a legal hold on an account: it is not erased until released.",
+        discussion: """
+            A deletion that is under way stops before its next step; what it had done by then is told.
+
+            EXAMPLES
+              accountctl user hold anna@example.com --reason "court order 12/2026"
+            """
+    )
+
+    @OptionGroup
+    var target: AccountTarget
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var consent: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+        guard let reason = acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
+        return Act(
+            plan: "Would be done: held.",
+            done: "held",
+            next: { "undo with: accountctl user release \($0.id)" },
+            perform: { actor, _, user, connection in
+                switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
+                case .held: .done(sessions: 0)
+                case .heldLate(let state, let done): .heldLate(state: state, done: done)
+                case .unchanged: .unchanged
+                case .unknownUser: .unknownUser
+                case .notNow(let why): .notNow(why)
+                }
+            }
+        )
+    }
+}

@@ -1,0 +1,108 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Releases the legal holds of an account.
+struct UserReleaseCommand: ActCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "release",
+        abstract: "Release the legal holds of an account; an open deletion goes on.",
+        discussion: """
+            Where a deletion waits for the release, the account is erased next, for good: then its id has to be typed, or given with
+            --confirm. Of several holds none is released without a word: name one with --hold, or give --all-holds.
+
+            EXAMPLES
+              accountctl user release anna@example.com --reason "order lifted"
+            """
+    )
+
+    @OptionGroup
+    var target: AccountTarget
+
+    @Option(name: .long, help: ArgumentHelp("Only the hold of this number.", valueName: "number"))
+    var hold: Int64?
+
+    @Flag(name: .long, help: "Every hold, where there are several.")
+    var allHolds = false
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var consent: ConfirmOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+        let reason = acting.reason
+        return Act(
+            plan: "Would be done: released.",
+            done: "released",
+            next: { "undo with: accountctl user hold \($0.id) --reason WHY" },
+            question: { "Release \($0), so that its open deletion erases it for good?" },
+            asks: { [hold, allHolds] user, connection in
+                // What is not going to be done is not asked about.
+                guard case .these = try Self.choice(hold, allHolds, of: user, on: connection) else { return false }
+                return try DeletionDesk.waitsForRelease(of: user, on: connection)
+            },
+            brakes: { user, names, connection in
+                guard let request = try DeletionDesk.openRequest(of: user, on: connection) else { return [] }
+                let its = ActNames(id: request.uuidString.lowercased(), account: names.account)
+                return try StandingBrakes.read(of: request, on: connection).words(of: its)
+            },
+            perform: { [hold, allHolds] actor, _, user, connection in
+                switch try Self.choice(hold, allHolds, of: user, on: connection) {
+                case .several(let why): return .notNow(why)
+                case .unknown(let why):
+                    throw CommandError(
+                        .notFound,
+                        why,
+                        hint: "See: accountctl user show \(user.uuidString.lowercased())"
+                    )
+                case .these(let meant):
+                    return try await DeletionDesk(actor).release(user, holds: meant, reason: reason, on: connection) > 0
+                        ? .done(sessions: 0) : .unchanged
+                }
+            }
+        )
+    }
+
+    func validate() throws {
+        if hold != nil, allHolds { throw ValidationError("--hold and --all-holds exclude each other") }
+    }
+
+    /// Which of an account's holds are meant.
+    private enum Choice {
+        /// These; none where there is none.
+        case these([Int64])
+        /// The one that was named does not lie on the account.
+        case unknown(String)
+        /// There are several, and nothing says which.
+        case several(String)
+    }
+
+    private static func choice(
+        _ hold: Int64?,
+        _ allHolds: Bool,
+        of user: UUID,
+        on connection: isolated Connection
+    ) throws -> Choice {
+        let holds = try DeletionDesk.holds(of: user, on: connection)
+        if let hold {
+            return holds.contains { $0.id == hold } ? .these([hold]) : .unknown("no hold \(hold) lies on the account")
+        }
+        if holds.count < 2 || allHolds { return .these(holds.map(\.id)) }
+        let list = holds.map { "\($0.id) by \($0.placedBy) on \(Wording.moment($0.placedAt)) (\($0.reason))" }
+        return .several(
+            "\(holds.count) holds lie on the account: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"
+        )
+    }
+}

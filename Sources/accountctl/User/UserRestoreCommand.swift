@@ -1,0 +1,40 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+
+/// Lets a suspended account sign in again.
+struct UserRestoreCommand: ActCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Let a suspended account sign in again.",
+        discussion: """
+            EXAMPLES
+              accountctl user restore anna@example.com --reason "mistaken identity, ticket 4712"
+            """
+    )
+
+    @OptionGroup
+    var target: AccountTarget
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var consent: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+        let reason = acting.reason
+        return Act(
+            plan: "Would be done: may sign in again.",
+            done: "may sign in again",
+            look: .init(writes: [.user]),
+            next: { "undo with: accountctl user suspend \($0.id) --reason WHY" },
+            perform: { actor, writes, user, connection in
+                try await AccountDesk(actor, writes: writes).restore(user, reason: reason, on: connection)
+            }
+        )
+    }
+}

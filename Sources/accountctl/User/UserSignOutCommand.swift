@@ -1,0 +1,41 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+
+/// Ends every session of an account.
+struct UserSignOutCommand: ActCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign-out",
+        abstract: "End every session of an account.",
+        discussion: """
+            Access tokens that were given out live on until they expire, at most an hour by default; the person can sign in again.
+
+            EXAMPLES
+              accountctl user sign-out anna@example.com --reason "lost phone, ticket 4711"
+            """
+    )
+
+    @OptionGroup
+    var target: AccountTarget
+
+    @OptionGroup
+    var acting: ActingOptions
+
+    @OptionGroup
+    var consent: WriteOptions
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+        let reason = acting.reason
+        return Act(
+            plan: "Would be done: signed out everywhere.",
+            done: "signed out everywhere",
+            look: .init(writes: [.sessions]),
+            perform: { actor, writes, user, connection in
+                try await AccountDesk(actor, writes: writes).signOut(user, reason: reason, on: connection)
+            }
+        )
+    }
+}
