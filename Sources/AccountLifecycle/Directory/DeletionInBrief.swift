@@ -1,0 +1,15 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The open deletion request of an account.
+package struct DeletionInBrief: Sendable, Equatable {
+    package let request: UUID
+    package let state: String
+    /// The step that was begun last.
+    package let step: String?
+    package let requestedAt: Date
+    package let legalDeadline: Date
+}

@@ -1,0 +1,46 @@
+/// The answer to a lookup.
+package struct LookupAnswer: Sendable, Equatable {
+    package let term: LookupTerm
+    /// The accounts that match, never more than the limit.
+    package let matches: [AccountMatch]
+    /// Whether there are more than are shown.
+    package let isCut: Bool
+    package let erased: [ErasedAccount]
+    /// Known by user id and by request only: all else of them is sealed.
+    package let leaving: [LeavingAccount]
+    /// Whether an id was given and nothing could tell if it is that of an erased account: for want of the hash key, or because it is the
+    /// start of one, or since others were erased under another key.
+    package let isErasureUnknown: Bool
+    /// The hash keys, by name, under which an account of this id may have been erased, which the one at hand does not find.
+    package let otherHashKeys: [String]
+    /// Whether usernames could be compared.
+    package let usernames: Usernames
+
+    /// Whether nothing is known of an account: there is none, none was erased and none is on its way.
+    package var isAbsent: Bool { matches.isEmpty && erased.isEmpty && leaving.isEmpty }
+
+    /// The kinds that the start of a term was not compared with, and why; empty for other comparisons.
+    package var notCompared: [(kind: LookupKind, why: String)] {
+        guard term.comparison == .prefix else { return [] }
+        return LookupKind.allCases.filter { term.kind == nil || term.kind == $0 }.compactMap { kind in
+            let why: String? =
+                switch kind {
+                case .userID where term.isStartOfUserID: "erased accounts: whole ids only"
+                case .userID, .request:
+                    term.ids == nil ? "from \(LookupTerm.fewestDigits.ofID) hexadecimal digits on" : nil
+                case .email: term.email == nil ? "has no blanks" : nil
+                case .phone: term.phone == nil ? "from \(LookupTerm.fewestDigits.ofPhone) digits on" : nil
+                case .appleSub, .providerID: term.providerID == nil ? "only with --by" : nil
+                case .username where term.username == nil: "only with --by"
+                case .username:
+                    switch usernames {
+                    case .none: "no public.profiles with usernames"
+                    case .unindexed: "no index on them"
+                    case .indexed: nil
+                    }
+                case .receipt: term.receipt == nil ? "whole numbers only" : nil
+                }
+            return why.map { (kind, $0) }
+        }
+    }
+}

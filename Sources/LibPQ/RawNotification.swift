@@ -1,0 +1,9 @@
+/// What `NOTIFY` sent.
+package struct RawNotification: Sendable, Equatable {
+    /// The channel's name.
+    package let channel: String
+    /// The text sent with it; empty when there was none.
+    package let payload: String
+    /// The process id of the server process that sent it.
+    package let backendPID: Int32
+}

@@ -1,0 +1,4 @@
+/// `POST /control/storage/files`.
+struct FilesBody: Decodable {
+    let broken: Bool
+}

@@ -1,0 +1,36 @@
+import AccountLifecycle
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What an operator has done to an account or a request.
+struct Act<Outcome: Sendable>: Sendable {
+    /// What a dry run says: "would be paused".
+    let plan: String
+    /// What is said when it was done: "paused".
+    let done: String
+    /// How a dry run is answered where a trigger of an app may reach outside of the database; nil where none is fired.
+    var look: Look?
+    /// What is said next: the command that undoes it or goes on, given what was acted on; nil where there is none.
+    var next: (@Sendable (_ names: ActNames) -> String?)?
+    /// What is asked before, given the id; nil where nothing is asked.
+    var question: (@Sendable (_ id: String) -> String)?
+    /// Whether it is asked of this one; nil where it is of every one.
+    var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
+    /// What holds it all the same once it is done, with the commands that end that; nil where nothing could.
+    var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
+    /// Does it, and records it in the same transaction; where it has a look, without what that names unless `writes`.
+    let perform: @Sendable (Operator, _ writes: Bool, UUID, isolated Connection) async throws -> Outcome
+
+    /// What of an act may have triggers of an app reach outside of the database.
+    struct Look: Sendable {
+        /// What the act writes.
+        let writes: Set<AccountWrite>
+        /// Whether it does of this one; nil where it does of every one.
+        var applies: (@Sendable (UUID, isolated Connection) throws -> Bool)?
+    }
+}

@@ -1,0 +1,20 @@
+import Terminal
+
+/// What is said of an act that went well.
+struct ActWords {
+    /// What would be done.
+    let plan: String
+    /// What was done.
+    let done: String
+    /// The command that undoes it or goes on.
+    let next: String?
+    /// What holds it all the same, with the commands that end that.
+    let brakes: [String]
+    /// Whether it was undone again, for a dry run.
+    let isRehearsed: Bool
+
+    /// Warns of each brake that still holds it.
+    func tellBrakes(in context: CommandContext) {
+        for brake in brakes { context.messages.warning(brake) }
+    }
+}

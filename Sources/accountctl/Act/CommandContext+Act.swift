@@ -1,0 +1,67 @@
+import AccountLifecycle
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CommandContext {
+    /// Finds, shows or asks, acts and tells, in this order.
+    ///
+    /// The act has a connection of its own: none is held while somebody thinks about a question.
+    func carryOut<Target: ActTarget>(
+        _ act: Act<Target.Outcome>,
+        on target: Target,
+        _ acting: ActingOptions,
+        _ consent: some ConsentOptions
+    ) async throws -> ExitStatus {
+        let actor = try self.actor(acting)
+        let (id, account, asks) = try await withConnection { connection in
+            let id = try target.find(as: actor, in: self, on: connection)
+            return (id, try target.account(of: id, on: connection), try act.asks?(id, connection) ?? true)
+        }
+        let text = id.uuidString.lowercased()
+        let isRehearsed = consent.dryRun
+        if !isRehearsed, asks, let question = act.question { try consent.ask(question(text), id: text, in: self) }
+        let names = ActNames(id: text, account: account?.uuidString.lowercased())
+        // A dry run does it, and undoes it: what it says is what would come of it.
+        let (outcome, brakes, unasked) = try await withConnection { connection in
+            try await connection.transaction(rehearsed: isRehearsed) { connection in
+                let look =
+                    isRehearsed ? try act.look.flatMap { try $0.applies?(id, connection) ?? true ? $0 : nil } : nil
+                let unasked = try look.map { try AccountWrite.triggersOutside(of: $0.writes, on: connection) } ?? []
+                let outcome = try await act.perform(actor, unasked.isEmpty, id, connection)
+                return (outcome, try act.brakes?(id, names, connection) ?? [], unasked)
+            }
+        }
+        let words = ActWords(
+            plan: act.plan,
+            done: act.done,
+            next: act.next?(names),
+            brakes: brakes,
+            isRehearsed: isRehearsed
+        )
+        func show(_ outcome: ActOutcome) throws {
+            let name = Sheet.Fact(Target.idField.name, Target.idField.label, .text(text))
+            try output.show(Sheet([.init(.facts([name, outcome.fact]))]))
+        }
+        do {
+            let told = try target.tell(outcome, of: id, words, in: self)
+            if told == .wouldBeDone, !unasked.isEmpty {
+                let triggers = unasked.map { "\($0.name) of \($0.table)" }
+                messages.warning(
+                    "not asked whether they let it pass: \(Wording.list(triggers)); what they may do outside of the database no "
+                        + "rollback takes back"
+                )
+            }
+            try show(told)
+        } catch let error as CommandError where error.status == .blocked {
+            try show(.refused)
+            throw error
+        }
+        return .ok
+    }
+}
