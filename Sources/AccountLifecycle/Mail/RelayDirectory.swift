@@ -34,6 +34,11 @@ package enum RelayDirectory {
         .map { Count(knownBy: $0.0, domain: $0.1, forwarding: $0.2, accounts: $0.3) }
     }
 
+    /// How many accounts have a relay address.
+    package static func count(on connection: isolated Connection) throws -> Int {
+        try connection.one("select count(*) from accountctl.relay_accounts", as: Int.self)
+    }
+
     /// One account's relay address.
     package struct Entry: Sendable, Hashable {
         /// Whose it is.

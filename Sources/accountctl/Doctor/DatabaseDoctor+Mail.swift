@@ -1,30 +1,13 @@
+import AccountLifecycle
+import MailRelay
 import Postgres
 import Terminal
 
 extension DatabaseDoctor {
     /// Whether mail reaches Apple's relay, by what the checks of the streams settled.
     func mail(on connection: isolated Connection) throws -> [Finding] {
-        let accounts = try connection.one("select count(*) from accountctl.relay_accounts", as: Int.self)
-        let streams = try connection.query(
-            """
-            select
-                stream.name, stream.reachable, stream.spf, stream.dkim,
-                coalesce(stream.confirmed_at < now() - interval '3 days', false),
-                stream.next_check_at < now() - interval '2 hours',
-                stream.standing ->> 'unknownSince' is not null,
-                seen.spf, seen.dkim
-            from accountctl.mail_streams as stream
-            left join lateral (
-                select spf, dkim
-                from accountctl.mail_checks
-                where stream_id = stream.id
-                order by checked_at desc, id desc
-                limit 1
-            ) as seen on true
-            order by stream.name
-            """,
-            as: (String, String?, String?, String?, Bool, Bool, Bool, String?, String?).self
-        )
+        let accounts = try RelayDirectory.count(on: connection)
+        let streams = try MailStreamStore.health(on: connection)
         guard !streams.isEmpty else {
             guard accounts > 0 else { return [] }
             return [
@@ -38,32 +21,20 @@ extension DatabaseDoctor {
             ]
         }
         var findings: [Finding] = []
-        for (name, reachable, spf, dkim, isOld, isOverdue, isSilent, seenSPF, seenDKIM) in streams {
-            if reachable == "no" {
-                findings.append(
-                    Finding(
-                        .error,
-                        "mail.unreachable",
-                        "mail of the stream \(name) does not reach Apple's relay: SPF \(spf ?? "?"), DKIM \(dkim ?? "?")",
-                        why: Wording.count(accounts, "account")
-                            + " with a relay address: what is sent to them is lost.",
-                        todo: "accountctl relay check \(name) --explain says what to publish."
-                    )
-                )
-            } else if isOld || reachable == "unknown" {
-                let isVague = !isSilent && !isOverdue && [seenSPF, seenDKIM].contains("unknown")
-                findings.append(
-                    isVague
-                        ? vague(name, spf: seenSPF, dkim: seenDKIM)
-                        : unconfirmed(name, isOld: isOld, isSilent: isSilent)
-                )
+        for stream in streams {
+            if stream.reachable == .no {
+                findings.append(unreachable(stream, accounts: accounts))
+            } else if stream.isOld || stream.reachable == .unknown {
+                let isVague =
+                    !stream.isSilent && !stream.isOverdue && [stream.seenSPF, stream.seenDKIM].contains(.unknown)
+                findings.append(isVague ? vague(stream) : unconfirmed(stream))
             }
-            if isOverdue {
+            if stream.isOverdue {
                 findings.append(
                     Finding(
                         .warning,
                         "mail.overdue",
-                        "the check of the mail stream \(name) is overdue",
+                        "the check of the mail stream \(stream.name) is overdue",
                         why: "A fault would not be seen.",
                         todo: "Let a worker run; accountctl jobs list --kind mail.check shows what became of it."
                     )
@@ -74,27 +45,42 @@ extension DatabaseDoctor {
             ? [.ok("mail.streams", Wording.count(streams.count, "mail stream") + " in order")] : findings
     }
 
-    /// A stream of which DNS answers and which cannot be judged all the same.
-    private func vague(_ name: String, spf: String?, dkim: String?) -> Finding {
+    private func unreachable(_ stream: MailStreamHealth, accounts: Int) -> Finding {
         Finding(
-            .warning,
-            "mail.unknown",
-            "too little is stated of the mail stream \(name) to tell whether it reaches Apple's relay: "
-                + "SPF \(spf ?? "?"), DKIM \(dkim ?? "?")",
-            why: "Without who sends, and with which key, a fault would not be seen.",
-            todo: "accountctl relay check \(name) --explain says what is missing."
+            .error,
+            "mail.unreachable",
+            "mail of the stream \(stream.name) does not reach Apple's relay: "
+                + Self.paths(spf: stream.spf, dkim: stream.dkim),
+            why: Wording.count(accounts, "account") + " with a relay address: what is sent to them is lost.",
+            todo: "accountctl relay check \(stream.name) --explain says what to publish."
         )
     }
 
-    private func unconfirmed(_ name: String, isOld: Bool, isSilent: Bool) -> Finding {
+    /// A stream of which DNS answers and which cannot be judged all the same.
+    private func vague(_ stream: MailStreamHealth) -> Finding {
         Finding(
             .warning,
             "mail.unknown",
-            isOld
-                ? "whether mail of the stream \(name) reaches Apple's relay has not been confirmed for days"
-                : "whether mail of the stream \(name) reaches Apple's relay cannot be told at present",
-            why: isSilent ? "DNS did not answer; a fault would not be seen." : "A fault would not be seen.",
-            todo: "accountctl relay check \(name); is the setting mail.resolvers right?"
+            "too little is stated of the mail stream \(stream.name) to tell whether it reaches Apple's relay: "
+                + Self.paths(spf: stream.seenSPF, dkim: stream.seenDKIM),
+            why: "Without who sends, and with which key, a fault would not be seen.",
+            todo: "accountctl relay check \(stream.name) --explain says what is missing."
         )
+    }
+
+    private func unconfirmed(_ stream: MailStreamHealth) -> Finding {
+        Finding(
+            .warning,
+            "mail.unknown",
+            stream.isOld
+                ? "whether mail of the stream \(stream.name) reaches Apple's relay has not been confirmed for days"
+                : "whether mail of the stream \(stream.name) reaches Apple's relay cannot be told at present",
+            why: stream.isSilent ? "DNS did not answer; a fault would not be seen." : "A fault would not be seen.",
+            todo: "accountctl relay check \(stream.name); is the setting mail.resolvers right?"
+        )
+    }
+
+    private static func paths(spf: PathVerdict?, dkim: PathVerdict?) -> String {
+        "SPF \(spf?.rawValue ?? "?"), DKIM \(dkim?.rawValue ?? "?")"
     }
 }

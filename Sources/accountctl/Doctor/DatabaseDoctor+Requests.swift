@@ -5,22 +5,12 @@ import Terminal
 extension DatabaseDoctor {
     func requests(on connection: isolated Connection) throws -> [Finding] {
         var findings = try brakes(on: connection)
-        let rows = try connection.query(
-            """
-            select state, count(*), min(legal_deadline - now()) < interval '5 days',
-                   extract(epoch from min(legal_deadline - now()))::bigint
-            from accountctl.deletion_requests
-            where finished_at is null
-            group by state
-            order by state
-            """,
-            as: (String, Int, Bool, Int).self
-        )
-        for (state, count, isUrgent, seconds) in rows {
-            if isUrgent {
+        for requests in try OpenRequests.byState(on: connection) {
+            let (state, count) = (requests.state, requests.count)
+            if requests.isUrgent {
                 let left =
-                    seconds < 0
-                    ? "passed \(Wording.length(.seconds(-seconds))) ago" : "is in \(Wording.length(.seconds(seconds)))"
+                    requests.left < .zero
+                    ? "passed \(Wording.length(.zero - requests.left)) ago" : "is in \(Wording.length(requests.left))"
                 findings.append(
                     Finding(
                         .error,
@@ -47,40 +37,31 @@ extension DatabaseDoctor {
         return findings
     }
 
-    /// Deletions that an operator stopped, and those that wait for the hour to pass.
     private func brakes(on connection: isolated Connection) throws -> [Finding] {
-        let (since, by, why, paused, longest, waiting) = try connection.one(
-            """
-            select extract(epoch from now() - max(b.paused_at))::bigint, max(b.paused_by), max(b.paused_reason), count(r.paused_at),
-                   extract(epoch from now() - min(r.paused_at))::bigint,
-                   count(*) filter (where r.state = 'held' and r.situation ->> 'code' = \(Situation.Code.ceiling.rawValue))
-            from accountctl.deletion_brakes as b
-            left join accountctl.deletion_requests as r on r.finished_at is null
-            """,
-            as: (Int?, String?, String?, Int, Int?, Int).self
-        )
+        let stopped = try StoppedDeletions.read(on: connection)
+        let (paused, waiting) = (stopped.paused, stopped.overCeiling)
         var findings: [Finding] = []
-        if let since, let by {
+        if let general = stopped.general {
             findings.append(
                 Finding(
                     // An hour's look at something is meant; what lasts for longer than a day may be forgotten.
-                    since > 86_400 ? .error : .warning,
+                    general.length > .seconds(86_400) ? .error : .warning,
                     "deletion.paused",
-                    "every deletion is paused, for \(Wording.length(.seconds(since))), by \(SafeText.line(by))"
-                        + (why.map { ": \(SafeText.line($0))" } ?? ""),
+                    "every deletion is paused, for \(Wording.length(general.length)), by \(SafeText.line(general.by))"
+                        + (general.reason.map { ": \(SafeText.line($0))" } ?? ""),
                     why: "Nobody is erased, while the legal deadlines of all go on.",
                     todo:
                         "accountctl audit list --action deletion.pause says why; go on with: accountctl deletion resume --all"
                 )
             )
         }
-        if paused > 0, let longest {
+        if paused > 0, let longest = stopped.longest {
             findings.append(
                 Finding(
                     .warning,
                     "deletion.paused",
                     "\(Wording.count(paused, "request")) \(paused == 1 ? "is" : "are") paused, the first for "
-                        + Wording.length(.seconds(longest)),
+                        + Wording.length(longest),
                     why: "They do not go on by themselves, and their legal deadlines do not wait.",
                     todo: "accountctl deletion list --paused shows them; go on with: accountctl deletion resume REQUEST"
                 )

@@ -1,0 +1,63 @@
+package import MailRelay
+package import Postgres
+
+/// How a stream stands by its checks, for whoever asks whether all is well.
+package struct MailStreamHealth: Sendable, Hashable {
+    /// The stream.
+    package let name: String
+    /// What was settled of it; nil before anything was.
+    package let reachable: Reachability?
+    /// That of the SPF path.
+    package let spf: PathVerdict?
+    /// That of the DKIM path.
+    package let dkim: PathVerdict?
+    /// Whether it was not confirmed for three days.
+    package let isOld: Bool
+    /// Whether the next check should have been two hours ago.
+    package let isOverdue: Bool
+    /// Whether DNS did not answer the newest check.
+    package let isSilent: Bool
+    /// What the newest check saw of the SPF path, settled or not.
+    package let seenSPF: PathVerdict?
+    /// The same of the DKIM path.
+    package let seenDKIM: PathVerdict?
+}
+
+extension MailStreamStore {
+    /// How all streams stand, by name.
+    package static func health(on connection: isolated Connection) throws -> [MailStreamHealth] {
+        try connection.query(
+            """
+            select
+                stream.name, stream.reachable, stream.spf, stream.dkim,
+                coalesce(stream.confirmed_at < now() - interval '3 days', false),
+                stream.next_check_at < now() - interval '2 hours',
+                stream.standing ->> 'unknownSince' is not null,
+                seen.spf, seen.dkim
+            from accountctl.mail_streams as stream
+            left join lateral (
+                select spf, dkim
+                from accountctl.mail_checks
+                where stream_id = stream.id
+                order by checked_at desc, id desc
+                limit 1
+            ) as seen on true
+            order by stream.name
+            """,
+            as: (String, String?, String?, String?, Bool, Bool, Bool, String?, String?).self
+        )
+        .map { name, reachable, spf, dkim, isOld, isOverdue, isSilent, seenSPF, seenDKIM in
+            MailStreamHealth(
+                name: name,
+                reachable: reachable.flatMap { Reachability(rawValue: $0) },
+                spf: spf.flatMap { PathVerdict(rawValue: $0) },
+                dkim: dkim.flatMap { PathVerdict(rawValue: $0) },
+                isOld: isOld,
+                isOverdue: isOverdue,
+                isSilent: isSilent,
+                seenSPF: seenSPF.flatMap { PathVerdict(rawValue: $0) },
+                seenDKIM: seenDKIM.flatMap { PathVerdict(rawValue: $0) }
+            )
+        }
+    }
+}
