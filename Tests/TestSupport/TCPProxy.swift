@@ -7,7 +7,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// Stands between a client and a server on 127.0.0.1, itself there or on another address 127.0.0.x, and breaks connections in the ways networks do.
+/// Stands between a client and a server on 127.0.0.1, itself there or on another address 127.0.0.x, and breaks connections in
+/// the ways networks do.
 package final class TCPProxy: Sendable {
     /// What the proxy does to bytes.
     package enum Behaviour: Sendable, Equatable {

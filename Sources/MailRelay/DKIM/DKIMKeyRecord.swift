@@ -75,7 +75,7 @@ package struct DKIMKeyRecord: Sendable, Hashable {
             problems.append(.noKey)
         } else if encoded.isEmpty {
             problems.append(.revoked)
-        } else if let bytes = Base64.decode(encoded) {
+        } else if let bytes = TagBase64.decode(encoded) {
             key = Self.key(bytes, type: list.words("k")?.first ?? "rsa", &problems)
         } else {
             problems.append(.base64)
@@ -87,7 +87,7 @@ package struct DKIMKeyRecord: Sendable, Hashable {
 
     /// The record that publishes a key given in base64.
     package static func text(publishing key: String) -> String {
-        let type = Base64.decode(key.utf8.filter { !$0.isWhiteSpace })?.count == 32 ? "ed25519" : "rsa"
+        let type = TagBase64.decode(key.utf8.filter { !$0.isWhiteSpace })?.count == 32 ? "ed25519" : "rsa"
         return "v=DKIM1; k=\(type); p=\(key)"
     }
 

@@ -3,12 +3,6 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Lists held credentials.
 struct AppleCredentialsListCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
@@ -26,7 +20,7 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     static let outputFields = AppleCredentialsCommand.fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
-    var user: String?
+    var user: UserIDArgument?
 
     @Option(name: .long, help: ArgumentHelp("Of this client id only.", valueName: "client id"))
     var client: String?
@@ -39,13 +33,11 @@ struct AppleCredentialsListCommand: AccountctlCommand {
 
     mutating func validate() throws {
         try Self.limits.check(limit)
-        if let user, UUID(uuidString: user) == nil { throw ValidationError("--user must be a user id") }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let user = user.flatMap { UUID(uuidString: $0) }
-        let rows = try await context.withConnection { [client, limit] connection in
-            try CredentialBooks.credentials(of: user, clientID: client, limit: limit + 1, on: connection)
+        let rows = try await context.withConnection { [user, client, limit] connection in
+            try CredentialBooks.credentials(of: user?.id, clientID: client, limit: limit + 1, on: connection)
         }
         try context.list(
             rows,

@@ -3,12 +3,6 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What Apple, devices and our own checks told.
 struct AppleEventsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,7 +47,7 @@ struct AppleEventsListCommand: AccountctlCommand {
     static let outputFields = AppleEventsCommand.fields.map(\.name)
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
-    var user: String?
+    var user: UserIDArgument?
 
     @Option(name: .long, help: ArgumentHelp("Of this kind only.", valueName: "kind"))
     var kind: String?
@@ -69,7 +63,6 @@ struct AppleEventsListCommand: AccountctlCommand {
 
     mutating func validate() throws {
         try Self.limits.check(limit)
-        if let user, UUID(uuidString: user) == nil { throw ValidationError("--user must be a user id") }
         if let outcome, !EventOutcomes.names.contains(outcome) {
             let near = NearestName.of(outcome, among: EventOutcomes.names).map { "; did you mean \($0)?" } ?? ""
             throw ValidationError("there is no outcome \"\(SafeText.line(outcome))\"" + near)
@@ -78,7 +71,7 @@ struct AppleEventsListCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = CredentialBooks.EventFilter()
-        filter.user = user.flatMap { UUID(uuidString: $0) }
+        filter.user = user?.id
         filter.kind = kind
         filter.outcome = outcome
         filter.limit = limit + 1

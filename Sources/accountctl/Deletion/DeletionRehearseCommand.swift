@@ -108,8 +108,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
             by: DeletionDesk(actor),
             reason: acting.reason ?? "rehearsal",
             as: JobHold.Holder(
-                name:
-                    "rehearsal by \(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)",
+                name: "rehearsal by \(ProcessName.own)",
                 version: Version.number,
                 lifetime: lease,
                 longest: .seconds(12 * 3600)

@@ -7,7 +7,7 @@ extension DatabaseDoctor {
     private static let suspicious = 3
 
     /// The client ids that workers found rejected.
-    func rejections(on connection: isolated Connection) throws -> [Finding] {
+    func rejections(on connection: isolated Connection) throws -> [DoctorFinding] {
         try connection.query(
             """
             select client_id, team_id, key_id, refusal, date_trunc('minute', since)::text
@@ -16,7 +16,7 @@ extension DatabaseDoctor {
             """,
             as: (String, String, String, String, String).self
         ).map { clientID, team, key, refusal, since in
-            Finding(
+            DoctorFinding(
                 .error,
                 "apple.rejected",
                 "Apple rejects \(clientID) with team \(team) and key \(key) since \(since): \(refusal)",
@@ -28,7 +28,7 @@ extension DatabaseDoctor {
     }
 
     /// Looks at the newest authorization codes for client ids that cannot be the right ones.
-    func codes(on connection: isolated Connection) throws -> [Finding] {
+    func codes(on connection: isolated Connection) throws -> [DoctorFinding] {
         let rows = try connection.query(
             """
             with newest as (
@@ -48,11 +48,11 @@ extension DatabaseDoctor {
             as: (String, Int, Int).self
         )
         let ours = settings.apple.identities.map(\.clientID)
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         for (clientID, refused, exchanged) in rows {
             if settings.apple.isConfigured, !ours.contains(clientID) {
                 findings.append(
-                    Finding(
+                    DoctorFinding(
                         .error,
                         "apple.codes",
                         "the app submits codes for \(clientID), which is not configured here",
@@ -62,7 +62,7 @@ extension DatabaseDoctor {
                 )
             } else if refused >= Self.suspicious, exchanged == 0 {
                 findings.append(
-                    Finding(
+                    DoctorFinding(
                         .error,
                         "apple.codes",
                         "Apple refused all \(refused) codes that the app submitted for \(clientID)",

@@ -4,8 +4,8 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    func jobs(on connection: isolated Connection) throws -> [Finding] {
-        var findings: [Finding] = []
+    func jobs(on connection: isolated Connection) throws -> [DoctorFinding] {
+        var findings: [DoctorFinding] = []
         let (alive, lastBeat) = try connection.one(
             """
             select count(*) filter (where s.status in ('alive', 'stopping')), min(s.seconds_since_beat)
@@ -23,7 +23,7 @@ extension DatabaseDoctor {
                 lastBeat.map { "the last one was seen \(Wording.length(.seconds(Int($0)))) ago" }
                 ?? "none was ever seen"
             findings.append(
-                Finding(
+                DoctorFinding(
                     // A code dies within five minutes: longer than a restart takes is too long.
                     lastBeat.map { Duration.seconds($0) <= patience } == true ? .warning : .error,
                     "workers.alive",
@@ -38,7 +38,7 @@ extension DatabaseDoctor {
             let hasCodes = setting.name == AccountLifecycle.queueOfCodes
             let reason = setting.pauseReason.map { ": \(SafeText.line($0))" } ?? ""
             findings.append(
-                Finding(
+                DoctorFinding(
                     // What waits there is worth nothing after five minutes.
                     hasCodes ? .error : .warning,
                     "jobs.paused",
@@ -53,7 +53,7 @@ extension DatabaseDoctor {
         let figures = try JobQueue().figures(on: connection)
         for (queue, seconds) in figures.oldestReady.sorted(by: { $0.key < $1.key }) where seconds > 300 {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "jobs.age",
                     "a job of the queue \(queue) could run for \(Wording.length(.seconds(Int(seconds))))",
@@ -64,7 +64,7 @@ extension DatabaseDoctor {
         }
         if figures.exhausted > 0 {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "jobs.exhausted",
                     Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
@@ -75,7 +75,7 @@ extension DatabaseDoctor {
         }
         if figures.defaultRows > 0 {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "jobs.partitions",
                     "\(figures.defaultRows) rows of the job history have no day's partition",

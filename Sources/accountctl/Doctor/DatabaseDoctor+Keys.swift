@@ -6,13 +6,13 @@ import Terminal
 
 extension DatabaseDoctor {
     /// The keys, held against what they sealed and hashed here: what a worker refuses to start with.
-    func keys(on connection: isolated Connection) throws -> [Finding] {
+    func keys(on connection: isolated Connection) throws -> [DoctorFinding] {
         var findings = try sealingKeys(on: connection)
         findings += try hashKey(on: connection)
         return findings
     }
 
-    private func sealingKeys(on connection: isolated Connection) throws -> [Finding] {
+    private func sealingKeys(on connection: isolated Connection) throws -> [DoctorFinding] {
         guard settings.keys.sealingKeyFile != nil else { return [] }
         let keys: KeyRing
         do {
@@ -20,7 +20,7 @@ extension DatabaseDoctor {
         } catch {
             let report = ErrorReport(error)
             return [
-                Finding(
+                DoctorFinding(
                     .error,
                     "keys.sealing",
                     report.message,
@@ -29,11 +29,11 @@ extension DatabaseDoctor {
                 )
             ]
         }
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         let others = try CredentialVault.otherKeys(keys, on: connection)
         if !others.isEmpty {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "keys.sealing",
                     "\(Wording.list(others.map(\.text))) in keys.sealing_file is another key than the one that sealed here "
@@ -60,7 +60,7 @@ extension DatabaseDoctor {
         let missing = needed.filter { !held.contains($0) }
         if !missing.isEmpty {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "keys.sealing",
                     "sealed values need the keys \(Wording.list(missing)), which keys.sealing_file does not have",
@@ -73,13 +73,13 @@ extension DatabaseDoctor {
     }
 
     /// How the hash key stands beside the others that were used here.
-    private static func finding(of key: HashKey, _ standing: HashKeyCanary.Standing) -> Finding {
+    private static func finding(of key: HashKey, _ standing: HashKeyCanary.Standing) -> DoctorFinding {
         let own = "the hash key \"\(key.id.text)\""
         let others = Wording.list(standing.others.map { "\"\($0)\"" })
         switch standing {
         case .alone: return .ok("keys.hash", "the hash key is the one that was used here")
         case .unknown:
-            return Finding(
+            return DoctorFinding(
                 .error,
                 "keys.hash",
                 "\(own) was never used here, and \(others) was",
@@ -89,7 +89,7 @@ extension DatabaseDoctor {
                     "Put the right file back. Where a new key is meant, keep the old file, too: it alone finds what was before."
             )
         case .newest:
-            return Finding(
+            return DoctorFinding(
                 .notice,
                 "keys.hash",
                 "\(own) is newer than \(others)",
@@ -97,7 +97,7 @@ extension DatabaseDoctor {
                 todo: "Keep the older file, and name it in keys.hash_file to look there."
             )
         case .older:
-            return Finding(
+            return DoctorFinding(
                 .warning,
                 "keys.hash",
                 "\(own) is older than \(others)",
@@ -107,7 +107,7 @@ extension DatabaseDoctor {
         }
     }
 
-    private func hashKey(on connection: isolated Connection) throws -> [Finding] {
+    private func hashKey(on connection: isolated Connection) throws -> [DoctorFinding] {
         guard settings.keys.hashKeyFile != nil else { return [] }
         do {
             let key = try WorkerServices.hashKey(settings)
@@ -118,7 +118,7 @@ extension DatabaseDoctor {
         } catch {
             let report = ErrorReport(error)
             return [
-                Finding(
+                DoctorFinding(
                     .error,
                     "keys.hash",
                     report.message,

@@ -5,13 +5,13 @@ import Terminal
 
 extension DatabaseDoctor {
     /// Whether mail reaches Apple's relay, by what the checks of the streams settled.
-    func mail(on connection: isolated Connection) throws -> [Finding] {
+    func mail(on connection: isolated Connection) throws -> [DoctorFinding] {
         let accounts = try RelayDirectory.count(on: connection)
         let streams = try MailStreamStore.health(on: connection)
         guard !streams.isEmpty else {
             guard accounts > 0 else { return [] }
             return [
-                Finding(
+                DoctorFinding(
                     .notice,
                     "mail.no_stream",
                     Wording.count(accounts, "account") + " with a relay address, and no mail stream is declared",
@@ -20,7 +20,7 @@ extension DatabaseDoctor {
                 )
             ]
         }
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         for stream in streams {
             if stream.reachable == .no {
                 findings.append(unreachable(stream, accounts: accounts))
@@ -31,7 +31,7 @@ extension DatabaseDoctor {
             }
             if stream.isOverdue {
                 findings.append(
-                    Finding(
+                    DoctorFinding(
                         .warning,
                         "mail.overdue",
                         "the check of the mail stream \(stream.name) is overdue",
@@ -45,8 +45,8 @@ extension DatabaseDoctor {
             ? [.ok("mail.streams", Wording.count(streams.count, "mail stream") + " in order")] : findings
     }
 
-    private func unreachable(_ stream: MailStreamHealth, accounts: Int) -> Finding {
-        Finding(
+    private func unreachable(_ stream: MailStreamHealth, accounts: Int) -> DoctorFinding {
+        DoctorFinding(
             .error,
             "mail.unreachable",
             "mail of the stream \(stream.name) does not reach Apple's relay: "
@@ -57,8 +57,8 @@ extension DatabaseDoctor {
     }
 
     /// A stream of which DNS answers and which cannot be judged all the same.
-    private func vague(_ stream: MailStreamHealth) -> Finding {
-        Finding(
+    private func vague(_ stream: MailStreamHealth) -> DoctorFinding {
+        DoctorFinding(
             .warning,
             "mail.unknown",
             "too little is stated of the mail stream \(stream.name) to tell whether it reaches Apple's relay: "
@@ -68,8 +68,8 @@ extension DatabaseDoctor {
         )
     }
 
-    private func unconfirmed(_ stream: MailStreamHealth) -> Finding {
-        Finding(
+    private func unconfirmed(_ stream: MailStreamHealth) -> DoctorFinding {
+        DoctorFinding(
             .warning,
             "mail.unknown",
             stream.isOld

@@ -3,12 +3,12 @@ import Postgres
 
 extension DatabaseDoctor {
     /// What would stop or slow the deletion of any account, by the catalog.
-    func deletionPlan(on connection: isolated Connection) throws -> [Finding] {
+    func deletionPlan(on connection: isolated Connection) throws -> [DoctorFinding] {
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         for key in plan.refusing {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "deletion.blocking_key",
                     "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE or SET NULL",
@@ -22,7 +22,7 @@ extension DatabaseDoctor {
             // Nobody but its owner may add an index: a warning that cannot be heeded would only hide the others.
             let isSupabases = ["auth", "storage"].contains(key.table.schema)
             findings.append(
-                Finding(
+                DoctorFinding(
                     key.estimatedRows > 10_000 && !isSupabases ? .warning : .notice,
                     "deletion.missing_index",
                     "no index begins with \(columns) of \(key.table)",
@@ -35,7 +35,7 @@ extension DatabaseDoctor {
         }
         for trigger in plan.triggers where trigger.table.schema != "storage" {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .notice,
                     "deletion.trigger",
                     "the trigger \(trigger.name) of \(trigger.table) runs when an account is deleted",
@@ -46,7 +46,7 @@ extension DatabaseDoctor {
         }
         for trigger in plan.reachingOutside where trigger.table.schema != "storage" {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .notice,
                     "deletion.trigger_outside",
                     "the trigger \(trigger.name) of \(trigger.table) may reach outside the database",
@@ -57,7 +57,7 @@ extension DatabaseDoctor {
         }
         for fault in plan.faults {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "deletion.rights",
                     "\(fault.table): \(fault.code.rawValue)" + (fault.detail.map { " (\($0))" } ?? ""),

@@ -3,7 +3,7 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    func requests(on connection: isolated Connection) throws -> [Finding] {
+    func requests(on connection: isolated Connection) throws -> [DoctorFinding] {
         var findings = try brakes(on: connection)
         for requests in try OpenRequests.byState(on: connection) {
             let (state, count) = (requests.state, requests.count)
@@ -12,7 +12,7 @@ extension DatabaseDoctor {
                     requests.left < .zero
                     ? "passed \(Wording.length(.zero - requests.left)) ago" : "is in \(Wording.length(requests.left))"
                 findings.append(
-                    Finding(
+                    DoctorFinding(
                         .error,
                         "deletion.deadline",
                         "a request in the state \(state) whose legal deadline \(left)",
@@ -23,7 +23,7 @@ extension DatabaseDoctor {
             }
             if state == "residue" || state == "blocked" {
                 findings.append(
-                    Finding(
+                    DoctorFinding(
                         .error,
                         "deletion.\(state)",
                         Wording.count(count, "request") + " in the state \(state)",
@@ -37,13 +37,13 @@ extension DatabaseDoctor {
         return findings
     }
 
-    private func brakes(on connection: isolated Connection) throws -> [Finding] {
+    private func brakes(on connection: isolated Connection) throws -> [DoctorFinding] {
         let stopped = try StoppedDeletions.read(on: connection)
         let (paused, waiting) = (stopped.paused, stopped.overCeiling)
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         if let general = stopped.general {
             findings.append(
-                Finding(
+                DoctorFinding(
                     // An hour's look at something is meant; what lasts for longer than a day may be forgotten.
                     general.length > .seconds(86_400) ? .error : .warning,
                     "deletion.paused",
@@ -57,7 +57,7 @@ extension DatabaseDoctor {
         }
         if paused > 0, let longest = stopped.longest {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "deletion.paused",
                     "\(Wording.count(paused, "request")) \(paused == 1 ? "is" : "are") paused, the first for "
@@ -69,7 +69,7 @@ extension DatabaseDoctor {
         }
         if waiting > 0 {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "deletion.ceiling",
                     "\(Wording.count(waiting, "request")) \(waiting == 1 ? "waits" : "wait") for the hourly ceiling",

@@ -2,17 +2,17 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    func role(on connection: isolated Connection) throws -> [Finding] {
+    func role(on connection: isolated Connection) throws -> [DoctorFinding] {
         let (name, isSuperuser, bypasses) = try connection.one(
             "select rolname::text, rolsuper, rolbypassrls from pg_roles where rolname = current_user",
             as: (String, Bool, Bool).self
         )
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         if isSuperuser || bypasses {
             findings.append(.ok("database.role", "\(name) is not bound by row-level security"))
         } else {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "database.role",
                     "row-level security binds the role \(name)",
@@ -23,7 +23,7 @@ extension DatabaseDoctor {
         }
         if isSuperuser {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .notice,
                     "database.superuser",
                     "\(name) is a superuser",
@@ -49,7 +49,7 @@ extension DatabaseDoctor {
         )
         if !unreadable.isEmpty {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "database.rights",
                     "\(name) may not read \(Wording.list(unreadable))",

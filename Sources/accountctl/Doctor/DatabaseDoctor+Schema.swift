@@ -3,12 +3,12 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    func schema(on connection: isolated Connection) async throws -> ([Finding], isInstalled: Bool) {
+    func schema(on connection: isolated Connection) async throws -> ([DoctorFinding], isInstalled: Bool) {
         let plan = try engine.plan(on: connection)
         guard plan.items.contains(where: { $0.applied != nil }) else {
             return (
                 [
-                    Finding(
+                    DoctorFinding(
                         .error,
                         "schema.installed",
                         "the schema is not installed",
@@ -18,12 +18,12 @@ extension DatabaseDoctor {
                 ], false
             )
         }
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         let newer = plan.conflicts.filter { $0.state == .unknown }
         if let newest = newer.last {
             let version = newest.applied?.version ?? "unknown"
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "schema.ahead",
                     Wording.count(newer.count, "migration") + " of a newer version (\(version))",
@@ -34,7 +34,7 @@ extension DatabaseDoctor {
         }
         for conflict in plan.conflicts where conflict.state != .unknown {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "schema.history",
                     "migration \(conflict.number) \(conflict.name) is \(conflict.state.rawValue)",
@@ -45,7 +45,7 @@ extension DatabaseDoctor {
         }
         if !plan.pending.isEmpty {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "schema.pending",
                     Wording.count(plan.pending.count, "migration") + " to be applied",
@@ -57,7 +57,7 @@ extension DatabaseDoctor {
         let differences = try await CatalogSnapshot.differences(on: connection)
         for difference in differences.prefix(20) {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "schema.drift",
                     "\(difference.kind.rawValue): \(difference.object)",

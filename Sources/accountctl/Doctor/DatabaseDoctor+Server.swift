@@ -7,7 +7,7 @@ import Postgres
 #endif
 
 extension DatabaseDoctor {
-    func server(on connection: isolated Connection) throws -> [Finding] {
+    func server(on connection: isolated Connection) throws -> [DoctorFinding] {
         let version = connection.serverVersion
         let (name, isStandby, serverTime) = try connection.one(
             """
@@ -16,12 +16,12 @@ extension DatabaseDoctor {
             """,
             as: (String, Bool, Double).self
         )
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         if (150_000..<180_000).contains(version) {
             findings.append(.ok("database.version", "PostgreSQL \(name)"))
         } else {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "database.version",
                     "PostgreSQL \(name)",
@@ -32,7 +32,7 @@ extension DatabaseDoctor {
         }
         if isStandby {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "database.standby",
                     "this server is a standby",
@@ -47,7 +47,7 @@ extension DatabaseDoctor {
             findings.append(.ok("database.pooler", "a pooler in session mode, which takes nothing away"))
         case .transactionPooler:
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "database.pooler",
                     "a pooler in transaction mode lies between here and the server",
@@ -58,7 +58,7 @@ extension DatabaseDoctor {
             )
         case .unknownPooler:
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "database.pooler",
                     "whether the pooler in between keeps sessions could not be found out",
@@ -70,7 +70,7 @@ extension DatabaseDoctor {
         let difference = abs(serverTime - now().timeIntervalSince1970)
         if difference > 5 {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "database.clock",
                     "the clocks of this machine and the server differ by \(Int(difference)) s",

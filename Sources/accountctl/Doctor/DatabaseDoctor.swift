@@ -17,7 +17,7 @@ struct DatabaseDoctor {
     /// The clock of this machine.
     let now: @Sendable () -> Date
 
-    func findings(on connection: isolated Connection) async throws -> [Finding] {
+    func findings(on connection: isolated Connection) async throws -> [DoctorFinding] {
         var findings = try await look("the server") { try server(on: connection) }
         findings += try await look("the role") { try role(on: connection) }
         var isInstalled = false
@@ -38,7 +38,7 @@ struct DatabaseDoctor {
     }
 
     /// A part that cannot be looked at is a finding of its own, and no reason to be silent about the rest; a lost connection is.
-    private func look(_ what: String, _ part: () async throws -> [Finding]) async throws -> [Finding] {
+    private func look(_ what: String, _ part: () async throws -> [DoctorFinding]) async throws -> [DoctorFinding] {
         do {
             return try await part()
         } catch let error as PostgresError where error.connectionUsable {
@@ -46,11 +46,11 @@ struct DatabaseDoctor {
         }
     }
 
-    private func refusal(of what: String, _ error: PostgresError) -> Finding {
+    private func refusal(of what: String, _ error: PostgresError) -> DoctorFinding {
         let said = "\(what) cannot be looked at: \(ErrorReport(error).message)"
         switch error.sqlState {
         case .insufficientPrivilege?:
-            return Finding(
+            return DoctorFinding(
                 .error,
                 "database.rights",
                 said,
@@ -58,7 +58,7 @@ struct DatabaseDoctor {
                 todo: "Connect as the role that installed the schema (postgres on Supabase)."
             )
         case let state? where SchemaGap.telling.contains(state):
-            return Finding(
+            return DoctorFinding(
                 .error,
                 "schema.behind",
                 said,
@@ -66,7 +66,7 @@ struct DatabaseDoctor {
                 todo: "accountctl migrate up"
             )
         default:
-            return Finding(
+            return DoctorFinding(
                 .error,
                 "database.failed",
                 said,

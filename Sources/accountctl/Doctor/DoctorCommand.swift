@@ -30,7 +30,7 @@ struct DoctorCommand: AccountctlCommand {
             """
     )
 
-    private static let fields: [Field<Finding>] = [
+    private static let fields: [Field<DoctorFinding>] = [
         Field("severity", "Severity") { .text($0.severity.rawValue) },
         Field("code", "Code") { .text($0.code) },
         Field("what", "What") { .text($0.what) },
@@ -102,7 +102,7 @@ struct DoctorCommand: AccountctlCommand {
         }
         try show(findings.map { $0.completed(context.messages.completed) }, in: context)
         if let unreachable { return unreachable }
-        let limit: Finding.Severity = strict ? .warning : .error
+        let limit: DoctorFinding.Severity = strict ? .warning : .error
         let grave = findings.filter { $0.severity >= limit }
         // An exception that is no longer needed, or was mistyped, would hide what comes under that code later.
         for code in Set(except).subtracting(grave.map(\.code)).sorted() {
@@ -111,8 +111,8 @@ struct DoctorCommand: AccountctlCommand {
         return grave.allSatisfy { except.contains($0.code) } ? .ok : .failure
     }
 
-    private static func unreachable(_ report: ErrorReport) -> Finding {
-        Finding(
+    private static func unreachable(_ report: ErrorReport) -> DoctorFinding {
+        DoctorFinding(
             .error,
             "database.reachable",
             report.message,
@@ -121,25 +121,25 @@ struct DoctorCommand: AccountctlCommand {
         )
     }
 
-    private func show(_ findings: [Finding], in context: CommandContext) throws {
+    private func show(_ findings: [DoctorFinding], in context: CommandContext) throws {
         if context.output.format.isForPrograms {
             try context.output.list(findings, Self.fields)
             return
         }
         let shown = findings.filter { verbose || $0.severity > .ok }
-        for severity in Finding.Severity.allCases.reversed() {
+        for severity in DoctorFinding.Severity.allCases.reversed() {
             for finding in shown where finding.severity == severity {
                 try context.output.document(text(finding, style: context.output.style))
             }
         }
-        let counts = Finding.Severity.allCases.reversed().map { severity in
+        let counts = DoctorFinding.Severity.allCases.reversed().map { severity in
             let count = findings.count { $0.severity == severity }
             return severity == .ok ? "\(count) ok" : Wording.count(count, severity.rawValue)
         }
         context.messages.note(counts.joined(separator: ", ") + ".")
     }
 
-    private func text(_ finding: Finding, style: StreamStyle) -> String {
+    private func text(_ finding: DoctorFinding, style: StreamStyle) -> String {
         let emphasis: Emphasis =
             switch finding.severity {
             case .ok: .good

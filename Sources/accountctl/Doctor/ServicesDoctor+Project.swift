@@ -9,14 +9,14 @@ import SignInWithApple
 
 extension ServicesDoctor {
     /// Compares the project's settings of Sign in with Apple with ours, where the management API is configured.
-    func project() async throws -> [Finding] {
+    func project() async throws -> [DoctorFinding] {
         let settings = parts.settings
         guard let project = try settings.supabase.project(parts.caller) else { return [] }
         switch try await project.provider() {
         case .done(let provider): return findings(about: provider, project.project)
         case .notAllowed(let status), .refused(let status):
             return [
-                Finding(
+                DoctorFinding(
                     .error,
                     "supabase.project",
                     "the management API does not let the token at project \(project.project) (HTTP \(status))",
@@ -26,7 +26,7 @@ extension ServicesDoctor {
             ]
         case .later(let reason):
             return [
-                Finding(
+                DoctorFinding(
                     .warning,
                     "supabase.reachable",
                     "no verdict on project \(project.project): \(reason)",
@@ -37,10 +37,10 @@ extension ServicesDoctor {
         }
     }
 
-    private func findings(about provider: ProjectAuthSettings.Provider, _ project: String) -> [Finding] {
+    private func findings(about provider: ProjectAuthSettings.Provider, _ project: String) -> [DoctorFinding] {
         guard provider.isOn else {
             return [
-                Finding(
+                DoctorFinding(
                     .error,
                     "supabase.apple",
                     "Sign in with Apple is switched off in project \(project)",
@@ -49,11 +49,11 @@ extension ServicesDoctor {
                 )
             ]
         }
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         let ours = parts.settings.apple.identities.map(\.clientID)
         for id in ours where !provider.clientIDs.contains(id) {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "supabase.client_ids",
                     "project \(project) does not list the client id \(id)",
@@ -64,7 +64,7 @@ extension ServicesDoctor {
         }
         for id in provider.clientIDs where !ours.contains(id) {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "apple.client_ids",
                     "project \(project) lets people sign in with \(id), which is not configured here",

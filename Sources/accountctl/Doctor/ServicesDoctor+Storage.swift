@@ -4,21 +4,23 @@ import Terminal
 
 extension ServicesDoctor {
     /// Whether Storage takes the key and has the buckets that deletions know.
-    func storage() async throws -> [Finding] {
+    func storage() async throws -> [DoctorFinding] {
         let client: StorageClient
         do {
             guard let configured = try parts.storageClient() else { return [] }
             client = configured
         } catch {
             let report = ErrorReport(error)
-            return [Finding(.error, "storage.key", report.message, why: "No file can be deleted.", todo: report.hint)]
+            return [
+                DoctorFinding(.error, "storage.key", report.message, why: "No file can be deleted.", todo: report.hint)
+            ]
         }
         switch try await client.buckets() {
         case .done(let buckets):
             return [.ok("storage.reachable", "Storage answers and takes the key")] + compare(Set(buckets.map(\.id)))
         case .gone(let refusal), .misconfigured(let refusal):
             return [
-                Finding(
+                DoctorFinding(
                     .error,
                     "storage.key",
                     "\(refusal)",
@@ -28,7 +30,7 @@ extension ServicesDoctor {
             ]
         case .later(let delay):
             return [
-                Finding(
+                DoctorFinding(
                     .warning,
                     "storage.reachable",
                     "\(delay)",
@@ -40,11 +42,11 @@ extension ServicesDoctor {
     }
 
     /// Buckets that are named and not there, and buckets that nobody decided about.
-    private func compare(_ found: Set<String>) -> [Finding] {
+    private func compare(_ found: Set<String>) -> [DoctorFinding] {
         let deletion = parts.settings.deletion
         let named = Set(["avatars"] + deletion.buckets)
         var findings = named.subtracting(found).sorted().map { bucket in
-            Finding(
+            DoctorFinding(
                 .warning,
                 "storage.bucket",
                 "there is no bucket \(bucket)",
@@ -56,7 +58,7 @@ extension ServicesDoctor {
         let undecided = found.subtracting(named).subtracting(deletion.keptBuckets).sorted()
         if !undecided.isEmpty {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .error,
                     "storage.undecided",
                     "nobody decided about the files in \(Wording.list(undecided))",

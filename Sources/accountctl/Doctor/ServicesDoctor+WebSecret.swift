@@ -10,7 +10,7 @@ import SignInWithApple
 
 extension ServicesDoctor {
     /// Looks at the copy of the client secret that Supabase keeps, where there is one.
-    func webSecret() -> [Finding] {
+    func webSecret() -> [DoctorFinding] {
         guard let text = parts.settings.apple.webClientSecret else { return [] }
         return webSecret(StaticClientSecret.inspect(text, now: now()), "apple.web_client_secret")
     }
@@ -21,13 +21,13 @@ extension ServicesDoctor {
     ///   - inspection: What it turned out to be.
     ///   - place: Where it lies, in words.
     /// - Returns: One finding for each thing worth saying.
-    func webSecret(_ inspection: StaticClientSecret.Inspection, _ place: String) -> [Finding] {
+    func webSecret(_ inspection: StaticClientSecret.Inspection, _ place: String) -> [DoctorFinding] {
         let renew =
             "Make a new one for Supabase's settings and the copy: accountctl apple client-secret push, or print."
         switch inspection {
         case .privateKey:
             return [
-                Finding(
+                DoctorFinding(
                     .error,
                     "apple.web_secret",
                     "\(place) is the .p8 key itself",
@@ -38,7 +38,7 @@ extension ServicesDoctor {
             ]
         case .notASecret:
             return [
-                Finding(
+                DoctorFinding(
                     .error,
                     "apple.web_secret",
                     "\(place) is no client secret, which is a JWT (eyJ...)",
@@ -51,10 +51,10 @@ extension ServicesDoctor {
         }
     }
 
-    private func finding(about secret: StaticClientSecret, _ renew: String) -> Finding {
+    private func finding(about secret: StaticClientSecret, _ renew: String) -> DoctorFinding {
         let whose = secret.clientID ?? "an unnamed client"
         guard secret.problems.isEmpty, let days = secret.daysLeft(at: now()) else {
-            return Finding(
+            return DoctorFinding(
                 .error,
                 "apple.web_secret",
                 "the web client secret of \(whose): \(secret.problems.map(\.description).joined(separator: "; "))",
@@ -65,7 +65,7 @@ extension ServicesDoctor {
         guard days < StaticClientSecret.warningDays else {
             return .ok("apple.web_secret", "the web client secret of \(whose) is good for \(days) days")
         }
-        return Finding(
+        return DoctorFinding(
             .warning,
             "apple.web_secret",
             "the web client secret of \(whose) ends in \(days) days",

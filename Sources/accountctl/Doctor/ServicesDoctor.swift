@@ -13,11 +13,11 @@ struct ServicesDoctor {
     /// The clock of this machine.
     let now: @Sendable () -> Date
 
-    func findings() async throws -> [Finding] {
+    func findings() async throws -> [DoctorFinding] {
         try await apple() + webSecret() + project() + storage()
     }
 
-    private func apple() async throws -> [Finding] {
+    private func apple() async throws -> [DoctorFinding] {
         let clients: AppleClients
         do {
             guard let configured = try parts.appleClients() else { return [] }
@@ -25,10 +25,16 @@ struct ServicesDoctor {
         } catch {
             let report = ErrorReport(error)
             return [
-                Finding(.error, "apple.credentials", report.message, why: "Nothing can be revoked.", todo: report.hint)
+                DoctorFinding(
+                    .error,
+                    "apple.credentials",
+                    report.message,
+                    why: "Nothing can be revoked.",
+                    todo: report.hint
+                )
             ]
         }
-        var findings: [Finding] = []
+        var findings: [DoctorFinding] = []
         for id in clients.clientIDs {
             guard let client = clients[id] else { continue }
             let section = parts.settings.apple.section(of: id)
@@ -37,7 +43,7 @@ struct ServicesDoctor {
                 findings.append(.ok("apple.credentials", "Apple accepts team, key and \(id)"))
             case .misconfigured(let reason):
                 findings.append(
-                    Finding(
+                    DoctorFinding(
                         .error,
                         "apple.credentials",
                         "\(reason)",
@@ -47,7 +53,7 @@ struct ServicesDoctor {
                 )
             case .later(let delay):
                 findings.append(
-                    Finding(
+                    DoctorFinding(
                         .warning,
                         "apple.reachable",
                         "no verdict on \(id): \(delay)",

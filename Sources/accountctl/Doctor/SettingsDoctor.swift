@@ -5,10 +5,10 @@ import Settings
 struct SettingsDoctor {
     let context: CommandContext
 
-    func findings() throws -> [Finding] {
+    func findings() throws -> [DoctorFinding] {
         let (settings, problems) = try context.checkedSettings()
         var findings = problems.map { problem in
-            Finding(
+            DoctorFinding(
                 problem.stopsNothing ? .warning : .error,
                 "settings",
                 problem.description,
@@ -26,7 +26,7 @@ struct SettingsDoctor {
         }
         if !settings.apple.isConfigured {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "apple.settings",
                     "Sign in with Apple is not configured",
@@ -37,7 +37,7 @@ struct SettingsDoctor {
         }
         if !settings.storage.isConfigured {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "storage.settings",
                     "Storage is not configured",
@@ -49,9 +49,9 @@ struct SettingsDoctor {
         return findings
     }
 
-    private func keyFile(_ key: String, _ path: String?) -> Finding {
+    private func keyFile(_ key: String, _ path: String?) -> DoctorFinding {
         guard let path else {
-            return Finding(
+            return DoctorFinding(
                 .error,
                 key,
                 "\(key) is not set",
@@ -62,7 +62,7 @@ struct SettingsDoctor {
         do {
             let contents = try SecretFile.read(path)
             guard contents.isReadableByOthers else { return .ok(key, "\(path) can be read by its owner only") }
-            return Finding(
+            return DoctorFinding(
                 .warning,
                 key,
                 "\(path) can be read by others",
@@ -70,7 +70,13 @@ struct SettingsDoctor {
                 todo: "chmod 600 \(path)"
             )
         } catch {
-            return Finding(.error, key, "\(error)", why: "Nothing is erased without it.", todo: "Put the key back.")
+            return DoctorFinding(
+                .error,
+                key,
+                "\(error)",
+                why: "Nothing is erased without it.",
+                todo: "Put the key back."
+            )
         }
     }
 }

@@ -29,7 +29,8 @@ private struct Undone<Result: Sendable>: Error {
 extension CommandContext {
     /// Does something to each of some jobs, each in a transaction of its own, and lists what became of them.
     ///
-    /// Each leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth. `done` says what happened and what would have.
+    /// Each leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth. `done`
+    /// says what happened and what would have.
     ///
     /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form, which holds
     ///   for all of them; ``PostgresError``.

@@ -5,7 +5,7 @@ extension StreamReport {
     /// The report as a screen.
     func sheet(explaining: Bool) -> Sheet {
         var sections = [Sheet.Section(.facts(facts))]
-        for severity in MailRelay.Finding.Severity.allCases.reversed() {
+        for severity in Finding.Severity.allCases.reversed() {
             let matching = findings.filter { $0.severity == severity }
             guard !matching.isEmpty else { continue }
             sections.append(
@@ -53,7 +53,7 @@ extension StreamReport {
     }
 }
 
-extension MailRelay.Finding {
+extension Finding {
     fileprivate func lines(explaining: Bool) -> [String] {
         var lines = ["\(code.rawValue)  \(subject): \(summary)"]
         lines += seen.map { "    seen: \($0)" }
@@ -75,7 +75,7 @@ extension MailRelay.Finding {
     }
 }
 
-extension MailRelay.Finding.Severity {
+extension Finding.Severity {
     fileprivate var title: String {
         switch self {
         case .broken: "Broken"

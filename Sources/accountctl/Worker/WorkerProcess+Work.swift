@@ -8,12 +8,6 @@ import ServiceLifecycle
 import Settings
 import SignInWithApple
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension WorkerProcess {
     /// The database has to have the schema of this version, or one that a deploy has already brought further.
     func check(_ pool: Pool) async throws {
@@ -55,7 +49,7 @@ extension WorkerProcess {
             relayDomains: settings.mail.relayDomains
         )
         .register(in: &registry)
-        var configuration = WorkerConfiguration(name: Self.name)
+        var configuration = WorkerConfiguration(name: ProcessName.own)
         configuration.version = Version.number
         configuration.slots = settings.worker.concurrency
         configuration.pollInterval = settings.worker.pollInterval
@@ -106,11 +100,6 @@ extension WorkerProcess {
                 )
             }
         }
-    }
-
-    /// Host and process id, as `workers` shows it.
-    private static var name: String {
-        "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
     }
 }
 

@@ -1,5 +1,5 @@
 /// Something that `doctor` looked at, and what it means.
-struct Finding: Sendable, Equatable {
+struct DoctorFinding: Sendable, Equatable {
     enum Severity: String, Sendable, Comparable, CaseIterable {
         /// Looked at, and sound.
         case ok
@@ -34,9 +34,9 @@ struct Finding: Sendable, Equatable {
     }
 
     /// The same with the commands that it names completed.
-    func completed(_ complete: (String) -> String) -> Finding {
-        Finding(severity, code, what, why: why, todo: todo.map(complete))
+    func completed(_ complete: (String) -> String) -> DoctorFinding {
+        DoctorFinding(severity, code, what, why: why, todo: todo.map(complete))
     }
 
-    static func ok(_ code: String, _ what: String) -> Finding { Finding(.ok, code, what) }
+    static func ok(_ code: String, _ what: String) -> DoctorFinding { DoctorFinding(.ok, code, what) }
 }

@@ -1,5 +1,5 @@
 /// Base64 with the white space that tag values may hold (RFC 6376, 2.10); strict otherwise.
-enum Base64 {
+enum TagBase64 {
     /// Decodes text; nil for any other character, wrong padding, or a length that no bytes have.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []

@@ -1,0 +1,11 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What this process is called among the workers.
+enum ProcessName {
+    /// Host and process id, as `jobs workers` shows it.
+    static let own = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
+}
