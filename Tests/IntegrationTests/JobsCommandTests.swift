@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -318,6 +319,50 @@ struct JobsCommandTests {
             let dropped = try await jobs(database, confirmed + ["--json"])
             #expect(dropped.output == would.output)
             #expect(try await database.psql(left) == "0")
+        }
+    }
+
+    @Test("What is in the way of one job keeps neither the others from being acted on nor the results from being told")
+    func oneOfSeveral() async throws {
+        for isCutOff in [false, true] {
+            try await TestDatabase.with(.migrated) { database in
+                let ids = try await fill(database)
+                let several = ["available", "running", "scheduled"].map { ids[$0] ?? 0 }
+                var variables = database.variables
+                variables["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT"] = "1s"
+                let environment = variables
+                try await database.withConnection { handler in
+                    try await handler.transaction { handler in
+                        // As the fence of a handler's transaction does.
+                        _ = try handler.one(
+                            "select id from accountctl.jobs where id = \(several[1]) for share",
+                            as: Int64.self
+                        )
+                        let command = try AccountctlProcess(
+                            ["jobs", "cancel"] + several.map { "\($0)" } + ["--yes", "--json"],
+                            environment: environment
+                        )
+                        if isCutOff {
+                            try await handler.waitUntilSomebodyIsBlocked()
+                            try handler.execute(
+                                """
+                                select pg_terminate_backend(pid)
+                                from pg_stat_activity
+                                where pg_backend_pid() = any(pg_blocking_pids(pid))
+                                """
+                            )
+                        }
+                        let result = try await command.result()
+                        #expect(result.status == 75)
+                        #expect(result.output.contains("\"id\":\(several[0]),\"result\":\"cancelled\""), "\(result)")
+                        #expect(result.output.contains("\"id\":\(several[1])") == !isCutOff, "\(result)")
+                        #expect(result.output.contains("\"id\":\(several[2])") == !isCutOff, "\(result)")
+                    }
+                }
+                #expect(try await state(database, several[0]) == "cancelled")
+                #expect(try await state(database, several[1]) == "running")
+                #expect(try await state(database, several[2]) == (isCutOff ? "scheduled" : "cancelled"))
+            }
         }
     }
 

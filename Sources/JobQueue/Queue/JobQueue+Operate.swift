@@ -43,10 +43,15 @@ extension JobQueue {
     /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or ended; ``PostgresError``.
     package func discard(_ id: Int64, reason: String, on connection: isolated Connection) throws {
         guard try !end(id, .discarded, reason: reason, on: connection) else { return }
+        throw try doesNotWait(id, on: connection)
+    }
+
+    /// Why something that takes a job which waits could not be done.
+    private func doesNotWait(_ id: Int64, on connection: isolated Connection) throws -> JobQueueError {
         guard let state = try show(id, on: connection)?.record.state else {
-            throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
+            return JobQueueError(.notFound, field: "id", "there is no job \(id)")
         }
-        throw JobQueueError(.wrongState, "job \(id) does not wait: it is \(state)")
+        return JobQueueError(.wrongState, "job \(id) does not wait: it is \(state)")
     }
 
     /// Moves a job that does not run to the history.
@@ -96,39 +101,46 @@ extension JobQueue {
             as: String.self
         )
         if let waiting { return waiting }
-        let revived = try connection.first(
-            """
-            with gone as (
-                delete from \(tables.history)
-                where id = \(id)
-                and outcome in ('discarded', 'cancelled')
-                and not exists (
-                    select
-                    from \(tables.jobs) live
-                    where live.unique_key = job_history.unique_key
-                    or live.id = job_history.id
+        let isTaken = JobQueueError(.liveDuplicate, "another unfinished job has the unique key of job \(id)")
+        let revived: String?
+        do {
+            revived = try connection.first(
+                """
+                with gone as (
+                    delete from \(tables.history)
+                    where id = \(id)
+                    and outcome in ('discarded', 'cancelled')
+                    and not exists (
+                        select
+                        from \(tables.jobs) live
+                        where live.unique_key = job_history.unique_key
+                        or live.id = job_history.id
+                    )
+                    returning *
                 )
-                returning *
+                insert into \(tables.jobs) (
+                    id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key, args,
+                    errors
+                )
+                select id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key,
+                    args, errors
+                from gone
+                order by lease desc
+                limit 1
+                returning queue
+                """,
+                as: String.self
             )
-            insert into \(tables.jobs) (
-                id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key, args,
-                errors
-            )
-            select id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key,
-                args, errors
-            from gone
-            order by lease desc
-            limit 1
-            returning queue
-            """,
-            as: String.self
-        )
+        } catch SQLState.uniqueViolation {
+            // By a newer job that came between the look and the insertion.
+            throw isTaken
+        }
         if let revived { return revived }
         switch try show(id, on: connection)?.record.state {
         case nil: throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
         case "running": throw JobQueueError(.wrongState, "job \(id) is running")
         case "completed": throw JobQueueError(.wrongState, "job \(id) has completed")
-        default: throw JobQueueError(.liveDuplicate, "another unfinished job has the unique key of job \(id)")
+        default: throw isTaken
         }
     }
 
@@ -149,10 +161,7 @@ extension JobQueue {
             """
         )
         guard moved == 0 else { return }
-        guard let state = try show(id, on: connection)?.record.state else {
-            throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
-        }
-        throw JobQueueError(.wrongState, "job \(id) does not wait: it is \(state)")
+        throw try doesNotWait(id, on: connection)
     }
 
     /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says; and whether it says so

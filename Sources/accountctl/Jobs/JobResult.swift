@@ -5,7 +5,7 @@ import Terminal
 struct JobResult: Sendable {
     let id: Int64
     let result: String
-    var error: JobQueueError?
+    var error: (any ReportableError)?
 
     private static let fields: [Field<JobResult>] = [
         Field("id", "Id", alignment: .right) { .integer($0.id) },

@@ -33,7 +33,7 @@ extension CommandContext {
     /// says what happened and what would have.
     ///
     /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form, which holds
-    ///   for all of them; ``PostgresError``.
+    ///   for all of them; ``PostgresError`` when the database is lost, after what was done until then is told.
     func act(
         on ids: [Int64],
         as action: String,
@@ -44,7 +44,7 @@ extension CommandContext {
     ) async throws -> ExitStatus {
         let signature = try signature(acting)
         if !write.dryRun, !ids.isEmpty, let question { try confirm(question, write) }
-        let results = try await withConnection { connection in
+        let (results, failure) = try await withConnection { connection in
             var results: [JobResult] = []
             for id in ids {
                 do {
@@ -56,11 +56,18 @@ extension CommandContext {
                     results.append(JobResult(id: id, result: write.dryRun ? told.would : told.done))
                 } catch let error as JobQueueError where error.code != .invalidField {
                     results.append(JobResult(id: id, result: error.message, error: error))
+                } catch let error as PostgresError where error.connectionUsable {
+                    // Such as a lock that its handler keeps.
+                    results.append(JobResult(id: id, result: error.report.message, error: error))
+                } catch {
+                    return (results, error as (any Error)?)
                 }
             }
-            return results
+            return (results, nil)
         }
-        return try JobResult.write(results, self)
+        guard let failure else { return try JobResult.write(results, self) }
+        if !results.isEmpty { _ = try JobResult.write(results, self) }
+        throw failure
     }
 
     /// `job 42`, or `3 jobs`.
