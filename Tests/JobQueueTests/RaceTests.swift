@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -136,24 +137,76 @@ import Testing
     }
 
     /// A stale batch that also holds a good lease: pairs must match, not the two arrays by themselves.
-    @Test func aBatchIsFencedPairByPair() async throws {
+    ///
+    /// A failover that loses the end of the log gives out numbers once more: the other job's number among them.
+    @Test(arguments: [false, true]) func aBatchIsFencedPairByPair(_ isNumberRepeated: Bool) async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([Self.kind.job(Note()), Self.kind.job(Note())])
+            try await harness.enqueue((0..<3).map { _ in try Self.kind.job(Note()) })
             let worker = try await host(harness)
-            let jobs = try await claim(harness, worker, 2)
-            _ = try await harness.pool.withConnection { connection in
-                try harness.queue.release(ids: [jobs[0].id], leases: [jobs[0].lease], on: connection)
+            let jobs = try await claim(harness, worker, 3)
+            if isNumberRepeated {
+                try await harness.execute(
+                    """
+                    update accountctl.jobs
+                    set lease = case id when \(jobs[0].id) then \(jobs[2].lease) else lease + 1000 end
+                    where id in (\(jobs[0].id), \(jobs[2].id))
+                    """
+                )
+            } else {
+                for job in [jobs[0], jobs[2]] {
+                    _ = try await harness.pool.withConnection { connection in
+                        try harness.queue.release(ids: [job.id], leases: [job.lease], on: connection)
+                    }
+                }
+                #expect(try await claim(harness, worker, 2).count == 2)
             }
-            let again = try await claim(harness, worker, 1)
-            #expect(again[0].id == jobs[0].id)
-            let landed = try await harness.pool.withConnection { connection in
-                try harness.queue.finish(
-                    .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+            let held = try await harness.pool.withConnection { connection in
+                try harness.queue.beat(
+                    .init(
+                        worker: worker,
+                        lifetime: .seconds(60),
+                        ids: jobs.map(\.id),
+                        leases: jobs.map(\.lease),
+                        isStopping: false,
+                        releasesBefore: nil
+                    ),
                     on: connection
+                ).held
+            }
+            #expect(held == [jobs[1].lease])
+            let (landed, released) = try await harness.pool.withConnection { connection in
+                (
+                    try harness.queue.finish(
+                        .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                        on: connection
+                    ),
+                    try harness.queue.release(ids: jobs.map(\.id), leases: jobs.map(\.lease), on: connection)
                 )
             }
             #expect(landed == [jobs[1].lease])
-            #expect(try await harness.unfinished() == 1)
+            #expect(released == 0)
+            #expect(try await harness.unfinished() == 2)
+        }
+    }
+
+    /// A newer job takes the key while the old one is brought back: that is an answer, not a failure of the database.
+    @Test func aRetryMeetsANewerJobOfItsKey() async throws {
+        try await JobHarness.with { harness in
+            let old = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "k")])[0].id
+            try await harness.pool.withConnection { connection in
+                try harness.queue.discard(old, reason: "test", on: connection)
+            }
+            let retried = try await harness.pool.withTransaction { newer in
+                _ = try harness.queue.enqueue([Self.kind.job(Note(), uniqueKey: "k")], on: newer)
+                let retried = Task {
+                    try await harness.pool.withConnection { connection in try harness.queue.retry(old, on: connection) }
+                }
+                try await newer.waitUntilSomebodyIsBlocked()
+                return retried
+            }
+            let error = await #expect(throws: JobQueueError.self) { try await retried.value }
+            #expect(error?.code == .liveDuplicate)
+            #expect(try await harness.show(old)?.record.state == "discarded")
         }
     }
 
@@ -271,28 +324,84 @@ import Testing
         }
     }
 
-    /// A heartbeat that comes while the rescue holds nothing yet keeps its worker.
+    private func beat(
+        _ harness: JobHarness,
+        _ worker: Int64,
+        _ job: ClaimedJob,
+        on connection: isolated Connection
+    ) throws -> JobQueue.BeatAnswer {
+        try harness.queue.beat(
+            .init(
+                worker: worker,
+                lifetime: .seconds(60),
+                ids: [job.id],
+                leases: [job.lease],
+                isStopping: false,
+                releasesBefore: nil
+            ),
+            on: connection
+        )
+    }
+
+    /// A heartbeat that is under way when a rescue looks, late as it is, keeps its worker.
     @Test func aBeatInTimeKeepsItsJobs() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note())])
             let worker = try await host(harness)
             let job = try await claim(harness, worker)[0]
-            let answer = try await harness.pool.withConnection { connection in
-                try harness.queue.beat(
-                    .init(
-                        worker: worker,
-                        lifetime: .seconds(60),
-                        ids: [job.id],
-                        leases: [job.lease],
-                        isStopping: false,
-                        releasesBefore: nil
-                    ),
-                    on: connection
-                )
+            try await expire(harness, worker)
+            try await harness.pool.withTransaction { connection in
+                let answer = try beat(harness, worker, job, on: connection)
+                #expect(answer.isKnown)
+                #expect(answer.held == [job.lease])
+                #expect(try await rescue(harness) == 0)
             }
-            #expect(answer.isKnown)
-            #expect(answer.held == [job.lease])
             #expect(try await rescue(harness) == 0)
+            #expect(try await finish(harness, job))
+        }
+    }
+
+    /// One that comes while the rescue is under way waits for it, and learns that all is lost.
+    @Test func aBeatWaitsForARescueUnderWay() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let worker = try await host(harness)
+            let job = try await claim(harness, worker)[0]
+            try await expire(harness, worker)
+            let answer = try await harness.pool.withTransaction { rescuer in
+                #expect(try harness.queue.rescue(on: rescuer).jobs == 1)
+                let answer = Task {
+                    try await harness.pool.withConnection { connection in
+                        try beat(harness, worker, job, on: connection)
+                    }
+                }
+                try await rescuer.waitUntilSomebodyIsBlocked()
+                return answer
+            }
+            #expect(try await !answer.value.isKnown)
+            #expect(try await harness.show(job.id)?.record.state == "available")
+        }
+    }
+
+    /// Whoever rescues need not know the kind: what runs is found by its worker and its deadline.
+    @Test func aRescuerNeedNotKnowTheKind() async throws {
+        try await JobHarness.with { harness in
+            let ids = try await harness.enqueue(try (0..<2).map { _ in try Self.kind.job(Note()) }).map(\.id)
+            let dead = try await host(harness)
+            let deaf = try await host(harness)
+            #expect(try await claim(harness, dead)[0].id == ids[0])
+            #expect(try await claim(harness, deaf)[0].id == ids[1])
+            try await expire(harness, dead)
+            try await harness.execute(
+                "update accountctl.jobs set deadline_at = now() - interval '1 second' where id = \(ids[1])"
+            )
+            var registry = JobRegistry()
+            try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
+            try await harness.worker(registry) { $0.overdueGrace = .zero }.rescueLost()
+            let records = try await [harness.show(ids[0]), harness.show(ids[1])].map { $0?.record }
+            #expect(records.map { $0?.state } == ["available", "scheduled"])
+            #expect(records.map { $0?.crashes } == [1, 0])
+            #expect(records.map { $0?.attempt } == [0, 1])
         }
     }
 

@@ -43,8 +43,16 @@ extension JobQueue {
         return Set(try connection.query("\(finishStatement(ending)) returning lease", as: Int64.self))
     }
 
-    /// A lease number belongs to one claim of one job, so that two arrays say what an array of pairs would; the server looks
-    /// for a number in an array by hash.
+    /// Which of these leases their jobs ended under.
+    func ended(ids: [Int64], leases: [Int64], on connection: isolated Connection) throws -> Set<Int64> {
+        Set(
+            try connection.query(
+                "select lease from \(tables.history) where \(JobTables.isUnderItsLease(ids, leases))",
+                as: Int64.self
+            )
+        )
+    }
+
     func finishStatement(_ ending: Ending) -> Statement {
         """
         with ended as (
@@ -58,8 +66,7 @@ extension JobQueue {
     func removal(_ ending: Ending) -> Statement {
         """
         delete from \(tables.jobs)
-        where id = any(\(ending.ids)::bigint[])
-        and lease = any(\(ending.leases)::bigint[])
+        where \(JobTables.isUnderItsLease(ending.ids, ending.leases))
         and state = 'running'
         returning *
         """
@@ -155,9 +162,7 @@ extension JobQueue {
             """
             update \(tables.jobs)
             set state = \(state),
-                worker = null,
-                lease = \(tables.nextLease),
-                deadline_at = null,
+                \(tables.unleased),
                 run_at = clock_timestamp() + case
                     when \(wasWoken) then interval '0'
                     else \((job.wait ?? .zero).seconds)::double precision * interval '1 second'
@@ -181,13 +186,8 @@ extension JobQueue {
         return try connection.execute(
             """
             update \(tables.jobs)
-            set state = 'available',
-                worker = null,
-                lease = \(tables.nextLease),
-                deadline_at = null,
-                attempt = greatest(0, attempt - 1)
-            where id = any(\(ids)::bigint[])
-            and lease = any(\(leases)::bigint[])
+            set \(tables.handedBack)
+            where \(JobTables.isUnderItsLease(ids, leases))
             and state = 'running'
             """
         )
@@ -208,9 +208,7 @@ extension JobQueue {
             update \(tables.jobs)
             set state = 'parked',
                 parked_for = \(reason),
-                worker = null,
-                lease = \(tables.nextLease),
-                deadline_at = null,
+                \(tables.unleased),
                 attempt = greatest(0, attempt - 1),
                 errors = \(Self.appended("\(failure)::jsonb"))
             where id = \(id)

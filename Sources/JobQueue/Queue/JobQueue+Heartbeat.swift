@@ -127,8 +127,7 @@ extension JobQueue {
             """
             select lease, cancel_requested_at is not null
             from \(tables.jobs)
-            where id = any(\(beat.ids)::bigint[])
-            and lease = any(\(beat.leases)::bigint[])
+            where \(JobTables.isUnderItsLease(beat.ids, beat.leases))
             and state = 'running'
             """,
             as: (Int64, Bool).self
@@ -138,11 +137,7 @@ extension JobQueue {
             released = try connection.execute(
                 """
                 update \(tables.jobs)
-                set state = 'available',
-                    worker = null,
-                    lease = \(tables.nextLease),
-                    deadline_at = null,
-                    attempt = greatest(0, attempt - 1)
+                set \(tables.handedBack)
                 where id = any(array(
                     select id
                     from \(tables.jobs)
@@ -173,11 +168,7 @@ extension JobQueue {
         try connection.execute(
             """
             update \(tables.jobs)
-            set state = 'available',
-                worker = null,
-                lease = \(tables.nextLease),
-                deadline_at = null,
-                attempt = greatest(0, attempt - 1)
+            set \(tables.handedBack)
             where state = 'running'
             and worker = \(worker)
             """

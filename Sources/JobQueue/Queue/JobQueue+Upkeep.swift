@@ -76,12 +76,8 @@ extension JobQueue {
             ),
             rescued as (
                 update \(tables.jobs)
-                set state = 'available',
-                    worker = null,
-                    lease = \(tables.nextLease),
-                    deadline_at = null,
+                set \(tables.handedBack),
                     run_at = clock_timestamp(),
-                    attempt = greatest(0, attempt - 1),
                     crashes = least(32000, crashes + 1),
                     errors = \(Self.appended(
                         """
@@ -127,9 +123,7 @@ extension JobQueue {
             """
             update \(tables.jobs)
             set state = 'scheduled',
-                worker = null,
-                lease = \(tables.nextLease),
-                deadline_at = null,
+                \(tables.unleased),
                 run_at = clock_timestamp() + case when \(isExhausted) then \(alarm) else 60 end * interval '1 second',
                 exhausted_at = case when \(isExhausted) then coalesce(exhausted_at, clock_timestamp()) else exhausted_at end,
                 errors = \(Self.appended(

@@ -18,6 +18,10 @@ struct JobTables: Sendable {
     let slots: Statement
     /// The next lease number.
     let nextLease: Statement
+    /// What a row that leaves `running` is set to besides its state: nobody holds it, and whoever did may write no more.
+    let unleased: Statement
+    /// What a row is set to that goes back as if it had never been claimed.
+    let handedBack: Statement
     /// The channel on which a queue name says that work may have come, and ``beatNote`` that a heartbeat would learn something.
     let channel: String
 
@@ -38,6 +42,19 @@ struct JobTables: Sendable {
         and j.queue = \(queue)
         and j.kind = \(kind)
         """
+    }
+
+    /// That a row is one of these jobs under the lease of this job.
+    ///
+    /// Two arrays by themselves would do if no number came twice: a failover that loses the end of the log gives some out again.
+    /// The ids ascend, and the place of one is found by halving; of a job that is there twice the newest lease counts.
+    static func isUnderItsLease(_ ids: [Int64], _ leases: [Int64]) -> Statement {
+        let held = zip(ids, leases).sorted { $0 < $1 }
+        let sorted = held.map(\.0)
+        return """
+            id = any(\(sorted)::bigint[])
+            and lease = (\(held.map(\.1))::bigint[])[width_bucket(id, \(sorted)::bigint[])]
+            """
     }
 
     /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key, attempts.
@@ -70,6 +87,16 @@ struct JobTables: Sendable {
         slots = table("periodic_slots")
         let sequence = "\(quoteIdentifier(name)).job_leases"
         nextLease = "nextval(\(unsafeSQL: quoteLiteral(sequence))::regclass)"
+        unleased = """
+            worker = null,
+            lease = \(nextLease),
+            deadline_at = null
+            """
+        handedBack = """
+            state = 'available',
+            \(unleased),
+            attempt = greatest(0, attempt - 1)
+            """
         channel = name + "_jobs"
         insertOne = """
             \(Self.insertion(into: jobs))
