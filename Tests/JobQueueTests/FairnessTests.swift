@@ -73,6 +73,33 @@ import Testing
         }
     }
 
+    /// The slot of a job that was taken away goes to the next at once, though another still runs and no poll comes.
+    @Test func aSlotThatALostLeaseLeavesIsTaken() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.plain) { note, context in
+                try await harness.effect(context, note.text)
+                try await Task.sleep(for: .seconds(3600))
+                return .completed()
+            }
+            let ids = try await harness.enqueue(
+                try ["lost", "long", "next"].map { try Self.plain.job(Note(text: $0)) }
+            ).map(\.id)
+            let change = { @Sendable (configuration: inout WorkerConfiguration) in
+                configuration.slots = 2
+                configuration.pollInterval = .seconds(3600)
+                configuration.leaseLifetime = .seconds(1)
+            }
+            try await harness.withWorker(registry, change) {
+                try await harness.until { try await harness.effects() == 2 }
+                try await harness.execute("delete from accountctl.jobs where id = \(ids[0])")
+                try await harness.until {
+                    try await harness.count("select count(*) from public.effects where note = 'next'") == 1
+                }
+            }
+        }
+    }
+
     @Test func oldJobsMoveUp() async throws {
         let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
         try await JobHarness.with { harness in

@@ -60,10 +60,11 @@ struct JobHarness: Sendable {
     /// Runs a worker beside `body` and cancels it afterwards.
     func withWorker(
         _ registry: JobRegistry,
+        listener: JobListener? = nil,
         _ change: (inout WorkerConfiguration) -> Void = { _ in },
         _ body: @Sendable () async throws -> Void
     ) async throws {
-        let worker = try worker(registry, change)
+        let worker = try worker(registry, listener: listener, change)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.run() }
             try await body()

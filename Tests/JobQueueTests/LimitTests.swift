@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -207,6 +208,68 @@ import Testing
             try await harness.withWorker(registry, { $0.pollInterval = .seconds(3600) }) {
                 try await harness.until { try await harness.finished("completed") == 50 }
             }
+        }
+    }
+
+    /// Tokens come back with time, which tells nobody: the next look at the queue is not that of the polling.
+    @Test func aRateGoesOnBetweenTwoPolls() async throws {
+        let kind = JobKind<Note>("test.rated", queue: "apple")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(kind) { _, _ in .completed() }
+            try await harness.pool.withConnection { connection in
+                try harness.queue.limitRate(queue: "apple", to: (10, .seconds(1)), on: connection)
+            }
+            try await harness.enqueue(try (0..<30).map { _ in try kind.job(Note()) })
+            try await harness.withWorker(registry, { $0.pollInterval = .seconds(3600) }) {
+                try await harness.until { try await harness.finished("completed") == 30 }
+            }
+        }
+    }
+
+    /// Raised or lifted, a limit lets jobs on when the worker hears of it.
+    @Test(arguments: [6, nil]) func aWiderLimitNeedsNoPoll(_ running: Int?) async throws {
+        let kind = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            let limit = { @Sendable (running: Int?) in
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.limit(kind: "test.plain", running: running, runningPerKey: nil, on: connection)
+                }
+            }
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                try await Task.sleep(for: .seconds(3600))
+                return .completed()
+            }
+            try await limit(2)
+            try await harness.enqueue(try (0..<6).map { _ in try kind.job(Note()) })
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            try await harness.withWorker(registry, listener: listener, { $0.pollInterval = .seconds(3600) }) {
+                try await harness.database.waitUntilListening("accountctl_jobs")
+                try await harness.until { try await harness.effects() == 2 }
+                try await limit(running)
+                try await harness.until { try await harness.effects() == 6 }
+            }
+        }
+    }
+
+    /// While releases overlap, a worker of the older one that registers anew leaves the newer one's limits alone.
+    @Test func registeringAnewChangesNoLimit() async throws {
+        try await JobHarness.with { harness in
+            let workers = try [JobKind<Note>.Limits(), .init(running: 1)].map { limits in
+                var registry = JobRegistry()
+                try registry.register(JobKind<Note>("test.plain", limits: limits)) { _, _ in .completed() }
+                return try harness.worker(registry)
+            }
+            for worker in workers { try await worker.begin() }
+            try await harness.execute("update accountctl.workers set stopped_at = now(), stop_reason = 'lost'")
+            await workers[0].beat()
+            #expect(try await harness.count("select count(*) from accountctl.workers where stopped_at is null") == 1)
+            let records = try await harness.pool.withConnection { connection in
+                try harness.queue.kindLimits(on: connection)
+            }
+            #expect(records.map(\.running) == [1])
         }
     }
 

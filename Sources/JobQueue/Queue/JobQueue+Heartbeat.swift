@@ -7,7 +7,8 @@ extension JobQueue {
         let version: String
         let slots: Int
         let lanes: [Lane]
-        let limits: [KindLimit]
+        /// What the code says of its kinds, all of it; nil to leave what was said, by whomever.
+        let limits: [KindLimit]?
         let lifetime: Duration
     }
 
@@ -21,33 +22,7 @@ extension JobQueue {
     ///
     /// Returns its id and the server's time, in microseconds since 1970.
     func register(_ worker: Registration, on connection: isolated Connection) throws -> (id: Int64, serverTime: Int64) {
-        // What an older release limited and this one does not.
-        try connection.execute(
-            """
-            update \(tables.limits)
-            set max_running = null, max_running_per_key = null, updated_at = clock_timestamp()
-            where kind = any(\(Set(worker.lanes.map(\.kind)).subtracting(worker.limits.map(\.kind)).sorted())::text[])
-            and coalesce(max_running, max_running_per_key) is not null
-            """
-        )
-        try connection.execute(
-            """
-            insert into \(tables.limits) as l (kind, max_running, max_running_per_key)
-            select *
-            from unnest(
-                \(worker.limits.map(\.kind))::text[],
-                \(worker.limits.map { $0.running.map(Int32.init) })::int[],
-                \(worker.limits.map { $0.runningPerKey.map(Int32.init) })::int[]
-            ) as given(kind, running, running_per_key)
-            order by kind
-            on conflict (kind) do update
-            set max_running = excluded.max_running,
-                max_running_per_key = excluded.max_running_per_key,
-                updated_at = clock_timestamp()
-            where (l.max_running, l.max_running_per_key)
-                is distinct from (excluded.max_running, excluded.max_running_per_key)
-            """
-        )
+        if let limits = worker.limits { try setLimits(limits, of: worker.lanes, on: connection) }
         return try connection.one(
             """
             insert into \(tables.workers) (name, version, slots, queues, kinds, expires_at)
@@ -59,6 +34,36 @@ extension JobQueue {
             returning id, (extract(epoch from clock_timestamp()) * 1000000)::bigint
             """,
             as: (Int64, Int64).self
+        )
+    }
+
+    private func setLimits(_ limits: [KindLimit], of lanes: [Lane], on connection: isolated Connection) throws {
+        // What an older release limited and this one does not.
+        try connection.execute(
+            """
+            update \(tables.limits)
+            set max_running = null, max_running_per_key = null, updated_at = clock_timestamp()
+            where kind = any(\(Set(lanes.map(\.kind)).subtracting(limits.map(\.kind)).sorted())::text[])
+            and coalesce(max_running, max_running_per_key) is not null
+            """
+        )
+        try connection.execute(
+            """
+            insert into \(tables.limits) as l (kind, max_running, max_running_per_key)
+            select *
+            from unnest(
+                \(limits.map(\.kind))::text[],
+                \(limits.map { $0.running.map(Int32.init) })::int[],
+                \(limits.map { $0.runningPerKey.map(Int32.init) })::int[]
+            ) as given(kind, running, running_per_key)
+            order by kind
+            on conflict (kind) do update
+            set max_running = excluded.max_running,
+                max_running_per_key = excluded.max_running_per_key,
+                updated_at = clock_timestamp()
+            where (l.max_running, l.max_running_per_key)
+                is distinct from (excluded.max_running, excluded.max_running_per_key)
+            """
         )
     }
 
@@ -86,10 +91,7 @@ extension JobQueue {
         var released: Int
         /// The server's time, in microseconds since 1970.
         var serverTime: Int64
-        /// Queues with a rate limit.
-        var ratedQueues: Set<String>
-        /// Kinds with a limit of any kind, whoever set it.
-        var limitedKinds: Set<String>
+        var restrictions: ClaimRestrictions
     }
 
     /// Says that the worker lives, learns which of its leases hold, and lets go of jobs it does not know it has.
@@ -107,11 +109,10 @@ extension JobQueue {
             """,
             as: Int64.self
         )
-        let rated = try connection.query(
-            "select name from \(tables.queues) where rate_limit is not null",
-            as: String.self
+        let restrictions = ClaimRestrictions(
+            queues: try queueSettings(on: connection),
+            kinds: try kindLimits(on: connection)
         )
-        let limited = try connection.query("select kind from \(tables.limits) where \(Self.isLimited)", as: String.self)
         guard let serverTime else {
             return BeatAnswer(
                 isKnown: false,
@@ -119,8 +120,7 @@ extension JobQueue {
                 cancelled: [],
                 released: 0,
                 serverTime: 0,
-                ratedQueues: Set(rated),
-                limitedKinds: Set(limited)
+                restrictions: restrictions
             )
         }
         let held = try connection.query(
@@ -156,8 +156,7 @@ extension JobQueue {
             cancelled: Set(held.lazy.filter(\.1).map(\.0)),
             released: released,
             serverTime: serverTime,
-            ratedQueues: Set(rated),
-            limitedKinds: Set(limited)
+            restrictions: restrictions
         )
     }
 

@@ -22,7 +22,8 @@ extension Worker {
     func bringDue() async {
         let clock = ContinuousClock()
         let rescueInterval = min(.seconds(5), configuration.leaseLifetime / 4)
-        let longest = min(configuration.pollInterval, rescueInterval)
+        let usual = min(configuration.pollInterval, rescueInterval)
+        let queues = Set(lanes.map(\.queue))
         var zones: [String: ZoneRules] = [:]
         var zonesReadAt: ContinuousClock.Instant?
         var nextRescue = clock.now
@@ -47,6 +48,10 @@ extension Worker {
             }
             let rules = zones
             await attempt("periodic") { try await self.enqueuePeriodic(rules) }
+            // What a rate holds back may go on with time alone; the shortest is that of one second.
+            let isRated = core.withLock { !$0.ratedQueues.isDisjoint(with: queues) }
+            if isRated { wake() }
+            let longest = isRated ? min(usual, .milliseconds(500)) : usual
             // Due and yet not promoted: another session has its row, and looking again at once would not change that.
             let left = nextDue.map { $0 < 0 ? .milliseconds(50) : max(.milliseconds(1), .microseconds($0)) } ?? longest
             guard left < longest else {

@@ -12,7 +12,7 @@ import Synchronization
 extension Worker {
     /// Registers, checks what only the server can check, and brings back what an older release could not read.
     func begin() async throws {
-        try await register()
+        try await register(limits: registry.entries.values.compactMap(\.limit))
         let zones = Set(registry.periodic.map(\.zone))
         let lanes = self.lanes
         let queue = self.queue
@@ -30,14 +30,14 @@ extension Worker {
         await keepHistory()
     }
 
-    /// Gets an id, as a new worker to everybody else.
-    func register() async throws {
+    /// Gets an id, as a new worker to everybody else, and says the limits of its kinds, if any are to be said.
+    func register(limits: [JobQueue.KindLimit]?) async throws {
         let registration = JobQueue.Registration(
             name: configuration.name,
             version: configuration.version,
             slots: configuration.slots,
             lanes: lanes,
-            limits: registry.entries.values.compactMap(\.limit),
+            limits: limits,
             lifetime: configuration.leaseLifetime
         )
         let queue = self.queue
@@ -85,13 +85,13 @@ extension Worker {
             let answer = try await control.withConnection { connection in
                 try queue.beat(beat, on: connection)
             }
-            let (stops, mayClaimAgain) = core.withLock { core in
+            let (stops, mayClaimMore) = core.withLock { core in
                 let couldClaim = core.book.mayClaim(now: now)
+                var hasChanged = false
                 if answer.isKnown {
                     core.serverClock = (answer.serverTime, .now)
                     core.lastBeatServerTime = answer.serverTime
-                    core.ratedQueues = answer.ratedQueues
-                    core.limitedKinds = answer.limitedKinds
+                    hasChanged = core.learn(answer.restrictions)
                 } else {
                     core.worker = nil
                 }
@@ -102,11 +102,11 @@ extension Worker {
                     cancelled: answer.cancelled,
                     now: .now
                 )
-                return (stops, !couldClaim && core.book.mayClaim(now: .now))
+                return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)))
             }
             carryOut(stops)
             // The exchange sleeps until somebody tells it: with late answers it did not claim what it was woken for.
-            if mayClaimAgain { signal.set() }
+            if mayClaimMore { signal.set() }
             if answer.released > 0 {
                 logger.warning(
                     "released jobs whose claim had been lost",
@@ -126,7 +126,8 @@ extension Worker {
 
     private func registerAgain() async {
         do {
-            try await register()
+            // A newer release may have said its limits meanwhile: they are not this one's to take back.
+            try await register(limits: nil)
         } catch {
             logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
         }

@@ -36,7 +36,7 @@ package struct WorkerConfiguration: Sendable {
 
     /// How often jobs are looked for without a notification; spread by a fifth.
     ///
-    /// What is due or lost is looked for every five seconds at least.
+    /// What is due or lost is looked for every five seconds at least, queues with a rate twice a second.
     package var pollInterval: Duration = .seconds(1)
 
     /// How long after its last heartbeat a worker's jobs are left to it; it beats four times as often.

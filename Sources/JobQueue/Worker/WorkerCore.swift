@@ -17,9 +17,10 @@ struct WorkerCore: Sendable {
     var worker: Int64?
     var jobs: [Int64: RunningJob] = [:]
     var finished: [FinishedJob] = []
-    var ratedQueues: Set<String> = []
     /// As the last heartbeat learned, those of other workers' code and of operators included.
-    var limitedKinds: Set<String> = []
+    private var restrictions = ClaimRestrictions()
+    private(set) var ratedQueues: Set<String> = []
+    private(set) var limitedKinds: Set<String> = []
     /// Whether the last single slot was offered to the lanes without limits first.
     private var plainHadLastTurn = false
     var failures = 0
@@ -58,6 +59,18 @@ struct WorkerCore: Sendable {
         return plainHadLastTurn
     }
 
+    /// Takes over what holds claims back.
+    ///
+    /// True when it has changed: what waited for that may go on, and nobody tells of its jobs.
+    mutating func learn(_ restrictions: ClaimRestrictions) -> Bool {
+        guard restrictions != self.restrictions else { return false }
+        self.restrictions = restrictions
+        ratedQueues = Set(restrictions.queues.lazy.filter { $0.rate != nil }.map(\.name))
+        limitedKinds = Set(restrictions.kinds.map(\.kind))
+        plan.wake()
+        return true
+    }
+
     /// What the exchange loop does next.
     mutating func step(now: Instant) -> ExchangePlan.Step {
         plan.mayClaim = worker != nil && book.mayClaim(now: now) && suspects.allowsOrdinary
@@ -72,7 +85,8 @@ struct WorkerCore: Sendable {
         jobs[lease] = nil
         plan.running -= 1
         if hasLimit || limitedKinds.contains(running.job.kind) { plan.wake() }
-        guard book.handlerDone(lease: lease) != nil else { return plan.running == 0 }
+        // Its slot is free, and nothing is to be written.
+        guard book.handlerDone(lease: lease) != nil else { return true }
         if verdict == .nothing {
             book.settled(lease: lease)
             plan.wake()
