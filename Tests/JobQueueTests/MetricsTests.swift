@@ -150,6 +150,78 @@ import Testing
         }
     }
 
+    /// A standby keeps dead rows alive too, also one that has gone: no session of this server tells of it.
+    @Test func whatAStandbyPinsIsTold() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(in: cluster) { harness in
+                let metrics = MetricsRegistry()
+                let worker = try Worker(
+                    queue: harness.queue,
+                    pool: harness.pool,
+                    listener: nil,
+                    registry: try registry(harness),
+                    configuration: harness.configuration(),
+                    logger: harness.logger,
+                    metrics: metrics
+                )
+                _ = try await cluster.psql(
+                    database: harness.database.name,
+                    "select pg_create_physical_replication_slot('standby')"
+                )
+                let settings = ["hot_standby_feedback=on", "primary_slot_name=standby"]
+                try await Standby.with(of: cluster, settings: settings) { _ in
+                    try await harness.until {
+                        try await harness.count("select count(*) from pg_replication_slots where xmin is not null") == 1
+                    }
+                }
+                for _ in 0..<20 { try await harness.execute("select pg_current_xact_id()") }
+                try await worker.recordGauges()
+                #expect(value("jobs_oldest_xmin_age", metrics.text()) ?? 0 >= 20)
+            }
+        }
+    }
+
+    /// The reply to the end of a job is lost, not the end: it counts as what it was, and not as a lease that was lost.
+    @Test func anEndWhoseReplyIsLostIsNoLostLease() async throws {
+        try await JobHarness.with { harness in
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
+                let metrics = MetricsRegistry()
+                var registry = JobRegistry()
+                try registry.register(Self.good) { _, _ in
+                    proxy.behaviour = .cutAt("told at the end", afterServerAnswered: true)
+                    return .completed(output: try JobDocument(encoding: Note(text: "told at the end")))
+                }
+                let fixed = registry
+                let completed = "jobs_finished_total{kind=\"test.good\",outcome=\"completed\"}"
+                try await Pool.withPool(PoolConfiguration(connection: through), logger: harness.logger) { pool in
+                    let worker = try Worker(
+                        queue: harness.queue,
+                        pool: pool,
+                        listener: nil,
+                        registry: fixed,
+                        configuration: harness.configuration(),
+                        logger: harness.logger,
+                        metrics: metrics
+                    )
+                    try await harness.enqueue([Self.good.job(Note())])
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask { try await worker.run() }
+                        try await harness.until { try await harness.finished("completed") == 1 }
+                        proxy.behaviour = .forward
+                        try await harness.until {
+                            let text = metrics.text()
+                            return (value(completed, text) ?? 0) + (value("jobs_leases_lost_total", text) ?? 0) > 0
+                        }
+                        group.cancelAll()
+                    }
+                    #expect(value(completed, metrics.text()) == 1)
+                    #expect(value("jobs_leases_lost_total", metrics.text()) == 0)
+                }
+            }
+        }
+    }
+
     /// Gauges follow the tables, and go back to 0 with them: a series that keeps its last value rings for ever.
     @Test func gaugesFollowTheTables() async throws {
         try await JobHarness.with { harness in

@@ -3,7 +3,12 @@ import TestSupport
 
 /// A streaming replica of a test's cluster.
 enum Standby {
-    static func with(of primary: TestCluster, _ body: @Sendable (TestCluster) async throws -> Void) async throws {
+    /// Runs one with these settings besides for the duration of a closure.
+    static func with(
+        of primary: TestCluster,
+        settings: [String] = [],
+        _ body: @Sendable (TestCluster) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder("standby")
         let port = try Socket.freePort()
         try FileManager.default.createDirectory(atPath: folder.path + "/socket", withIntermediateDirectories: true)
@@ -20,7 +25,7 @@ enum Standby {
         try await TestCluster.command(
             ServerUser.words([
                 bin + "/pg_ctl", "-D", data, "-l", folder.path + "/log", "-w", "-s", "-o",
-                "-p \(port) -k \(folder.path)/socket", "start",
+                (["-p \(port) -k \(folder.path)/socket"] + settings.map { "-c \($0)" }).joined(separator: " "), "start",
             ])
         )
         let result: Result<Void, any Error>

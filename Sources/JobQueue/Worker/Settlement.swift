@@ -10,6 +10,8 @@ import Postgres
 struct FinishedJob: Sendable {
     let job: ClaimedJob
     let verdict: Verdict
+    /// Whether it was sent before and the answer lost: it may be written already.
+    var isInDoubt = false
 }
 
 /// Writes outcomes: batches where many ended alike, one by one where they did not, or where a batch was refused.
@@ -74,6 +76,20 @@ struct Settlement: Sendable {
             }
         }
         for finished in others { progress.wrote(try writeAlone(finished, on: connection)) }
+    }
+
+    /// Leaves out what an earlier try ended although its answer was lost, and tells `progress` of it: written again it would look like
+    /// a lease that was lost.
+    func unwritten(
+        of jobs: [FinishedJob],
+        _ progress: ExchangeProgress,
+        on connection: isolated Connection
+    ) throws -> [FinishedJob] {
+        let doubtful = jobs.filter(\.isInDoubt).map(\.job)
+        guard !doubtful.isEmpty else { return jobs }
+        let ended = try queue.ended(ids: doubtful.map(\.id), leases: doubtful.map(\.lease), on: connection)
+        progress.wrote(Written(landed: ended))
+        return jobs.filter { !ended.contains($0.job.lease) }
     }
 
     private func writeAlone(_ finished: FinishedJob, on connection: isolated Connection) throws -> Written {

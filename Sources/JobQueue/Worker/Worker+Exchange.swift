@@ -128,7 +128,9 @@ extension Worker {
         _ progress: ExchangeProgress,
         _ failure: (any Error)?
     ) -> [ClaimedJob] {
-        settled(exchange.batch, progress.written)
+        var isInDoubt = false
+        if let failure = failure as? PostgresError { isInDoubt = !failure.outcomeKnown }
+        settled(exchange.batch, progress.written, isInDoubt: isInDoubt)
         let (claimed, plainCount) = progress.claims
         let unused = began(
             claimed,
@@ -156,11 +158,11 @@ extension Worker {
         let batch = exchange.batch
         var request = exchange.request
         var failure: (any Error)?
-        var unwritten = batch
+        var unwritten = try settlement.unwritten(of: batch, progress, on: connection)
         // A job that ends makes room under its limit: written first, or the claim would still count it and come back short.
-        if batch.contains(where: { finished in limited.contains { $0.kind == finished.job.kind } }) {
+        if unwritten.contains(where: { finished in limited.contains { $0.kind == finished.job.kind } }) {
+            try settlement.write(unwritten, progress, on: connection)
             unwritten = []
-            try settlement.write(batch, progress, on: connection)
         }
         if !exchange.plainGoesFirst {
             // Before the others and for half of the slots: behind a full queue without limits they would never have their turn. A
@@ -210,15 +212,23 @@ extension Worker {
     }
 
     /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
-    private func settled(_ batch: [FinishedJob], _ written: Settlement.Written) {
+    private func settled(_ batch: [FinishedJob], _ written: Settlement.Written, isInDoubt: Bool) {
         guard !batch.isEmpty else { return }
         let done = batch.filter { written.isSettled($0.job.lease) }
         core.withLock { core in
-            if done.count < batch.count { core.putBack(batch.filter { !written.isSettled($0.job.lease) }) }
+            if done.count < batch.count {
+                core.putBack(batch.filter { !written.isSettled($0.job.lease) }, isInDoubt: isInDoubt)
+            }
             core.wrote(done, now: .now)
         }
         for finished in done {
-            if written.lost.contains(finished.job.lease) {
+            if written.lost.contains(finished.job.lease), finished.isInDoubt {
+                // Such as a retry, which leaves no trace of the lease.
+                logger.notice(
+                    "an outcome was written by a statement whose answer was lost, or came after its lease was lost",
+                    metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
+                )
+            } else if written.lost.contains(finished.job.lease) {
                 metrics.leasesLost.increment()
                 logger.warning(
                     "an outcome came after its lease was lost and was not written",

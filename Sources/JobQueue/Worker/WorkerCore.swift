@@ -122,7 +122,12 @@ struct WorkerCore: Sendable {
     }
 
     /// The exchange failed: they wait for the next.
-    mutating func putBack(_ batch: [FinishedJob]) {
+    mutating func putBack(_ batch: [FinishedJob], isInDoubt: Bool) {
+        let batch = batch.map { finished in
+            var finished = finished
+            finished.isInDoubt = finished.isInDoubt || isInDoubt
+            return finished
+        }
         finished.insert(contentsOf: batch, at: 0)
     }
 }
