@@ -18,6 +18,9 @@ package struct JobFigures: Sendable, Hashable {
     package let lastMinute: [String: Int]
     /// Seconds since the oldest snapshot that any session or prepared transaction holds was taken.
     package let oldestSnapshot: Double
+    /// Transactions since the oldest one whose dead rows anything keeps: sessions, prepared transactions, standbys and their slots, of
+    /// which some tell no time.
+    package let oldestXminAge: Int
     /// Dead rows of the hot table, as far as the server has counted.
     package let deadRows: Int
     /// Rows in the default partition of the history; above 0 partitions are missing.
@@ -58,7 +61,7 @@ extension JobQueue {
             """,
             as: (String, Int64).self
         )
-        let (snapshot, dead, stray) = try connection.one(
+        let (snapshot, xminAge, dead, stray) = try connection.one(
             """
             select
                 coalesce((
@@ -69,10 +72,20 @@ extension JobQueue {
                         select prepared from pg_prepared_xacts
                     ) as held(since)
                 ), 0)::double precision,
+                coalesce((
+                    select max(age(xmin))
+                    from (
+                        select backend_xmin from pg_stat_activity
+                        union all
+                        select xmin from pg_replication_slots
+                        union all
+                        select transaction from pg_prepared_xacts
+                    ) as held(xmin)
+                ), 0),
                 coalesce(pg_stat_get_dead_tuples(\("\(tables.schemaName).jobs")::regclass), 0),
                 (select count(*) from (select from \(tables.schema).job_history_default limit 100000) as stray)
             """,
-            as: (Double, Int64, Int64).self
+            as: (Double, Int32, Int64, Int64).self
         )
         var oldest: [String: Double] = [:]
         for (queue, _, _, _, age) in depths {
@@ -84,6 +97,7 @@ extension JobQueue {
             exhausted: depths.reduce(0) { $0 + Int($1.3) },
             lastMinute: Dictionary(uniqueKeysWithValues: ended.map { ($0.0, Int($0.1)) }),
             oldestSnapshot: snapshot,
+            oldestXminAge: Int(xminAge),
             deadRows: Int(dead),
             defaultRows: Int(stray)
         )

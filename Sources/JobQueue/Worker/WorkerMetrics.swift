@@ -23,6 +23,7 @@ import Synchronization
 /// | jobs_depth | gauge | queue, state | unfinished jobs |
 /// | jobs_oldest_ready_seconds | gauge | queue | age of the oldest job that could run |
 /// | jobs_oldest_snapshot_seconds | gauge | | age of the oldest snapshot, which keeps dead rows alive |
+/// | jobs_oldest_xmin_age | gauge | | the same in transactions, with what standbys and replication slots keep alive |
 /// | jobs_dead_rows | gauge | | dead rows of the hot table |
 /// | jobs_history_default_rows | gauge | | history rows that no day's partition took; above 0 partitions are missing |
 /// | accountctl_figures_timestamp_seconds | gauge | figures | when the tables were last read; until then when the process began |
@@ -60,6 +61,7 @@ final class WorkerMetrics: Sendable {
     let running: Gauge
     let abandoned: Gauge
     private let oldestSnapshot: Gauge
+    private let oldestXminAge: Gauge
     private let deadRows: Gauge
     private let defaultRows: Gauge
     private let read: Gauge
@@ -77,6 +79,7 @@ final class WorkerMetrics: Sendable {
         running = Gauge(label: "jobs_running", factory: factory)
         abandoned = Gauge(label: "jobs_abandoned", factory: factory)
         oldestSnapshot = Gauge(label: "jobs_oldest_snapshot_seconds", factory: factory)
+        oldestXminAge = Gauge(label: "jobs_oldest_xmin_age", factory: factory)
         deadRows = Gauge(label: "jobs_dead_rows", factory: factory)
         defaultRows = Gauge(label: "jobs_history_default_rows", factory: factory)
         read = Gauge(
@@ -122,6 +125,7 @@ final class WorkerMetrics: Sendable {
                 .record(figures.oldestReady[queue] ?? 0)
         }
         oldestSnapshot.record(figures.oldestSnapshot)
+        oldestXminAge.record(figures.oldestXminAge)
         deadRows.record(figures.deadRows)
         defaultRows.record(figures.defaultRows)
         read.record(now.timeIntervalSince1970)

@@ -84,6 +84,17 @@ extension DatabaseDoctor {
                 )
             )
         }
+        if figures.oldestSnapshot > 3600 || figures.oldestXminAge > 1_000_000 {
+            findings.append(
+                Finding(
+                    .warning,
+                    "jobs.dead_rows",
+                    "no dead row of the last \(Wording.count(figures.oldestXminAge, "transaction")) can be removed",
+                    why: "A session, a prepared transaction, a standby or its slot looks at them: the job table grows.",
+                    todo: "End what holds them: see pg_stat_activity, pg_prepared_xacts and pg_replication_slots."
+                )
+            )
+        }
         return findings
     }
 }

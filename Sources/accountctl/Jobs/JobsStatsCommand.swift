@@ -19,8 +19,8 @@ struct JobsStatsCommand: AccountctlCommand {
     )
 
     static let outputFields = [
-        "queues", "settings", "limits", "exhausted", "ended_last_minute", "oldest_snapshot_seconds", "dead_rows",
-        "history_default_rows",
+        "queues", "settings", "limits", "exhausted", "ended_last_minute", "oldest_snapshot_seconds", "oldest_xmin_age",
+        "dead_rows", "history_default_rows",
     ]
 
     @OptionGroup
@@ -81,6 +81,7 @@ struct JobsStatsCommand: AccountctlCommand {
                             .duration(.seconds(figures.oldestSnapshot)),
                             figures.oldestSnapshot > 600 ? .caution : .none
                         ),
+                        .init("oldest_xmin_age", "In transactions, with standbys", .integer(figures.oldestXminAge)),
                         .init("dead_rows", "Dead rows", .integer(figures.deadRows)),
                         .init(
                             "history_default_rows",
