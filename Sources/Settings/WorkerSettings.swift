@@ -4,6 +4,7 @@ package struct WorkerSettings: Sendable {
     package let pollInterval: Duration
     package let leaseDuration: Duration
     package let shutdownTimeout: Duration
+    package let retention: Duration
 
     init(_ reader: inout SettingsReader) {
         concurrency = reader.read(
@@ -31,6 +32,12 @@ package struct WorkerSettings: Sendable {
             .duration(.zero ... .seconds(3600)),
             default: .seconds(20),
             "How long running jobs may go on after SIGTERM before they are handed back."
+        )
+        retention = reader.read(
+            "worker.retention",
+            .duration(.seconds(86_400) ... .seconds(3650 * 86_400)),
+            default: .seconds(14 * 86_400),
+            "How long finished jobs are kept; they are dropped by the day, in UTC."
         )
     }
 

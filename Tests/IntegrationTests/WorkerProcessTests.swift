@@ -46,6 +46,27 @@ struct WorkerProcessTests {
         }
     }
 
+    @Test("Drops the days of its history that are past worker.retention", arguments: ["1d", "30d"])
+    func retention(_ retention: String) async throws {
+        try await withKeys { keys in
+            try await TestDatabase.with(.migrated) { database in
+                try await database.psql("select accountctl.prepare_job_history(current_date - 5, 1)")
+                var variables = database.variables.merging(keys) { $1 }
+                variables["ACCOUNTCTL_WORKER_RETENTION"] = retention
+                let idle = try await AccountctlProcess.run("worker", "--until-idle", environment: variables)
+                #expect(idle.status == 0, "\(idle.errors)")
+                let days = try await database.psql(
+                    """
+                    select count(*)
+                    from pg_class
+                    where relname = to_char(current_date - 5, '"job_history_"YYYYMMDD')
+                    """
+                )
+                #expect(days == (retention == "1d" ? "0" : "1"))
+            }
+        }
+    }
+
     @Test("Asked to stop without its database, it ends, and tells what it could not write", .timeLimit(.minutes(2)))
     func endsWithoutItsDatabase() async throws {
         try await withKeys { keys in

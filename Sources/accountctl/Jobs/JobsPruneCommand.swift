@@ -10,8 +10,8 @@ struct JobsPruneCommand: AccountctlCommand {
         commandName: "prune",
         abstract: "Drop days of finished jobs; unfinished ones are never touched.",
         discussion: """
-            The worker does so by itself after its retention. Dropped days are gone for good: so how many they are has to be typed, or
-            given with --confirm.
+            The worker does so by itself, with days that ended before worker.retention: 14 days unless it is set. Dropped days are gone
+            for good: so how many they are has to be typed, or given with --confirm.
 
             EXAMPLES
               accountctl jobs prune --older-than-days 30

@@ -55,6 +55,7 @@ extension WorkerProcess {
         configuration.pollInterval = settings.worker.pollInterval
         configuration.leaseLifetime = settings.worker.leaseDuration
         configuration.shutdownGrace = settings.worker.shutdownTimeout
+        configuration.retention = settings.worker.retention
         return try Worker(
             queue: queue,
             pool: pools.work,
