@@ -120,7 +120,7 @@ import Testing
 
     /// A hundred at once for one key; the one that got it rolls back, and exactly one other must get it.
     @Test func theWinnerOfAUniqueKeyRollsBack() async throws {
-        try await JobHarness.with(connections: 40) { harness in
+        try await JobHarness.with(connections: 101) { harness in
             let winner = AsyncStream.makeStream(of: Void.self)
             let go = AsyncStream.makeStream(of: Void.self)
             struct RolledBack: Error {}
@@ -144,8 +144,8 @@ import Testing
                 for _ in 0..<100 {
                     group.addTask { try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "k")])[0].isNew }
                 }
-                // They wait for the winner's row.
-                try await harness.database.waitUntilRunning("insert into \"accountctl\".\"jobs\"")
+                // All of them, for the winner's row.
+                try await harness.database.waitUntilBlocked(sessions: 100)
                 go.continuation.finish()
                 var won = 0
                 for try await isNew in group where isNew { won += 1 }

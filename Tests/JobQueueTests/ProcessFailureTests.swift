@@ -116,6 +116,25 @@ import Testing
         }
     }
 
+    /// One signal is enough: what does not end within the grace is handed back, and the worker ends well.
+    @Test func theGraceEndsAndUsesNoAttempt() async throws {
+        try await JobHarness.with { harness in
+            let long = try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 600_000))
+            let worker = try WorkerProcess(harness, slots: 8, grace: 300)
+            try await harness.until { try await harness.effects() == 4 }
+            worker.kill(SIGTERM)
+            #expect(try await worker.ended(within: .seconds(60)) == 0)
+            for job in long {
+                let record = try #require(try await harness.show(job.id)?.record)
+                #expect(record.state == "available")
+                #expect(record.attempt == 0)
+                #expect(record.crashes == 0)
+            }
+            let left = try await harness.count("select count(*) from accountctl.workers where stop_reason = 'shutdown'")
+            #expect(left == 1)
+        }
+    }
+
     /// The network swallows everything from the moment the worker is to stop: it ends all the same, and tells that it lost something.
     @Test func aBlackHoleDoesNotHoldUpTheStop() async throws {
         try await JobHarness.with { harness in
