@@ -121,9 +121,83 @@ import Testing
                 select 'default', 'known.a', 1 + n % 3 from generate_series(1, 100) n
                 """
             )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, limit_key)
+                select 'default', 'keyed', n::text from generate_series(1, 20000) n
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, parked_for, limit_key)
+                select 'default', 'keyed', 'parked', 'limit', 'hot' from generate_series(1, 20000) n
+                """
+            )
             try await checkHotStatements(harness, "statistics of the empty table")
+            try await checkUpkeep(harness, "statistics of the empty table")
             try await harness.execute("analyze accountctl.jobs")
             try await checkHotStatements(harness, "fresh statistics")
+            try await checkUpkeep(harness, "fresh statistics")
+        }
+    }
+
+    /// What runs every few seconds beside these: so many rows it may fetch, and none by walking over the table.
+    private func checkUpkeep(_ harness: JobHarness, _ state: String) async throws {
+        typealias Body = @Sendable (isolated Connection) async throws -> Void
+        let queue = harness.queue
+        let lanes = self.lanes
+        let worker = Int64(try await harness.count("select max(id) from accountctl.workers"))
+        let held = try await harness.pool.withConnection { connection in
+            try connection.query(
+                "select id, lease from accountctl.jobs where state = 'running' limit 100",
+                as: (Int64, Int64).self
+            )
+        }
+        let beat = JobQueue.Beat(
+            worker: worker,
+            lifetime: .seconds(60),
+            ids: held.map(\.0),
+            leases: held.map(\.1),
+            isStopping: false,
+            releasesBefore: 1
+        )
+        let claim = JobQueue.ClaimRequest(worker: worker, limit: 10)
+        let keyed = Lane(queue: "default", kind: "keyed", timeout: .seconds(60))
+        let bodies: [(String, Int, Body)] = [
+            ("beat", 1200, { _ = try queue.beat(beat, on: $0) }),
+            ("look for suspects", 10, { _ = try queue.hasSuspects(lanes, on: $0) }),
+            ("rescue", 1200, { _ = try queue.rescue(on: $0) }),
+            ("take overdue", 1200, { _ = try queue.takeOverdue(grace: .zero, alarmed: [:], on: $0) }),
+            ("age", 10, { _ = try queue.age(lanes, after: .seconds(600), on: $0) }),
+            ("limited claim", 1200, { _ = try queue.claimLimitedLocked(lanes, claim, on: $0) }),
+            ("keyed claim", 1200, { _ = try queue.claimLimitedLocked([keyed], claim, on: $0) }),
+            ("unique insert", 10, { _ = try queue.enqueue([NewJob(kind: "k", queue: "q", uniqueKey: "u")], on: $0) }),
+        ]
+        let counts: Statement = """
+            select seq_scan, idx_tup_fetch from pg_stat_xact_user_tables where relid = 'accountctl.jobs'::regclass
+            """
+        struct Undo: Error {}
+        for mode in ["force_custom_plan", "force_generic_plan"] {
+            for (name, most, body) in bodies {
+                do {
+                    try await harness.pool.withTransaction { connection in
+                        try connection.execute("set local plan_cache_mode = \(unsafeSQL: mode)")
+                        try connection.execute(
+                            """
+                            insert into accountctl.job_limits (kind, max_running, max_running_per_key)
+                            values ('known.a', 600, null), ('keyed', null, 1)
+                            """
+                        )
+                        // What transactions before it did may be among them still.
+                        let (scansBefore, rowsBefore) = try connection.one(counts, as: (Int64, Int64).self)
+                        try await body(connection)
+                        let (scans, rows) = try connection.one(counts, as: (Int64, Int64).self)
+                        #expect(scans == scansBefore, "\(name), \(state), \(mode)")
+                        #expect(rows - rowsBefore <= most, "\(name), \(state), \(mode)")
+                        throw Undo()
+                    }
+                } catch is Undo {}
+            }
         }
     }
 
@@ -135,8 +209,14 @@ import Testing
             let request = JobQueue.ClaimRequest(worker: 1, limit: 100)
             try await harness.execute("vacuum analyze accountctl.jobs")
             try await harness.pool.withConnection { connection in
-                // The server settles on a plan for all parameters at the sixth run.
-                for _ in 0..<10 { _ = try queue.claim(lanes, request, on: connection) }
+                // Left to itself the server would weigh the plan for all parameters against others, and might never keep it.
+                try connection.execute("set plan_cache_mode = force_generic_plan")
+                for _ in 0..<3 { _ = try queue.claim(lanes, request, on: connection) }
+                let kept: Statement = """
+                    select coalesce(max(generic_plans), 0) from pg_prepared_statements where statement like 'with picked %'
+                    """
+                let before = try connection.one(kept, as: Int64.self)
+                #expect(before > 0)
                 try connection.execute(
                     "insert into accountctl.jobs (queue, kind) select 'default', 'known.a' from generate_series(1, 50000)"
                 )
@@ -148,6 +228,8 @@ import Testing
                     )
                 }
                 #expect(scans == 0)
+                #expect(try connection.one(kept, as: Int64.self) == before + 1)
+                try connection.execute("reset plan_cache_mode")
             }
         }
     }

@@ -20,7 +20,8 @@ extension JobQueue {
         }
     }
 
-    private func claimLimitedLocked(
+    /// The same within the caller's transaction.
+    func claimLimitedLocked(
         _ lanes: [Lane],
         _ request: ClaimRequest,
         on connection: isolated Connection
