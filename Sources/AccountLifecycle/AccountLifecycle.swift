@@ -17,6 +17,12 @@ package enum AccountLifecycle {
         MailCheckJob.schedule.name: MailCheckJob.schedule.queue,
     ]
 
+    /// The jobs that workers add again and again; some only where what they look after is set.
+    package static func periodic() throws -> [PeriodicJob] {
+        let single = [try WebSecretReminder.periodic(), try MailCheckJob.periodic()]
+        return try DeletionJobs.periodic() + CredentialJobs.periodic() + single
+    }
+
     /// The queue in which authorization codes are exchanged, which live for five minutes.
     package static let queueOfCodes = DeletionJobs.exchange.queue
 

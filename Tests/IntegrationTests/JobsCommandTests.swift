@@ -183,6 +183,33 @@ struct JobsCommandTests {
         }
     }
 
+    @Test("Schedules tell their last and next instants, those of other releases too")
+    func schedules() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into accountctl.periodic_slots (name, slot, job)
+                values ('mail.schedule', '2026-01-02 03:00Z', 6), ('mail.schedule', '2026-01-02 03:05Z', 7),
+                    ('of.another', '2026-01-02 03:04Z', null)
+                """
+            )
+            let told = try await jobs(database, ["schedules", "--json", "name,schedule,last_at,last_job"])
+            #expect(told.status == 0, "\(told)")
+            for line in [
+                #"{"last_at":"2026-01-02T03:05:00.000Z","last_job":7,"name":"mail.schedule","schedule":"*/5 * * * *"}"#,
+                #"{"last_at":"2026-01-02T03:04:00.000Z","last_job":null,"name":"of.another","schedule":null}"#,
+                #"{"last_at":null,"last_job":null,"name":"deletion.upkeep","schedule":"* * * * *"}"#,
+            ] {
+                #expect(told.output.contains(line), "\(line): \(told.output)")
+            }
+            let next = try await jobs(database, ["schedules", "--tsv", "name,next_at"]).output
+            let row = next.split(separator: "\n").first { $0.hasPrefix("mail.schedule\t") }
+            let moment = try Date(String(row?.dropFirst("mail.schedule\t".count) ?? ""), strategy: .iso8601)
+            #expect(moment.timeIntervalSinceNow > -60 && moment.timeIntervalSinceNow < 360)
+            #expect(moment.timeIntervalSince1970.truncatingRemainder(dividingBy: 300) == 0)
+        }
+    }
+
     @Test("A dry run tells what would happen, of ids that do not exist too, and changes nothing")
     func dryRuns() async throws {
         try await TestDatabase.with(.migrated) { database in
@@ -284,6 +311,14 @@ struct JobsCommandTests {
                 )
                     == "scheduled|2|1"
             )
+
+            let dated = try await jobs(database, ["enqueue", "test.at", "--at", "2099-01-02T03:04:05+01:00"])
+            #expect(dated.status == 0, "\(dated)")
+            let due = "select state, extract(epoch from run_at)::bigint from accountctl.jobs where kind = 'test.at'"
+            #expect(try await database.psql(due) == "scheduled|4071002645")
+            for time in [["--at", "12:00"], ["--at", "10m"], ["--at", "2099-01-02", "--in", "1h"]] {
+                #expect(try await jobs(database, ["enqueue", "test.at"] + time).status == 2, "\(time)")
+            }
 
             #expect(try await jobs(database, ["pause", "mail", "--reason", "incident 7", "--yes"]).status == 0)
             #expect(try await jobs(database, ["limit", "mail", "--count", "5", "--seconds", "30"]).status == 0)

@@ -56,10 +56,12 @@ package enum CredentialJobs {
         try registry.register(inbox) { _, _ in
             .completed(output: try JobDocument(encoding: ["read": try await inboxReader.read()]))
         }
-        for kind in [sweepEvents, check, inbox] {
-            try registry.schedule(
-                PeriodicJob(name: kind.name, schedule: "* * * * *", job: kind.job(Nothing(), uniqueKey: kind.name))
-            )
+        for periodic in try periodic() { try registry.schedule(periodic) }
+    }
+
+    static func periodic() throws -> [PeriodicJob] {
+        try [sweepEvents, check, inbox].map { kind in
+            try PeriodicJob(name: kind.name, schedule: "* * * * *", job: kind.job(Nothing(), uniqueKey: kind.name))
         }
     }
 

@@ -40,13 +40,11 @@ package struct WebSecretReminder: Sendable {
             remind(context.logger)
             return .completed()
         }
-        try registry.schedule(
-            PeriodicJob(
-                name: Self.kind.name,
-                schedule: "0 6 * * *",
-                job: Self.kind.job(Nothing(), uniqueKey: Self.kind.name)
-            )
-        )
+        try registry.schedule(Self.periodic())
+    }
+
+    static func periodic() throws -> PeriodicJob {
+        try PeriodicJob(name: kind.name, schedule: "0 6 * * *", job: kind.job(Nothing(), uniqueKey: kind.name))
     }
 
     /// Writes the line if it is time for it.

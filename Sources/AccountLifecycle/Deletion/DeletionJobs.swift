@@ -85,20 +85,22 @@ package enum DeletionJobs {
             try await DeletionUpkeep.run(with: services)
             return .completed()
         }
-        try registry.schedule(
-            PeriodicJob(
+        for periodic in try periodic() { try registry.schedule(periodic) }
+    }
+
+    static func periodic() throws -> [PeriodicJob] {
+        [
+            try PeriodicJob(
                 name: "deletion.upkeep",
                 schedule: "* * * * *",
                 job: upkeep.job(Nothing(), uniqueKey: "deletion.upkeep")
-            )
-        )
-        try registry.schedule(
-            PeriodicJob(
+            ),
+            try PeriodicJob(
                 name: "apple.retry_revocations",
                 schedule: "*/10 * * * *",
                 job: revocations.job(Nothing(), uniqueKey: "apple.retry_revocations")
-            )
-        )
+            ),
+        ]
     }
 
     static func outcome(of pause: DeletionDriver.Pause) -> JobOutcome {

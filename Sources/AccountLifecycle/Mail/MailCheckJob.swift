@@ -66,9 +66,11 @@ package struct MailCheckJob: Sendable {
         try registry.register(Self.schedule) { _, context in
             try await lookOut(pool: context.pool)
         }
-        try registry.schedule(
-            PeriodicJob(name: "mail.schedule", schedule: "*/5 * * * *", job: Self.schedule.job(None()))
-        )
+        try registry.schedule(Self.periodic())
+    }
+
+    static func periodic() throws -> PeriodicJob {
+        try PeriodicJob(name: "mail.schedule", schedule: "*/5 * * * *", job: schedule.job(None()))
     }
 
     /// Enqueues the check of a stream unless one is waiting or running.

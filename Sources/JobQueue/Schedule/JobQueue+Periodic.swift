@@ -1,4 +1,10 @@
-import Postgres
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension JobQueue {
     /// Reads the offsets of a zone from the server: as far back as ``CronSchedule/latest(through:within:in:)`` looks, and a year and a
@@ -42,6 +48,35 @@ extension JobQueue {
             initialOffset: Int(first.1),
             transitions: changes.dropFirst().map { ZoneRules.Transition(instant: Int($0.0), offset: Int($0.1)) }
         )
+    }
+
+    /// The schedules of this release and those that others left in the table, by name.
+    ///
+    /// - Throws: ``JobQueueError`` with field `zone` when the server does not know one; ``PostgresError``.
+    package func schedules(_ known: [PeriodicJob], on connection: isolated Connection) throws -> [ScheduleRecord] {
+        let now = try connection.one("select extract(epoch from now())::bigint", as: Int64.self)
+        let slots = try connection.query(
+            "select distinct on (name) name, slot, job from \(tables.slots) order by name, slot desc",
+            as: (String, Date, Int64?).self
+        )
+        let last = Dictionary(uniqueKeysWithValues: slots.map { ($0.0, (slot: $0.1, job: $0.2)) })
+        let records = try known.map { periodic in
+            let next = periodic.schedule.next(after: Int(now), in: try zoneRules(periodic.zone, on: connection))
+            return ScheduleRecord(
+                name: periodic.name,
+                line: periodic.schedule.line,
+                zone: periodic.zone,
+                kind: periodic.job.kind,
+                last: last[periodic.name]?.slot,
+                job: last[periodic.name]?.job,
+                next: next.map { Date(timeIntervalSince1970: Double($0)) }
+            )
+        }
+        let names = Set(known.map(\.name))
+        let others = slots.filter { !names.contains($0.0) }.map {
+            ScheduleRecord(name: $0.0, line: nil, zone: nil, kind: nil, last: $0.1, job: $0.2, next: nil)
+        }
+        return (records + others).sorted { $0.name < $1.name }
     }
 
     /// Takes note of a schedule that has no instant of the past.

@@ -34,4 +34,15 @@ enum DurationArgument {
                 + "or time ago (30d)"
         )
     }
+
+    /// A date or a moment as above, and nothing that is reckoned from now.
+    static func absolute(_ text: String, _ option: String) throws -> Date {
+        guard let moment = MomentText.read(text) else {
+            throw CommandError(
+                .usage,
+                "\(option): \"\(SafeText.line(text))\" is no date (2026-11-20) or moment with its zone (2026-11-20T12:00:00Z)"
+            )
+        }
+        return moment
+    }
 }

@@ -20,7 +20,7 @@ struct JobsCommand: ParsableCommand {
             JobsStatsCommand.self, JobsListCommand.self, JobsShowCommand.self, JobsWatchCommand.self,
             JobsEnqueueCommand.self, JobsRetryCommand.self, JobsSnoozeCommand.self, JobsCancelCommand.self,
             JobsDiscardCommand.self, JobsPauseCommand.self, JobsResumeCommand.self, JobsLimitCommand.self,
-            JobsPruneCommand.self, JobsWorkersCommand.self,
+            JobsPruneCommand.self, JobsSchedulesCommand.self, JobsWorkersCommand.self,
         ]
     )
 }
@@ -91,5 +91,5 @@ extension JobQueueError: ReportableError {
         return ["--" + words.joined()] + [otherOptions[field]].compactMap(\.self)
     }
 
-    private static let otherOptions = ["for": "--in", "rate": "--count", "runningPerKey": "--per-key"]
+    private static let otherOptions = ["for": "--in", "rate": "--count", "runningPerKey": "--per-key", "runAt": "--at"]
 }

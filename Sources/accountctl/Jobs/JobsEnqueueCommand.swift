@@ -15,6 +15,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
             EXAMPLES
               accountctl jobs enqueue deletion.upkeep --unique-key deletion.upkeep
               accountctl jobs enqueue mail.schedule --priority 1 --in 10m
+              accountctl jobs enqueue mail.schedule --at 2026-11-20T12:00:00Z
             """
     )
 
@@ -59,6 +60,12 @@ struct JobsEnqueueCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("How long from now it waits, such as 10m.", valueName: "duration"))
     var `in`: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp("When it runs at the earliest, such as 2026-11-20T12:00:00Z.", valueName: "time")
+    )
+    var at: String?
+
     @Option(name: .long, help: ArgumentHelp("At most one unfinished job has it.", valueName: "key"))
     var uniqueKey: String?
 
@@ -70,6 +77,10 @@ struct JobsEnqueueCommand: AccountctlCommand {
 
     @Argument(help: "The kind.")
     var kind: String
+
+    func validate() throws {
+        if `in` != nil, at != nil { throw ValidationError("--in and --at exclude each other") }
+    }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let own = AccountLifecycle.queues[kind]
@@ -86,6 +97,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
             arguments: JobDocument(object: arguments),
             argumentsVersion: argumentsVersion,
             priority: priority,
+            runAt: try at.map { try DurationArgument.absolute($0, "--at") },
             uniqueKey: uniqueKey,
             limitKey: limitKey,
             maxAttempts: maxAttempts

@@ -1,0 +1,45 @@
+import AccountLifecycle
+import ArgumentParser
+import JobQueue
+import Postgres
+import Terminal
+
+/// Lists the periodic jobs.
+struct JobsSchedulesCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schedules",
+        abstract: "List the periodic jobs: when each came last, and when it comes next.",
+        discussion: """
+            A worker adds a job for each instant of a schedule, and of those that passed without a worker for the latest. Some schedules
+            hold only where what they look after is set, such as Apple's keys: elsewhere they have no last instant.
+
+            EXAMPLES
+              accountctl jobs schedules
+              accountctl jobs schedules --json name,last_at,next_at
+            """
+    )
+
+    private static let fields: [Field<ScheduleRecord>] = [
+        Field("name", "Name") { .text($0.name) },
+        Field("schedule", "Schedule") { .text($0.line) },
+        Field("zone", nil) { .text($0.zone) },
+        Field("kind", "Kind") { .text($0.kind) },
+        Field("last_at", "Last") { .date($0.last) },
+        Field("last_job", "Job", alignment: .right) { $0.job.map { .integer($0) } ?? .null },
+        Field("next_at", "Next") { .date($0.next) },
+    ]
+
+    static let outputFields = fields.map(\.name)
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let known = try AccountLifecycle.periodic()
+        let schedules = try await context.withConnection { connection in
+            try JobQueue().schedules(known, on: connection)
+        }
+        try context.output.list(schedules, Self.fields)
+        return .ok
+    }
+}
