@@ -73,8 +73,8 @@ struct ExportPlan: Sendable, Hashable {
 
     /// That one of the ways leads to the account, and none to somebody else; nil where there is no way.
     ///
-    /// Each condition stands there once: it holds those of all tables on its way, and twice at each would be a thousand times at the
-    /// tenth.
+    /// Each condition is there once, since it holds those of all tables on its way: twice at each would be a thousand times at the
+    /// tenth. OFFSET 0 keeps the server from writing it wherever its name stands.
     private static func leads(_ ways: [Way]) -> Statement? {
         guard let only = ways.first else { return nil }
         guard ways.count > 1 else { return only.isOwn }
@@ -83,7 +83,7 @@ struct ExportPlan: Sendable, Hashable {
         let names = joined(named.map(\.0), ", ")
         let one = joined(named.map(\.0), " or ")
         let noOther = joined(named.map { name, way in way.isOwnOrUnset(name) }, " and ")
-        return "exists (select from (values (\(values))) as ways (\(names)) where (\(one)) and \(noOther))"
+        return "exists (select from (values (\(values)) offset 0) as ways (\(names)) where (\(one)) and \(noOther))"
     }
 
     private func namesAccount(_ key: ForeignKey) -> Bool {
