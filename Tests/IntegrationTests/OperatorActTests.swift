@@ -215,6 +215,8 @@ struct OperatorActTests {
             let shown = try await stage.run(["deletion", "show", id])
             #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
             for said in ["Done: released.", "Nothing to do."] {
+            let whose = try await stage.run(["deletion", "list", "--tsv", "user_id"])
+            #expect(shown.output.contains(id) && whose.output == "\(id)\n", "\(shown) \(whose)")
                 let released = try await stage.run(["user", "release", id, "--all-holds", "--confirm=\(id)"])
                 #expect(released.errors.contains(said), "\(released)")
             }

@@ -36,6 +36,7 @@ struct DeletionListCommand: AccountctlCommand {
         Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
         Field("ended_by", "Ends by") { .text($0.endedBy) },
         Field("requested_at", "Requested") { .date($0.requestedAt) },
+        Field("user_id", nil) { .uuid($0.user) },
         Field("run_after", nil) { .date($0.runAfter) },
         Field("finished_at", nil) { .date($0.finishedAt) },
         Field("origin", nil) { .text($0.origin) },

@@ -10,6 +10,8 @@ package import Sealing
 /// A deletion request in a list.
 package struct DeletionSummary: Sendable, Hashable {
     package let id: UUID
+    /// The account; nil once it is forgotten.
+    package let user: UUID?
     package let state: DeletionState
     package let situation: Situation?
     /// Since when the situation lasts.
@@ -113,18 +115,19 @@ package struct DeletionSummary: Sendable, Hashable {
                     limit 1
                 ), r.origin, r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline,
                 r.finished_at, r.failures, r.apple_outcome, r.paused_at is not null,
-                exists (select from accountctl.holds as h where h.user_id = r.user_id)
+                exists (select from accountctl.holds as h where h.user_id = r.user_id), r.user_id
             from accountctl.deletion_requests as r
             \(filter)
             """,
             as: (
                 UUID, String, JSON<Situation>?, Date?, String?, String, Date, Date, Date?, Date?, Date, Date?, Int32,
-                String?, Bool, Bool
+                String?, Bool, Bool, UUID?
             ).self
         ).compactMap { row in
             guard let state = DeletionState(rawValue: row.1) else { return nil }
             return DeletionSummary(
                 id: row.0,
+                user: row.16,
                 state: state,
                 situation: row.2?.value,
                 situationSince: row.3,
