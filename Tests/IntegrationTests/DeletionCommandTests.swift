@@ -237,12 +237,24 @@ struct DeletionCommandTests {
                 (["ACCOUNTCTL_DELETION_KEPT_BUCKETS": "scans"], 0, "kept"),
             ]
             for (settings, status, fate) in cases {
-                let words = ["plan", "stays2@example.com", "--json", "objects", "--ask-triggers"]
+                let words = ["plan", "stays2@example.com", "--json", "objects,blockers", "--ask-triggers"]
                 let plan = try await site.deletion(words, settings)
                 #expect(plan.status == status, "\(fate)")
                 #expect(plan.output.contains(fate), "\(plan.output)")
+                #expect(plan.output.contains("undecided_bucket") == (status == 6), "\(plan.output)")
             }
             #expect(try await site.everything() == before)
+            try await site.database.psql(
+                """
+                insert into accountctl.holds (user_id, reason, placed_by)
+                select id, 'court', 'olga' from auth.users where email = 'stays3@example.com'
+                """
+            )
+            let held = try await site.deletion(
+                ["plan", "stays3@example.com", "--json", "blockers"],
+                ["ACCOUNTCTL_DELETION_BUCKETS": "scans"]
+            )
+            #expect(held.status == 6 && held.output.contains("legal_hold"), "\(held)")
         }
     }
 
@@ -307,6 +319,68 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("A dry run of a rehearsal ends as the rehearsal does, with the same facts")
+    func rehearsalsAsForeseen() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            func id(_ name: String) async throws -> String {
+                try await site.database.psql("select id from auth.users where email = '\(name)@example.com'")
+            }
+            let (waits, keyed, kept, filed) = try await (id("stays1"), id("stays2"), id("stays3"), id("stays4"))
+            let begun = try await id("stays5")
+            #expect(try await site.deletion(["request", waits, "--confirm=\(waits)"]).status == 0)
+            try await site.database.psql(
+                """
+                create table public.orders (id int primary key, buyer uuid references auth.users);
+                insert into public.orders values (1, '\(keyed)');
+                create function public.keep() returns trigger language plpgsql as $$
+                begin
+                    if old.id = '\(kept)' then raise exception 'kept'; end if;
+                    return old;
+                end $$;
+                grant execute on function public.keep() to public;
+                create trigger keep before delete on public.profiles for each row execute function public.keep();
+                insert into storage.buckets (id, name) values ('scans', 'scans');
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                values ('scans', '\(filed)/id.png', '\(filed)', '\(filed)');
+                insert into accountctl.deletion_requests (
+                    user_id, origin, state, run_after, legal_deadline, locked_out_at, paused_at
+                )
+                values ('\(begun)', 'app', 'running', now(), now() + interval '1 month', now(), now())
+                """
+            )
+            let before = try await site.everything()
+            let cases: [(account: String, status: Int32, state: String, situation: String?, said: String)] = [
+                (waits, 0, "grace", nil, "has grace until"),
+                (keyed, 6, "blocked", "blocking_rows", "stop before its first step"),
+                (kept, 6, "blocked", "refusing_trigger", "stop before its first step"),
+                (filed, 6, "blocked", "undecided_bucket", "stop before its first step"),
+                (begun, 6, "held", "paused", "stop before its next step"),
+            ]
+            func facts(_ result: AccountctlProcess.Result) -> [String] {
+                let facts = /"(?:state|situation|subject)": (.+?),?\n/
+                return result.output.matches(of: facts).map { String($0.1) }
+            }
+            var foreseen: [[String]] = []
+            for (account, status, state, situation, said) in cases {
+                let look = try await site.deletion(["rehearse", account, "--dry-run", "--json"])
+                #expect(look.status == status && look.errors.contains(said), "\(look)")
+                #expect(look.output.contains(#""state": "\#(state)""#), "\(look)")
+                #expect(look.output.contains(#""situation": \#(situation.map { #""\#($0)""# } ?? "null")"#), "\(look)")
+                #expect(look.output.contains(#""id": null"#) == ![waits, begun].contains(account), "\(look)")
+                foreseen.append(facts(look))
+            }
+            #expect(try await site.everything() == before)
+            for (number, expected) in cases.enumerated() {
+                let words = ["rehearse", expected.account, "--confirm=\(expected.account)", "--no-input", "--json"]
+                let done = try await site.deletion(words)
+                #expect(done.status == expected.status, "\(done)")
+                #expect(facts(done) == foreseen[number] && !foreseen[number].isEmpty, "\(done)")
+            }
+            let left = "select count(*) from auth.users where email like 'stays%'"
+            #expect(try await site.database.psql(left) == "5")
+        }
+    }
+
     @Test("A rehearsal erases one account and says what to look at; its receipt can be checked")
     func rehearsalAndReceipt() async throws {
         try await ErasureSite.with(accounts: 0) { site in
@@ -318,6 +392,15 @@ struct DeletionCommandTests {
             let paused = try await site.deletion(["rehearse", account, "--dry-run"])
             #expect(paused.status == 6 && paused.errors.contains("accountctl deletion resume --all"), "\(paused)")
             #expect(try await site.deletion(["resume", "--all", "--confirm=all"]).status == 0)
+            // A pause of the queue stops every erasure, this one too.
+            let queue = ["jobs", "pause", "deletions", "--yes"]
+            #expect(try await AccountctlProcess(queue, environment: site.variables).result().status == 0)
+            for words in [["rehearse", account, "--dry-run"], words] {
+                let stopped = try await site.deletion(words)
+                #expect(stopped.status == 6 && stopped.errors.contains("jobs resume deletions"), "\(words): \(stopped)")
+            }
+            let resume = ["jobs", "resume", "deletions"]
+            #expect(try await AccountctlProcess(resume, environment: site.variables).result().status == 0)
             #expect(try await site.database.psql("select count(*) from accountctl.deletion_requests") == "0")
             let rehearsal = try await site.deletion(words)
             #expect(rehearsal.status == 0, "\(rehearsal.errors)")

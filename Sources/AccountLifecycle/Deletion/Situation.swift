@@ -102,6 +102,22 @@ package struct Situation: Sendable, Hashable, Codable {
         self.retryAfter = retryAfter
     }
 
+    /// That something stands in the way of the delete; nil where nothing does.
+    static func blocked(by blockers: [Blocker]) -> Situation? {
+        blockers.first.map { Situation($0.code, blockers: blockers) }
+    }
+
+    /// That nobody decided about buckets with objects of the account; nil where there is none.
+    static func undecided(_ buckets: some Collection<String>) -> Situation? {
+        buckets.min().map { first in
+            Situation(
+                .undecidedBucket,
+                subject: first,
+                detail: buckets.count > 1 ? buckets.sorted().joined(separator: ", ") : nil
+            )
+        }
+    }
+
     /// So many seconds, or more where Apple or Storage asked for more.
     func delay(atLeast seconds: Double) -> Double {
         max(seconds, retryAfter.map { $0 / .seconds(1) } ?? 0)

@@ -59,7 +59,7 @@ struct DeletionPlanCommand: AccountctlCommand {
         }
         guard let preview else { throw CommandError(.notFound, "the account has just gone") }
         try context.output.show(Self.sheet(preview))
-        return preview.blockers.isEmpty && !preview.isHeld && preview.undecidedBuckets.isEmpty ? .ok : .blocked
+        return preview.obstacles.isEmpty ? .ok : .blocked
     }
 
     private static func sheet(_ preview: DeletionPreview) -> Sheet {
@@ -74,7 +74,7 @@ struct DeletionPlanCommand: AccountctlCommand {
                     .init("held", "Legal hold", .bool(preview.isHeld), preview.isHeld ? .bad : .none),
                 ])
             ),
-            .blockers(preview.blockers, whenEmpty: "nothing"),
+            .blockers(preview.obstacles, whenEmpty: "nothing"),
             .init(
                 "tables",
                 title: "Rows that go (counted up to \(BlockerSearch.countLimit))",

@@ -22,7 +22,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
             A real deletion of a real account, without grace: take one that you made for it. After each step it says what should be
             seen now and waits for Enter; with --no-input it goes on by itself. Workers leave the account alone meanwhile, for half
             a day at most. What is left when it ends, such as the last search, is carried out by one of them. The user id has to be
-            typed, or given with --confirm.
+            typed, or given with --confirm. A request that is open already keeps its grace. A dry run ends as the rehearsal would,
+            but that it asks neither Apple nor Storage.
 
             EXIT CODES
               0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, or a worker drives the request already
@@ -79,7 +80,9 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     }
                 )
                 let lease = settings.worker.leaseDuration
-                if confirmation.dryRun { return try await look(account.id, actor, lease, pool, context) }
+                if confirmation.dryRun {
+                    return try await look(account.id, actor, lease, parts.policy, pool, context)
+                }
                 let rehearsal = try await pool.withConnection { connection in
                     try await connection.transaction { try begin(account.id, actor, lease, on: $0) }
                 }
@@ -87,11 +90,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 let details = try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
                 guard let details else { throw CommandError(.notFound, "the request has just gone") }
                 try context.output.show(DeletionSheet(details: details).sheet)
-                return switch details.summary.state {
-                case .residue: .residue
-                case .blocked, .held: .blocked
-                default: .ok
-                }
+                return ExitStatus(details.summary.state)
             }
         }
     }
@@ -123,35 +122,60 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 "a worker drives the request \(request.uuidString.lowercased()) of this account already",
                 hint: "Take an account whose deletion nobody asked for yet."
             )
+        case .queuePaused(let pause):
+            throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, pause.reason))
         case .unknownUser: throw CommandError(.notFound, "the account has just gone")
         }
     }
 
-    /// Begins it, finds out what would hold it up, and undoes that.
+    /// Begins it, finds out how far it would come, and undoes that.
     private func look(
         _ account: UUID,
         _ actor: Operator,
         _ lease: Duration,
+        _ policy: DeletionPolicy,
         _ pool: Pool,
         _ context: CommandContext
     ) async throws -> ExitStatus {
         let id = account.uuidString.lowercased()
-        let brakes = try await pool.withConnection { connection in
+        let (isNew, foresight, brakes) = try await pool.withConnection { connection in
             try await connection.transaction(rehearsed: true) { connection in
-                let request = try begin(account, actor, lease, on: connection).request
-                let names = ActNames(id: request.uuidString.lowercased(), account: id)
-                return try StandingBrakes.read(of: request, on: connection).words(of: names)
+                let rehearsal = try begin(account, actor, lease, on: connection)
+                let brakes = try StandingBrakes.read(of: rehearsal.request, on: connection)
+                let foresight = try await rehearsal.foresee(of: account, by: policy, on: connection)
+                return (rehearsal.isNew, foresight, brakes)
             }
         }
-        if brakes.isEmpty {
-            context.messages.note(
-                "would erase the account \(id) now; what goes with it: accountctl deletion plan \(id)"
-            )
-            return .ok
+        guard let foresight else { throw CommandError(.notFound, "the request has just gone") }
+        let state = foresight.details.summary.state
+        try context.output.show(DeletionSheet(details: foresight.details, isForeseen: isNew).sheet)
+        context.messages.note(Self.words(foresight, of: id))
+        if state == .held {
+            let names = ActNames(id: foresight.details.summary.id.uuidString.lowercased(), account: id)
+            for brake in brakes.words(of: names) { context.messages.warning(brake) }
         }
-        context.messages.note("would begin to erase the account \(id), and stop before its first step")
-        for brake in brakes { context.messages.warning(brake) }
-        return .blocked
+        return ExitStatus(state)
+    }
+
+    /// How far it would come, in a sentence.
+    private static func words(_ foresight: DeletionRehearsal.Foresight, of account: String) -> String {
+        let request = foresight.details.summary
+        let isBegun = request.lockedOutAt != nil
+        if let step = foresight.nextStep {
+            return isBegun
+                ? "would go on to erase the account \(account), from the step \(step.rawValue)"
+                : "would erase the account \(account) now, where Apple and Storage can be used; what goes with it: "
+                    + "accountctl deletion plan \(account)"
+        }
+        return switch request.state {
+        case .grace:
+            "would wait: the open request of the account \(account) has grace until \(Wording.moment(request.runAfter))"
+        case .settling: "would wait for the last search of the account \(account)"
+        default:
+            isBegun
+                ? "would go on to erase the account \(account), and stop before its next step"
+                : "would begin to erase the account \(account), and stop before its first step"
+        }
     }
 
     /// Says what should be seen after a step, and waits until somebody has looked.

@@ -18,7 +18,7 @@ struct DeletionShowCommand: AccountctlCommand {
     )
 
     static let outputFields = [
-        "id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
+        "id", "user_id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
         "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "apple",
         "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
     ]
@@ -43,24 +43,35 @@ struct DeletionShowCommand: AccountctlCommand {
         }
         guard let details else { throw CommandError(.notFound, "the request has just gone") }
         try context.output.show(DeletionSheet(details: details).sheet)
-        return switch details.summary.state {
-        case .residue: .residue
-        case .blocked, .held: .blocked
-        default: .ok
-        }
+        return ExitStatus(details.summary.state)
+    }
+}
+
+extension ExitStatus {
+    /// How a command ends that leaves, or shows, a request in a state.
+    init(_ state: DeletionState) {
+        self =
+            switch state {
+            case .residue: .residue
+            case .blocked, .held: .blocked
+            default: .ok
+            }
     }
 }
 
 /// A deletion request as one screen.
 struct DeletionSheet {
     let details: DeletionDetails
+    /// Whether a dry run opened the request: then nothing has its id.
+    var isForeseen = false
 
     var sheet: Sheet {
         let request = details.summary
         return Sheet([
             .init(
                 .facts([
-                    .init("id", "Request", .uuid(request.id)),
+                    .init("id", "Request", .uuid(isForeseen ? nil : request.id)),
+                    .init("user_id", "Account", .uuid(request.user)),
                     .init("state", "State", .text(request.state.rawValue), request.state.emphasis),
                     .init("situation", "Why", .text(request.situation?.code.rawValue)),
                     .init("subject", "About", .text(request.situation?.subject)),

@@ -32,7 +32,7 @@ package struct DeletionDetails: Sendable {
     package let summary: DeletionSummary
     package let steps: [Step]
     /// nil when the request has ended, or until the upkeep gives it one again.
-    package let job: Job?
+    package internal(set) var job: Job?
     /// The number of its receipt.
     package let receipt: Int64?
     /// What it found that may stay, as operators decided: counted by now, or with its next look.

@@ -55,6 +55,18 @@ package struct DeletionPreview: Sendable {
     /// Buckets with objects of the account about which nobody decided, sorted.
     package var undecidedBuckets: [String] { buckets.filter { $0.fate == .undecided }.map(\.name) }
 
+    /// All that stands in the way: what the database refuses, a legal hold, and buckets about which nobody decided.
+    package var obstacles: [Blocker] {
+        let hold = isHeld ? [Blocker(table: "accountctl.holds", name: nil, rows: nil, code: .legalHold)] : []
+        let undecided = buckets.filter { $0.fate == .undecided }.map {
+            Blocker(table: "storage.objects", name: $0.name, rows: $0.objects, code: .undecidedBucket)
+        }
+        return blockers + hold + undecided
+    }
+
+    /// What a run would find in its way before it touches anything; nil where nothing is.
+    package var obstacle: Situation? { .blocked(by: blockers) ?? .undecided(undecidedBuckets) }
+
     /// Looks at everything; nil when there is no such account.
     ///
     /// Where `asksTriggers` and nothing else stands in the way, triggers are asked by a delete that is rolled back.

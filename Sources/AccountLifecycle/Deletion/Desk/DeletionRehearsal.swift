@@ -14,12 +14,16 @@ package struct DeletionRehearsal: Sendable {
         case begun(DeletionRehearsal)
         /// A worker drives the request just now.
         case driven(UUID)
+        /// Deletions are not driven: their queue is paused.
+        case queuePaused(StandingBrakes.Pause)
         case unknownUser
     }
 
     /// The request.
     package let request: UUID
-    private let hold: JobHold
+    /// Whether it was opened for the rehearsal.
+    package let isNew: Bool
+    let hold: JobHold
 
     /// Opens a request without grace, or finds the open one, and takes its job before any worker can, in the caller's transaction.
     ///
@@ -29,7 +33,7 @@ package struct DeletionRehearsal: Sendable {
     ///   - reason: why, for the request and the operators' log.
     ///   - holder: who holds the job.
     ///   - connection: where.
-    /// - Returns: What came of it; where a worker drives the request, nothing was done.
+    /// - Returns: What came of it; where the request is not to be driven now, nothing was done.
     /// - Throws: `PostgresError`.
     package static func begin(
         _ user: UUID,
@@ -38,10 +42,12 @@ package struct DeletionRehearsal: Sendable {
         as holder: JobHold.Holder,
         on connection: isolated Connection
     ) throws -> Beginning {
-        let request: UUID
+        // By hand it is not claimed, which a pause of the queue would stop.
+        if let pause = try StandingBrakes.read(on: connection).queue { return .queuePaused(pause) }
+        let (request, isNew): (UUID, Bool)
         switch try desk.open(user, reason: reason, grace: .zero, on: connection) {
-        case .opened(let new): request = new
-        case .found(let open): request = open
+        case .opened(let new): (request, isNew) = (new, true)
+        case .found(let open): (request, isNew) = (open, false)
         case .unknownUser: return .unknownUser
         }
         // An open request may be without a job for a moment.
@@ -57,7 +63,7 @@ package struct DeletionRehearsal: Sendable {
             """
         )
         let hold = try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection)
-        return hold.map { .begun(DeletionRehearsal(request: request, hold: $0)) } ?? .driven(request)
+        return hold.map { .begun(DeletionRehearsal(request: request, isNew: isNew, hold: $0)) } ?? .driven(request)
     }
 
     /// Drives the request as far as it goes now, and leaves the rest to the workers.

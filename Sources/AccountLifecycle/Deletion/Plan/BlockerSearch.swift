@@ -134,7 +134,7 @@ package struct BlockerSearch: Sendable {
     private func trial(on connection: isolated Connection) async throws -> Blocker? {
         struct RollBack: Error {}
         do {
-            try await connection.transaction { connection in
+            try await connection.atomically { connection in
                 try AccountRows.delete(user, by: plan, on: connection)
                 // Deferred checks speak now, not at a commit that never comes.
                 try connection.execute("set constraints all immediate")

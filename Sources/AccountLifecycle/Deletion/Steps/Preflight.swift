@@ -22,9 +22,8 @@ extension DeletionRun {
                 try lookAtDatabase(deadline, on: connection)
             }
         }
-        if let first = database.blockers.first {
+        if let situation = Situation.blocked(by: database.blockers) {
             services.catalogs.forget()
-            let situation = Situation(first.code, blockers: database.blockers)
             return .stopped(.blocked, situation, lookAgainAfter: later)
         }
         if let situation = try await sealIdentifiers(database.identifiers) {
@@ -127,13 +126,7 @@ extension DeletionRun {
     private func lookAtStorage() async throws -> Situation? {
         let buckets = Set(try await services.objects.answer(for: user).objects.map(\.bucket))
         let undecided = buckets.subtracting(services.policy.buckets).subtracting(services.policy.keptBuckets)
-        if let bucket = undecided.min() {
-            return Situation(
-                .undecidedBucket,
-                subject: bucket,
-                detail: undecided.count > 1 ? undecided.sorted().joined(separator: ", ") : nil
-            )
-        }
+        if let situation = Situation.undecided(undecided) { return situation }
         // Without objects nothing is asked of Storage, and its trouble need not hold anybody up.
         guard !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
         return try await services.storage.trouble()
