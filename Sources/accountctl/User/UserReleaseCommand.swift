@@ -49,9 +49,12 @@ struct UserReleaseCommand: ActCommand {
             next: { "undo with: accountctl user hold \($0.id) --reason WHY" },
             question: { "Release \($0), so that its open deletion erases it for good?" },
             asks: { [hold, allHolds] user, connection in
-                // What is not going to be done is not asked about.
-                guard case .these = try Self.choice(hold, allHolds, of: user, on: connection) else { return false }
-                return try DeletionDesk.waitsForRelease(of: user, on: connection)
+                switch try Self.choice(hold, allHolds, of: user, on: connection) {
+                // Nothing comes of these, whatever happens meanwhile.
+                case .unknown, .released: false
+                // Of several, one alone may be left once the question is answered.
+                case .these, .several: try DeletionDesk.waitsForRelease(of: user, on: connection)
+                }
             },
             brakes: { user, names, connection in
                 guard let request = try DeletionDesk.openRequest(of: user, on: connection) else { return [] }
@@ -61,6 +64,7 @@ struct UserReleaseCommand: ActCommand {
             perform: { [hold, allHolds] actor, _, user, connection in
                 switch try Self.choice(hold, allHolds, of: user, on: connection) {
                 case .several(let why): return .notNow(why)
+                case .released: return .unchanged
                 case .unknown(let why):
                     throw CommandError(
                         .notFound,
@@ -83,6 +87,8 @@ struct UserReleaseCommand: ActCommand {
     private enum Choice {
         /// These; none where there is none.
         case these([Int64])
+        /// The one that was named is released already.
+        case released
         /// The one that was named does not lie on the account.
         case unknown(String)
         /// There are several, and nothing says which.
@@ -97,7 +103,9 @@ struct UserReleaseCommand: ActCommand {
     ) throws -> Choice {
         let holds = try DeletionDesk.holds(of: user, on: connection)
         if let hold {
-            return holds.contains { $0.id == hold } ? .these([hold]) : .unknown("no hold \(hold) lies on the account")
+            if holds.contains(where: { $0.id == hold }) { return .these([hold]) }
+            return try DeletionDesk.isReleased(hold, on: connection)
+                ? .released : .unknown("no hold \(hold) lies on the account")
         }
         if holds.count < 2 || allHolds { return .these(holds.map(\.id)) }
         let list = holds.map { "\($0.id) by \($0.placedBy) on \(Wording.moment($0.placedAt)) (\($0.reason))" }

@@ -110,6 +110,16 @@ extension DeletionDesk {
         ).map { Hold(id: $0, reason: $1, placedBy: $2, placedAt: $3) }
     }
 
+    /// Whether a hold was released; of which account it was, nobody knows by then.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func isReleased(_ hold: Int64, on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            "select exists (select from accountctl.holds where id = \(hold) and released_at is not null)",
+            as: Bool.self
+        )
+    }
+
     /// Releases the given holds of an account, nil for every one; returns how many there were.
     package func release(
         _ user: UUID,
