@@ -1,4 +1,5 @@
 import Foundation
+import Sandbox
 import TestSupport
 import Testing
 
@@ -148,11 +149,32 @@ struct AvatarSweepTests {
                 for each row execute function public.refuse_second()
                 """
             )
-            let stopped = try await stage.run(["avatars", "sweep", "--confirm=600", "--json"])
-            #expect(stopped.status == 1 && stopped.errors.contains("the log is full"), "\(stopped)")
-            #expect(stopped.errors.contains("stopped half-way"), "\(stopped)")
-            #expect(stopped.output.contains(#""deleted": 500"#), "\(stopped)")
+            let stopped = try await TerminalSession.run(
+                ["avatars", "sweep", "--confirm=600", "--json"],
+                environment: stage.variables
+            )
+            let screen = stopped.screen
+            #expect(stopped.status == 1 && screen.contains("the log is full"), "\(screen)")
+            #expect(screen.contains("stopped half-way"), "\(screen)")
+            #expect(screen.contains(#""deleted": 500"#), "\(screen)")
+            // The line of the progress ends before.
+            #expect(screen.contains("500/600"), "\(screen)")
+            #expect(!screen.split(separator: "\n").contains { $0.contains("500/600") && $0.contains("{") }, "\(screen)")
             #expect(try await storage.keys().count == 100)
+        }
+    }
+
+    @Test("A Storage that deletes and does not say so is told of as well")
+    func lostAnswer() async throws {
+        try await StorageStage.with { storage in
+            try await fill(storage)
+            var lost = Fault.status(500)
+            lost.effect = .before
+            storage.sandbox.faults.set(lost, for: .storageDeleteMany)
+            let stopped = try await storage.stage.run(["avatars", "sweep", "--confirm=3", "--json"])
+            #expect(stopped.status == 75 && stopped.errors.contains("stopped half-way"), "\(stopped)")
+            #expect(stopped.output.contains(#""deleted": 0"#), "\(stopped)")
+            #expect(try await storage.keys().count == 10)
         }
     }
 

@@ -106,9 +106,11 @@ struct AvatarsSweepCommand: AccountctlCommand {
         do {
             try await delete(&swept, of: survey, by: sweep, storage, as: actor, pool, progress)
         } catch {
+            progress.finish(swept.done)
             // Files are gone by now, and more of the last part may be than are counted.
-            if swept.done > 0 {
-                try context.output.show(sheet(survey, swept))
+            if swept.isBegun {
+                // Why it stopped is worth more than that nobody reads this.
+                try? context.output.show(sheet(survey, swept))
                 context.messages.warning(
                     "stopped half-way: the last ones may be deleted without being counted; what is left: accountctl avatars sweep"
                 )
@@ -129,7 +131,9 @@ struct AvatarsSweepCommand: AccountctlCommand {
 
     /// How far a sweep has come.
     private struct Swept {
-        /// How many objects Storage was asked to delete.
+        /// Whether Storage was asked to delete some.
+        var isBegun = false
+        /// Of how many objects it is known what became of them.
         var done = 0
         /// How many of them are still there.
         var stayed = 0
@@ -164,6 +168,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                 return batch
             }
             if batch.leftovers.isEmpty { return }
+            swept.isBegun = true
             swept.stayed += try await AvatarSweep.delete(batch.leftovers, by: storage, pool: pool).count
             swept.done += batch.leftovers.count
             last = batch.cursor
