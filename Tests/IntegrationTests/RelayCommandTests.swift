@@ -122,6 +122,7 @@ struct RelayCommandTests {
             (["spf", "--ip", "192.0.2.1"], "--from"),
             (["can-send", "--stream", "news", "--user", "anna"], "is no user id"),
             (["stream", "add", "a.b", "shop.test"], "1 to 63 characters"),
+            (["stream", "add", "news", "shop.test", "--registered", "shop.test", "--by", " "], "--by is empty"),
         ]
     )
     func badInput(_ arguments: [String], _ message: String) async throws {

@@ -48,11 +48,16 @@ struct RelayStreamAddCommand: AccountctlCommand {
     @Argument(help: "The From domain.")
     var domain: String
 
+    func validate() throws {
+        try OptionText.check("--by", by, limit: 200)
+        try OptionText.refusePersonalData("--by", by, as: .words)
+    }
+
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard MailStreamStore.isName(name) else { throw MailStreamError(code: .badName, name: SafeText.line(name)) }
         let declared = try stream.stream(named: name, from: try DomainInput.domain(domain))
         let signature = try context.signature(acting)
-        let registrations = try registrations(declared, by: signature.name)
+        let registrations = registrations(declared, by: signature.name)
         // A dry run does it, and undoes it: the name may be taken.
         let isRehearsed = write.dryRun
         let id = try await context.withConnection { connection in
@@ -80,9 +85,8 @@ struct RelayStreamAddCommand: AccountctlCommand {
     private func registrations(
         _ declared: MailStream,
         by actor: String
-    ) throws -> [MailStreamRecord.Registration]? {
+    ) -> [MailStreamRecord.Registration]? {
         guard case .names(let names) = declared.registration else { return nil }
-        try OptionText.refusePersonalData("--by", by, as: .words)
         return names.map { MailStreamRecord.Registration(name: $0.description, at: .now, by: by ?? actor) }
     }
 }
