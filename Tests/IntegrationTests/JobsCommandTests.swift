@@ -404,6 +404,22 @@ struct JobsCommandTests {
     @Test("A job goes to its kind's own queue, and what was probably mistyped is told")
     func ownQueue() async throws {
         try await TestDatabase.with(.migrated) { database in
+    @Test("A prune drops no more days than were confirmed, whatever came while the question waited")
+    func pruneAsConfirmed() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql("select accountctl.prepare_job_history('2020-01-01', 1)")
+            let words = ["jobs", "prune", "--older-than-days", "30"]
+            let result = try await TerminalSession.live(words, environment: database.variables) { person in
+                #expect(try await person.waits(for: "Drop 1 day"), "\(person.screen)")
+                try await database.psql("select accountctl.prepare_job_history('2020-01-02', 1)")
+                try person.type("1\n")
+            }
+            #expect(result.status == 0, "\(result.screen)")
+            let left = "select relname from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
+            #expect(try await database.psql(left) == "job_history_20200102", "\(result.screen)")
+        }
+    }
+
             func jobs(_ words: String...) async throws -> AccountctlProcess.Result {
                 try await AccountctlProcess(["jobs"] + words, environment: database.variables).result()
             }

@@ -29,6 +29,7 @@ struct OperatorActTests {
     func logged() async throws {
         try await OperatorStage.with { stage in
             let database = stage.database
+            try await database.psql("select accountctl.prepare_job_history('2020-01-01', 1)")
             let job = try await database.psql(
                 "select accountctl.enqueue_job('mail.check', queue => 'mail', run_at => now() + interval '1 hour')"
             )
@@ -54,7 +55,7 @@ struct OperatorActTests {
                 ("jobs.snooze", ["jobs", "snooze", job, "--for", "2h"], job),
                 ("jobs.retry", ["jobs", "retry", job], job),
                 ("jobs.discard", ["jobs", "discard", job, "--yes"], job),
-                ("jobs.prune", ["jobs", "prune", "--older-than-days", "30"], "30"),
+                ("jobs.prune", ["jobs", "prune", "--older-than-days", "30", "--confirm=1"], "30"),
                 ("mail.add_stream", ["relay", "stream", "add", "news", "shop.test"], "news"),
                 ("mail.remove_stream", ["relay", "stream", "remove", "news", "--confirm=news"], "news"),
                 (

@@ -237,7 +237,7 @@ import Testing
                 }
             )
             found.append(
-                try await field { connection in _ = try await queue.prune(olderThan: .seconds(-1), on: connection) }
+                try await field { connection in _ = try queue.oldDays(olderThan: .seconds(-1), on: connection) }
             )
             var filter = JobFilter()
             filter.state = "sleeping"

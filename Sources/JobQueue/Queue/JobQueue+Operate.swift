@@ -1,5 +1,11 @@
 package import Postgres
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension JobQueue {
     /// What became of a cancel.
     package enum CancelResult: String, Sendable, Hashable, Codable {
@@ -251,25 +257,37 @@ extension JobQueue {
         try notify([JobTables.beatNote], on: connection)
     }
 
-    /// The days of history that ``prune(olderThan:on:)`` would drop, oldest first: the names of their partitions.
+    /// Days of history that ended before a moment.
+    package struct OldDays: Sendable, Hashable {
+        /// The names of their partitions, oldest first.
+        package let partitions: [String]
+        fileprivate let before: Date
+    }
+
+    /// The days of history that ended more than `age` ago.
     ///
     /// Looks at catalogs only.
     ///
     /// - Throws: ``JobQueueError`` for an age out of bounds; ``PostgresError``.
-    package func prunable(olderThan age: Duration, on connection: isolated Connection) throws -> [String] {
+    package func oldDays(olderThan age: Duration, on connection: isolated Connection) throws -> OldDays {
         try Self.checkAge(age)
-        return try connection.query(
+        let (before, partitions) = try connection.one(
             """
-            select c.relname
-            from pg_catalog.pg_inherits i
-            join pg_catalog.pg_class c on c.oid = i.inhrelid
-            where i.inhparent = \("\(tables.schemaName).job_history")::regclass
-            and c.relname ~ '^job_history_[0-9]{8}$'
-            and (to_date(right(c.relname, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'UTC'
-                <= now() - \(age.seconds)::double precision * interval '1 second'
-            order by c.relname
+            with bound (before) as (
+                select now() - \(age.seconds)::double precision * interval '1 second'
+            )
+            select before, array(
+                select c.relname::text
+                from pg_catalog.pg_inherits i
+                join pg_catalog.pg_class c on c.oid = i.inhrelid
+                where i.inhparent = \("\(tables.schemaName).job_history")::regclass
+                and c.relname ~ '^job_history_[0-9]{8}$'
+                and (to_date(right(c.relname, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'UTC' <= before
+                order by c.relname
+            )
+            from bound
             """,
-            as: String.self
+            as: (Date, [String]).self
         )
     }
 
@@ -277,19 +295,19 @@ extension JobQueue {
         try JobField.checkRange(age, .zero...(.seconds(3650 * 86_400)), field: "age")
     }
 
-    /// Drops days of history that ended more than `age` ago.
+    /// Drops days of history: no more than were found, whatever the clock says by now.
     ///
     /// Returns the names of the partitions.
     ///
-    /// - Throws: ``JobQueueError`` for an age out of bounds; ``PostgresError``, such as when another session is in the way.
-    package func prune(olderThan age: Duration, on connection: isolated Connection) async throws -> [String] {
-        try Self.checkAge(age)
-        return try await connection.transaction { connection in
+        return OldDays(partitions: partitions, before: before)
+    /// - Throws: ``PostgresError``, such as when another session is in the way.
+    package func prune(_ days: OldDays, on connection: isolated Connection) async throws -> [String] {
+        try await connection.transaction { connection in
             try connection.execute("set local lock_timeout = '2s'")
             return try connection.one(
                 """
                 select \(self.tables.schema).prune_job_history(
-                    now() - \(age.seconds)::double precision * interval '1 second', 10000
+                    \(days.before), \(days.partitions.count)::integer
                 )
                 """,
                 as: [String].self

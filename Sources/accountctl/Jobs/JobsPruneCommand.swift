@@ -38,23 +38,23 @@ struct JobsPruneCommand: AccountctlCommand {
         }
         let signature = try context.signature(acting)
         let age = Duration.seconds(olderThanDays * 86_400)
-        let days = try await context.withConnection { try JobQueue().prunable(olderThan: age, on: $0) }
+        let days = try await context.withConnection { try JobQueue().oldDays(olderThan: age, on: $0) }
         if confirmation.dryRun {
             let field = Field<String>("partition", "Would be dropped") { .text($0) }
-            try context.output.list(days, [field], whenEmpty: "nothing to drop")
+            try context.output.list(days.partitions, [field], whenEmpty: "nothing to drop")
             return .ok
         }
-        if !days.isEmpty {
+        if !days.partitions.isEmpty {
             try context.confirmIrreversible(
-                "Drop \(Wording.count(days.count, "day")) of finished jobs for good?",
-                id: "\(days.count)",
+                "Drop \(Wording.count(days.partitions.count, "day")) of finished jobs for good?",
+                id: "\(days.partitions.count)",
                 confirmation
             )
         }
         let dropped = try await context.withConnection { connection in
             // Before it: a line for a run that then fails is better than a run without one.
             try signature.log("jobs.prune", facts: ["older_than_days": olderThanDays], on: connection)
-            return try await JobQueue().prune(olderThan: age, on: connection)
+            return try await JobQueue().prune(days, on: connection)
         }
         try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "nothing to drop")
         return .ok
