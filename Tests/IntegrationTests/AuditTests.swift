@@ -35,6 +35,13 @@ struct AuditTests {
             #expect(try await stage.run(["jobs", "pause", "mail", "--yes"]).status == 0)
             let facts = try await stage.run(["audit", "list", "--action", "jobs.pause", "--json", "facts"])
             #expect(facts.output == "[\n{\"facts\":{\"queue\":\"mail\"}}\n]\n", "\(facts)")
+            // An act without any has none, wherever it is read.
+            #expect(try await stage.run(["deletion", "resume", "--all", "--confirm=all"]).status == 0)
+            let last = try await stage.database.psql("select max(id) from accountctl.operator_log")
+            for words in [["list", "--action", "deletion.resume_all"], ["show", last]] {
+                let none = try await stage.run(["audit"] + words + ["--json", "facts"])
+                #expect(none.output.contains("{}"), "\(none)")
+            }
             // The account is gone; whoever knows its id still finds what was done to it.
             try await stage.database.psql("delete from auth.users where id = '\(Self.anna)'")
             let later = try await stage.run(["audit", "list", "--user", Self.anna, "--json", "action"])

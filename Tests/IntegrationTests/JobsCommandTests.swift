@@ -320,7 +320,10 @@ struct JobsCommandTests {
                 #expect(try await jobs(database, ["enqueue", "test.at"] + time).status == 2, "\(time)")
             }
 
-            #expect(try await jobs(database, ["pause", "mail", "--reason", "incident 7", "--yes"]).status == 0)
+            for outcome in ["done", "unchanged"] {
+                let paused = try await jobs(database, ["pause", "mail", "--reason", "incident 7", "--yes", "--json"])
+                #expect(paused.status == 0 && paused.output.contains(#""\#(outcome)""#), "\(paused)")
+            }
             #expect(try await jobs(database, ["limit", "mail", "--count", "5", "--seconds", "30"]).status == 0)
             #expect(
                 try await jobs(database, ["limit", "--kind", "test.kind", "--running", "2", "--per-key", "1"]).status
@@ -401,9 +404,6 @@ struct JobsCommandTests {
         }
     }
 
-    @Test("A job goes to its kind's own queue, and what was probably mistyped is told")
-    func ownQueue() async throws {
-        try await TestDatabase.with(.migrated) { database in
     @Test("A prune drops no more days than were confirmed, whatever came while the question waited")
     func pruneAsConfirmed() async throws {
         try await TestDatabase.with(.migrated) { database in
@@ -420,6 +420,9 @@ struct JobsCommandTests {
         }
     }
 
+    @Test("A job goes to its kind's own queue, and what was probably mistyped is told")
+    func ownQueue() async throws {
+        try await TestDatabase.with(.migrated) { database in
             func jobs(_ words: String...) async throws -> AccountctlProcess.Result {
                 try await AccountctlProcess(["jobs"] + words, environment: database.variables).result()
             }

@@ -85,11 +85,11 @@ package struct AccountReport: Sendable {
         /// What keeps rows from being counted.
         package enum Uncounted: String, Sendable {
             /// Counting would read the whole table.
-            case noIndex = "no index"
+            case noIndex = "no_index"
             /// Our role may not read the table, or does not see all of its rows.
-            case noRight = "no right"
+            case noRight = "no_right"
             /// It was not done in the time there is.
-            case noTime = "takes long"
+            case noTime = "takes_long"
         }
     }
 

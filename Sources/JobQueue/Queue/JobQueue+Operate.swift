@@ -189,19 +189,29 @@ extension JobQueue {
 
     /// Stops claims of a queue until ``resume(queue:on:)``.
     ///
-    /// What runs goes on.
+    /// What runs goes on. The reason is the newest one.
     ///
+    /// - Returns: False when it was paused already.
     /// - Throws: ``JobQueueError`` for a name out of form; ``PostgresError``.
-    package func pause(queue name: String, reason: String?, on connection: isolated Connection) throws {
+    @discardableResult
+    package func pause(queue name: String, reason: String?, on connection: isolated Connection) throws -> Bool {
         try JobField.checkName(name, field: "queue")
-        try connection.execute(
+        return try connection.one(
             """
+            with paused as (
+                select
+                from \(tables.queues)
+                where name = \(name)
+                and paused_at is not null
+            )
             insert into \(tables.queues) as q (name, paused_at, pause_reason)
             values (\(name), clock_timestamp(), \(reason.map(Verdict.sanitized)))
             on conflict (name) do update
             set paused_at = coalesce(q.paused_at, excluded.paused_at),
                 pause_reason = excluded.pause_reason
-            """
+            returning not exists (select from paused)
+            """,
+            as: Bool.self
         )
     }
 
@@ -289,6 +299,7 @@ extension JobQueue {
             """,
             as: (Date, [String]).self
         )
+        return OldDays(partitions: partitions, before: before)
     }
 
     private static func checkAge(_ age: Duration) throws(JobQueueError) {
@@ -299,7 +310,6 @@ extension JobQueue {
     ///
     /// Returns the names of the partitions.
     ///
-        return OldDays(partitions: partitions, before: before)
     /// - Throws: ``PostgresError``, such as when another session is in the way.
     package func prune(_ days: OldDays, on connection: isolated Connection) async throws -> [String] {
         try await connection.transaction { connection in

@@ -75,7 +75,7 @@ struct AuditShowCommand: AccountctlCommand {
                     .init("is_about_user", "Is it them", .bool(isAbout), shown: isAbout.map { $0 ? "yes" : "no" }),
                     .init("reason", "Why", .text(entry.reason)),
                     .init("ticket", "Ticket", .text(entry.ticket)),
-                    .init("facts", "Facts", entry.facts == "{}" ? .null : .json(entry.facts)),
+                    .init("facts", "Facts", .json(entry.facts)),
                 ])
             )
         ])

@@ -99,7 +99,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
                             .object(step.facts.shownCounts), .object(step.facts.shownNames),
                         ]
                     },
-                    names: ["step", "outcome", "finished_at", "runs", "counts", "facts"]
+                    names: ["step", "outcome", "finished_at", "runs", "counts", "besides"]
                 )
             ),
             .init("out_of_scope", title: "Not reached by it", .notes(document.outOfScope)),

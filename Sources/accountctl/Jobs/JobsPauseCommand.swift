@@ -38,19 +38,22 @@ struct JobsPauseCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let signature = try context.signature(acting)
         if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
-        try await context.withConnection { connection in
+        let wasPaused = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
                 let known = try JobQueue().queueSettings(on: connection).map(\.name) + AccountLifecycle.queues.values
                 if !known.contains(queue) {
                     let near = NearestName.of(queue, among: known).map { "; did you mean \($0)?" } ?? ""
                     context.messages.warning("no job was in a queue of this name yet" + near)
                 }
-                try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
+                let wasPaused = try !JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
                 try signature.log("jobs.pause", facts: ["queue": queue], on: connection)
+                return wasPaused
             }
         }
-        context.messages.note(write.dryRun ? "would pause \(queue)" : "\(queue) is paused")
-        try context.output.show(QueueSheet.of(queue: queue, write.dryRun ? .wouldBeDone : .done))
+        let paused = write.dryRun ? "would pause \(queue)" : "\(queue) is paused"
+        context.messages.note(wasPaused ? "\(queue) was paused already" : paused)
+        let outcome: ActOutcome = wasPaused ? .unchanged : write.dryRun ? .wouldBeDone : .done
+        try context.output.show(QueueSheet.of(queue: queue, outcome))
         return .ok
     }
 }
