@@ -50,6 +50,41 @@ struct AuditTests {
         }
     }
 
+    @Test("An account that is gone is meant by its id, also where another one has that as its id at a provider")
+    func sameIDAtProvider() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let database = stage.database
+            #expect(try await stage.run(["user", "sign-out", Self.anna, "--reason", "lost phone"]).status == 0)
+            // Somebody else at first sight: the person signed up again.
+            try await database.psql(
+                """
+                delete from auth.users where id = '\(Self.anna)';
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values ('\(Self.anna)', '\(OperatorStage.id(2))', '{}', 'keycloak', now());
+                insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                values ('\(Self.anna)', 'app', 'running', now(), now() + interval '1 month', now())
+                """
+            )
+            for state in ["running", "erased"] {
+                let both = try await stage.run(["user", "find", Self.anna, "--json", "id,state"])
+                #expect(both.output.contains(OperatorStage.id(2)) && both.output.contains(state), "\(both)")
+                let list = try await stage.run(["audit", "list", "--user", Self.anna, "--json", "reason"])
+                #expect(list.status == 0 && list.output.contains("lost phone"), "\(list)")
+                #expect(try await stage.run(["audit", "show", "1", "--user", Self.anna]).status == 0)
+                try await database.psql(
+                    """
+                    update accountctl.deletion_requests
+                    set state = 'verified', finished_at = now(), user_id = null,
+                        (subject_key_id, subject_hash) = (
+                            select subject_key, subject_hash from accountctl.operator_log where id = 1
+                        )
+                    """
+                )
+            }
+        }
+    }
+
     @Test("Wrong use of the log names the option")
     func usage() async throws {
         for (words, hint) in [

@@ -51,8 +51,7 @@ package struct AccountDirectory: Sendable {
         }
         // A receipt's number may be a phone number or a username as well, and the id of one that is gone an id at somebody's provider:
         // then both are told.
-        let isAnothers =
-            term.userID != nil && !hits.contains { $0.matched.contains { $0 == .userID || $0 == .request } }
+        let isAnothers = term.userID != nil && !hits.contains(where: \.isNamedByID)
         let isGoneSought = schema.isInstalled && (hits.isEmpty || term.receipt != nil || isAnothers)
         let gone = isGoneSought ? try gone(term, on: connection) : Gone()
         let isAbsent = hits.isEmpty && gone.erased.isEmpty && gone.leaving.isEmpty

@@ -17,4 +17,7 @@ package struct AccountMatch: Sendable, Equatable {
     package let standing: AccountStanding
     /// Whether a legal hold forbids erasing it.
     package let isHeld: Bool
+
+    /// Whether the term names it, or its deletion, by an id of ours.
+    var isNamedByID: Bool { matched.contains { $0 == .userID || $0 == .request } }
 }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// The answer to a lookup.
 package struct LookupAnswer: Sendable, Equatable {
     package let term: LookupTerm
@@ -18,6 +24,13 @@ package struct LookupAnswer: Sendable, Equatable {
 
     /// Whether nothing is known of an account: there is none, none was erased and none is on its way.
     package var isAbsent: Bool { matches.isEmpty && erased.isEmpty && leaving.isEmpty }
+
+    /// The user id that was typed, where that account is gone: one that is there may have it as an id at a provider.
+    package var goneUserID: UUID? {
+        guard let id = term.userID, !matches.contains(where: \.isNamedByID) else { return nil }
+        let isGone = leaving.contains { $0.id == id } || erased.contains { $0.request != id }
+        return isGone ? id : nil
+    }
 
     /// The kinds that the start of a term was not compared with, and why; empty for other comparisons.
     package var notCompared: [(kind: LookupKind, why: String)] {

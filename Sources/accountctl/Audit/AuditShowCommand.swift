@@ -96,3 +96,5 @@ extension CommandContext {
         return try oneAccount(term, in: directory, hint: "Say which by its id.", on: connection).id
     }
 }
+        if let id = found.goneUserID { return id }
+        // Also where nothing is known of it any more.
