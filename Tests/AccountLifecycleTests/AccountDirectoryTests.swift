@@ -244,6 +244,38 @@ struct AccountDirectoryTests {
         return try await database.withConnection { connection in
             try connection.execute("select set_config('search_path', \(path), false)")
             return try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+    @Test("The report tells of tables that refer to the profile, and forbids nothing for rows that were not counted")
+    func dependentsOfProfile() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(Self.people)
+            try await database.psql(
+                """
+                create table public.posts (profile uuid references public.profiles on delete cascade);
+                create table public.invoices (profile uuid references public.profiles);
+                create table public.notes (profile uuid references public.profiles on delete set null);
+                create table public.large (account uuid references auth.users, more text);
+                grant select on public.posts, public.invoices, public.notes, public.large to postgres;
+                insert into public.posts select '\(Self.anna)' from generate_series(1, 37);
+                insert into public.invoices values ('\(Self.anna)');
+                alter table public.large alter more set storage plain;
+                insert into public.large select null, repeat('x', 7000) from generate_series(1, 1030)
+                """
+            )
+            let match = try #require(try await find(Self.sub, in: database).matches.first)
+            let report = try #require(
+                try await database.withConnection { connection in
+                    try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+                }
+            )
+            let told = report.dependents.filter { $0.column == "profile" }
+            #expect(told.map(\.table) == ["public.invoices", "public.notes", "public.posts"])
+            #expect(told.map(\.rows) == [1, 0, 37])
+            #expect(told.map(\.onDelete) == ["no action", "set null", "cascade"])
+            #expect(report.warnings.contains { $0.hasPrefix("Rows of public.invoices") })
+            #expect(report.warnings.contains { $0.hasPrefix("Whether rows of public.large") })
+        }
+    }
+
         }?.files.map { [Optional($0.count), $0.shared] }
     }
 

@@ -166,6 +166,20 @@ struct UserFindTests {
             }
             let shown = try await stage.run(["user", "show", Self.anna, "--json", "state,step,legal_deadline"])
             #expect(shown.output.contains("delete_rows") && shown.output.contains("2030-02-03T04:05:06"))
+            // Why it does not go on, and where that is told at length.
+            try await stage.database.psql(
+                """
+                update accountctl.deletion_requests
+                set state = 'blocked', situation = '{"code": "undecided_bucket", "subject": "scans"}', paused_at = now()
+                """
+            )
+            let still = try await stage.run([
+                "user", "show", Self.anna, "--json", "situation,subject,paused,warnings",
+            ])
+            for part in [
+                #""situation": "undecided_bucket""#, #""subject": "scans""#, #""paused": true"#,
+                "deletion show \(Self.request)", "paused by itself",
+            ] { #expect(still.output.contains(part), "\(part): \(still)") }
         }
     }
 

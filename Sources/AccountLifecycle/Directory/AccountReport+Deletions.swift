@@ -10,15 +10,25 @@ extension AccountReport {
     static func deletions(_ id: UUID, _ hash: [UInt8]?, on connection: isolated Connection) throws -> [Deletion] {
         try connection.query(
             """
-            select id, state, origin, requested_at, finished_at
+            select id, state, origin, requested_at, finished_at, situation, paused_at is not null
             from accountctl.deletion_requests
             where user_id = \(id) or subject_hash = \(hash)
             order by requested_at desc
             limit 20
             """,
-            as: (UUID, String, String, Date, Date?).self
+            as: (UUID, String, String, Date, Date?, JSON<Situation>?, Bool).self
         )
-        .map(Deletion.init)
+        .map { request, state, origin, requestedAt, finishedAt, situation, isPaused in
+            Deletion(
+                request: request,
+                state: state,
+                origin: origin,
+                requestedAt: requestedAt,
+                finishedAt: finishedAt,
+                situation: situation?.value,
+                isPaused: isPaused
+            )
+        }
     }
 
     static func jobs(_ deletions: [Deletion], on connection: isolated Connection) throws -> [Job] {

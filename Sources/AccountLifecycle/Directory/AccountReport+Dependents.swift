@@ -10,7 +10,7 @@ extension AccountReport {
     /// How long it may take to count the rows of all tables, and of one where that of all took longer.
     private static let counting = (all: Duration.seconds(2), one: Duration.milliseconds(500))
 
-    /// Tables of the app that refer to the account directly.
+    /// Tables of the app that refer to the account, or to its profile by the key that is the user id.
     ///
     /// Rows are counted where an index leads to them or the table is small, our role sees them, and it takes no time: no table of an app
     /// is a reason to tell nothing of the account.
@@ -35,7 +35,18 @@ extension AccountReport {
             join pg_namespace as n on n.oid = c.relnamespace
             join pg_attribute as a on a.attrelid = c.oid and a.attnum = k.conkey[1]
             where k.contype = 'f'
-              and k.confrelid = 'auth.users'::regclass
+              and (
+                  k.confrelid = 'auth.users'::regclass
+                  or k.confrelid = to_regclass('public.profiles')
+                  and exists (
+                      select
+                      from pg_constraint as p
+                      where p.contype = 'f'
+                        and p.conrelid = k.confrelid
+                        and p.confrelid = 'auth.users'::regclass
+                        and p.conkey = k.confkey
+                  )
+              )
               and cardinality(k.conkey) = 1
               and k.conparentid = 0
               and n.nspname not in ('auth', 'storage', 'accountctl')

@@ -61,6 +61,10 @@ package struct AccountReport: Sendable {
         package let origin: String
         package let requestedAt: Date
         package let finishedAt: Date?
+        /// Why it stands still.
+        package let situation: Situation?
+        /// Whether it is paused by itself.
+        package let isPaused: Bool
     }
 
     /// A job that works on this account's deletion.
@@ -137,6 +141,9 @@ package struct AccountReport: Sendable {
     package let dependents: [Dependent]
     package let operations: [Operation]
 
+    /// The deletion that is not ended.
+    package var openDeletion: Deletion? { deletions.first { $0.finishedAt == nil } }
+
     /// What somebody should look at, in sentences.
     package var warnings: [String] {
         var warnings: [String] = []
@@ -146,10 +153,22 @@ package struct AccountReport: Sendable {
         }
         for dependent in dependents where ["no action", "restrict"].contains(dependent.onDelete) && dependent.rows != 0
         {
-            warnings.append("Rows of \(dependent.table) (\(dependent.column)) forbid deleting the account.")
+            let rows = "rows of \(dependent.table) (\(dependent.column)) forbid deleting the account"
+            warnings.append(
+                dependent.rows == nil
+                    ? "Whether \(rows) was not counted: see deletion plan." : "R\(rows.dropFirst())."
+            )
         }
         if relay?.forwarding == "off" {
             warnings.append("The person has switched forwarding off: mail to the relay address does not arrive.")
+        }
+        if let deletion = openDeletion {
+            let see = "see deletion show \(deletion.request.uuidString.lowercased())"
+            if let situation = deletion.situation {
+                let about = situation.subject.map { " (\($0))" } ?? ""
+                warnings.append("Its deletion stands still: \(situation.code.rawValue)\(about); \(see).")
+            }
+            if deletion.isPaused { warnings.append("Its deletion is paused by itself; \(see).") }
         }
         if !holds.isEmpty { warnings.append("A legal hold forbids erasing it.") }
         if let ban = sign.ban, ban.until == nil {

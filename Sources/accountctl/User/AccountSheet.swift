@@ -95,6 +95,9 @@ struct AccountSheet {
             moment("deleted_at", "Since", deletedAt),
             .init("request", "Deletion request", .uuid(deletion?.request)),
             .init("step", "Step", .text(deletion?.step)),
+            .init("situation", "Why", .text(report.openDeletion?.situation?.code.rawValue), .caution),
+            .init("subject", "About", .text(report.openDeletion?.situation?.subject)),
+            .init("paused", "Paused", report.openDeletion?.isPaused == true ? true : nil, .caution),
             moment("legal_deadline", "Legal deadline", deletion?.legalDeadline),
         ]
     }

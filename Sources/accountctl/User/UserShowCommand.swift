@@ -37,9 +37,9 @@ struct UserShowCommand: AccountctlCommand {
     static let sectionFields = AccountSheet.sectionFields
 
     static let outputFields = [
-        "id", "state", "banned_until", "deleted_at", "request", "step", "legal_deadline", "warnings", "auth",
-        "identities", "apple", "relay", "apple_events", "profile", "files", "deletions", "jobs", "holds", "app_tables",
-        "operations",
+        "id", "state", "banned_until", "deleted_at", "request", "step", "situation", "subject", "paused",
+        "legal_deadline", "warnings", "auth", "identities", "apple", "relay", "apple_events", "profile", "files",
+        "deletions", "jobs", "holds", "app_tables", "operations",
     ]
 
     @Argument(help: "A user id, e-mail address, phone number, Apple sub, username, request or receipt.")
