@@ -48,6 +48,12 @@ struct HashKeyTests {
                 #expect(worker.errors.contains("was never used here") == isFirst, "\(worker.errors)")
             }
             #expect(try await run(["user", "sign-out", living]).status == 0)
+            let last = try await site.database.psql("select max(id) from accountctl.operator_log")
+            for (line, user, status) in [(last, living, 0), (last, account, 5), ("1", account, Int32(7))] {
+                let shown = try await run(["audit", "show", line, "--user", user, "--json", "is_about_user"])
+                #expect(shown.status == status && shown.output.contains("null") == (status == 7), "\(shown)")
+                #expect(shown.errors.contains(#"under the hash key "hash""#) == (status == 7), "\(shown)")
+            }
             let none = try await run(["user", "find", account])
             #expect(none.errors.contains(#"under the hash key "hash""#), "\(none)")
             #expect(try await run(["user", "find", account], other: false).errors.contains("was erased on"))

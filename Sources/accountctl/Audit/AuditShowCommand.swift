@@ -19,7 +19,8 @@ struct AuditShowCommand: AccountctlCommand {
             erased one by its user id.
 
             EXIT CODES
-              0 shown; 3 no such line; 5 with --user: it is about somebody else, or about nobody
+              0 shown; 3 no such line; with --user: 5 it is about somebody else, or about nobody; 7 the line was written under
+              another hash key, so nothing tells
 
             EXAMPLES
               accountctl audit show 42
@@ -55,9 +56,19 @@ struct AuditShowCommand: AccountctlCommand {
             return (entry, try SubjectHash.checked(id, key: hashKey, on: connection))
         }
         guard let entry else { throw CommandError(.notFound, "there is no line \(number) in the operators' log") }
-        let isAbout = subject.map { $0 == entry.subject }
+        guard let subject else {
+            try context.output.show(sheet(entry, nil))
+            return .ok
+        }
+        if let named = entry.subject, let others = OtherHashKeys(named.keyID == subject.keyID ? [] : [named.keyID]) {
+            try context.output.show(sheet(entry, nil))
+            context.messages.warning(others.doubt)
+            context.messages.note(others.hint)
+            return .advice
+        }
+        let isAbout = subject == entry.subject
         try context.output.show(sheet(entry, isAbout))
-        return isAbout == false ? .residue : .ok
+        return isAbout ? .ok : .residue
     }
 
     private func sheet(_ entry: OperatorLog.Entry, _ isAbout: Bool?) -> Sheet {
@@ -92,9 +103,9 @@ extension CommandContext {
         on connection: isolated Connection
     ) throws -> UUID {
         let found = try directory.find(term, on: connection)
+        if let id = found.goneUserID { return id }
+        // Also where nothing is known of it any more.
         if found.matches.isEmpty, let id = term.userID { return id }
         return try oneAccount(term, in: directory, hint: "Say which by its id.", on: connection).id
     }
 }
-        if let id = found.goneUserID { return id }
-        // Also where nothing is known of it any more.

@@ -24,6 +24,8 @@ struct OtherHashKeys {
     var sentence: String { "whether it was erased under \(names) cannot be told with the one in keys.hash_file" }
     /// What of the log is missing.
     var gap: String { "what was done under \(names) is not found with the one in keys.hash_file" }
+    /// What cannot be told of a line of the log.
+    var doubt: String { "whether it is about them cannot be told: it was written under \(names)" }
     /// What to do about it.
     var hint: String { "Name the file of that key in keys.hash_file to look there." }
 }
