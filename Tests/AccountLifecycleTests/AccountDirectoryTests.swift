@@ -198,6 +198,12 @@ struct AccountDirectoryTests {
             try await database.psql(Self.people)
             #expect(try await find(Self.sub, in: database).matches.map(\.id) == [Self.anna])
             #expect(try await find("anna", in: database).matches.isEmpty)
+            // Nothing here knows of accounts that are gone.
+            let hashKey = HashKey(SealingKey.random(id: try #require(KeyID("hash"))))
+            for (text, isUnknown) in [(UUID().uuidString, true), ("42", true), ("nobody@example.com", false)] {
+                let none = try await find(text, in: database, hashKey: hashKey)
+                #expect(none.isErasureUnknown == isUnknown && !none.isInstalled, "\(text)")
+            }
             let match = try #require(try await find(Self.sub, in: database).matches.first)
             let report = try await database.withConnection { connection in
                 try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
@@ -238,12 +244,6 @@ struct AccountDirectoryTests {
         }
     }
 
-    /// How many files Anna has in each bucket, and how many are shared.
-    private func files(_ database: TestDatabase, searching path: String = "public") async throws -> [[Int?]]? {
-        let match = try #require(try await find(Self.sub, in: database).matches.first)
-        return try await database.withConnection { connection in
-            try connection.execute("select set_config('search_path', \(path), false)")
-            return try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
     @Test("The report tells of tables that refer to the profile, and forbids nothing for rows that were not counted")
     func dependentsOfProfile() async throws {
         try await TestDatabase.with(.migrated) { database in
@@ -276,6 +276,12 @@ struct AccountDirectoryTests {
         }
     }
 
+    /// How many files Anna has in each bucket, and how many are shared.
+    private func files(_ database: TestDatabase, searching path: String = "public") async throws -> [[Int?]]? {
+        let match = try #require(try await find(Self.sub, in: database).matches.first)
+        return try await database.withConnection { connection in
+            try connection.execute("select set_config('search_path', \(path), false)")
+            return try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
         }?.files.map { [Optional($0.count), $0.shared] }
     }
 

@@ -108,6 +108,17 @@ struct SchemaGapTests {
         }
     }
 
+    @Test("A database without accounts is called another one, and nobody is told to install anything there")
+    func otherDatabase() async throws {
+        try await TestDatabase.with(.empty) { database in
+            for command in [["user", "find", Self.anna], ["deletion", "list"]] {
+                let result = try await AccountctlProcess(command, environment: database.variables).result()
+                #expect(result.status == 1 && result.errors.contains("no database of Supabase"), "\(result)")
+                #expect(!result.errors.contains("migrate up"), "\(result)")
+            }
+        }
+    }
+
     @Test("A worker does not start on a schema that is behind it")
     func worker() async throws {
         try await withInstalled { stage in

@@ -59,15 +59,15 @@ package struct AccountDirectory: Sendable {
         if isAbsent, schema.isInstalled, term.userID != nil, term.kind != .request, let hashKey {
             others = try HashKeyCanary.standing(of: hashKey, on: connection).others
         }
+        let isHidden = term.userID != nil ? hashKey == nil || !others.isEmpty : term.isStartOfUserID
         return LookupAnswer(
             term: term,
             matches: Array(hits.prefix(limit)),
             isCut: max(hits.count, gone.erased.count, gone.leaving.count) > limit,
             erased: Array(gone.erased.prefix(limit)),
             leaving: Array(gone.leaving.prefix(limit)),
-            isErasureUnknown: isAbsent
-                && (term.userID != nil
-                    ? hashKey == nil || !others.isEmpty : schema.isInstalled && term.isStartOfUserID),
+            isInstalled: schema.isInstalled,
+            isErasureUnknown: isAbsent && (schema.isInstalled ? isHidden : term.mayNameErased),
             otherHashKeys: others,
             usernames: schema.usernames
         )

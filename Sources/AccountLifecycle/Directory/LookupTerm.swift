@@ -34,6 +34,9 @@ package struct LookupTerm: Sendable, Hashable {
     /// Whether it may be the start of a user id, and no whole one: those of erased accounts are kept as hashes, which have no starts.
     package var isStartOfUserID: Bool { comparison == .prefix && kind != .request && ids != nil && userID == nil }
 
+    /// Whether it may name an account that is gone.
+    var mayNameErased: Bool { userID != nil || receipt != nil || isStartOfUserID }
+
     /// Recognises a term; nil when it is empty or cannot be of that kind.
     ///
     /// - Parameters:

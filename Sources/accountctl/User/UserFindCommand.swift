@@ -25,8 +25,8 @@ struct UserFindCommand: AccountctlCommand {
             phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it did not compare.
 
             The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or unknown: without
-            the setting keys.hash_file nothing tells whether a user id is that of an erased account, and with --prefix nothing tells it
-            of the start of one. Such an account is found by its whole user id, its request's id or its receipt's number, never by
+            the setting keys.hash_file nothing tells whether a user id is that of an erased account, with --prefix nothing tells it
+            of the start of one, and without our schema of nothing. Such an account is found by its whole user id, its request's id or its receipt's number, never by
             e-mail. One that is gone while its erasure is not finished is found by its user id and by its request's; its state is that of
             the request, and it has no date of creation.
 

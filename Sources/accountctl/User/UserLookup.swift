@@ -150,6 +150,11 @@ extension LookupAnswer {
             let receipt = gone.receipt.map { ", receipt \($0)" } ?? ""
             return "this account was erased on \(Wording.moment(gone.erasedAt))\(receipt)"
         }
+        if !isInstalled {
+            let unknown = isErasureUnknown ? "; whether it was erased cannot be told" : ""
+            return "there is no account \(name)\(unknown); "
+                + "the schema is not installed here: is this the right database?"
+        }
         if isErasureUnknown, term.userID == nil {
             return "there is no account \(name); whether it is the start of an erased one's id cannot be told"
         }
