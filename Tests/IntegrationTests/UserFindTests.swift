@@ -308,6 +308,11 @@ struct UserFindTests {
             #expect(try await ids("--contains", "b'd") == [nil])
             #expect(try await ids("--contains", #"c'd""#) == [Self.digits])
             #expect(try await ids("--contains", #"\"#) == [nil])
+            // The address of a provider, which whole and start find, too.
+            try await stage.database.psql(
+                "update auth.identities set identity_data = '{\"email\": \"linked@example.net\"}' where provider = 'google'"
+            )
+            #expect(try await ids("--contains", "inked@EXAM") == [Self.digits])
             let cut = try await find(["--contains", "example", "--limit", "2"], stage)
             #expect(cut.rows.count == 2 && cut.result.errors.contains("more than 2 accounts"), "\(cut.result.errors)")
             #expect(cut.result.errors.contains("reads the whole table"))

@@ -100,7 +100,13 @@ extension AccountDirectory {
     private func parts(_ term: LookupTerm, in schema: DirectorySchema) -> [Statement] {
         let pattern = "%" + Self.pattern(term.text) + "%"
         var branches: [Statement] = []
-        if term.email != nil { branches.append("select id, 'email' from auth.users where email ilike \(pattern)") }
+        if term.email != nil {
+            branches.append("select id, 'email' from auth.users where email ilike \(pattern)")
+            branches.append(
+                "select i.user_id, 'email' from auth.identities as i where i.email ilike \(pattern) and "
+                    + IdentifierCollection.isOfProvider
+            )
+        }
         if term.username != nil, schema.usernames != .none {
             branches.append("select id, 'username' from public.profiles where username ilike \(pattern)")
         }

@@ -122,7 +122,9 @@ struct UserFindCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let (terms, numbers) = try numbered()
         if contains {
-            context.messages.warning("--contains reads the whole table of users: expect seconds on a large one")
+            context.messages.warning(
+                "--contains reads the whole tables of users and identities: expect seconds on large ones"
+            )
         }
         let actor = try reveal ? context.actor(acting) : nil
         var directory = AccountDirectory(hashKey: try actor?.hashKey ?? context.hashKey())
