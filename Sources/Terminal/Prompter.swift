@@ -48,7 +48,10 @@ package struct Prompter: Sendable {
             guard given == expected else { throw PromptRefusal(code: .mismatch, flag: "\(flag)=\(expected)") }
             return
         }
-        guard isInteractive else { throw PromptRefusal(code: .nobodyToAsk, flag: "\(flag)=\(expected)") }
+        guard isInteractive else {
+            messages.note(question)
+            throw PromptRefusal(code: .nobodyToAsk, flag: "\(flag)=\(expected)")
+        }
         messages.raw(SafeText.lines(question) + "\nType \(SafeText.line(expected)) to go on: ")
         guard let answer = readAnswer()?.trimmingBlanks(), !answer.isEmpty else {
             throw PromptRefusal(code: .declined, flag: "\(flag)=\(expected)")

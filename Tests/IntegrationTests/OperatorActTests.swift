@@ -215,9 +215,9 @@ struct OperatorActTests {
             #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
             let shown = try await stage.run(["deletion", "show", id])
             #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
-            for said in ["Done: released.", "Nothing to do."] {
             let whose = try await stage.run(["deletion", "list", "--tsv", "user_id"])
             #expect(shown.output.contains(id) && whose.output == "\(id)\n", "\(shown) \(whose)")
+            for said in ["Done: released.", "Nothing to do."] {
                 let released = try await stage.run(["user", "release", id, "--all-holds", "--confirm=\(id)"])
                 #expect(released.errors.contains(said), "\(released)")
             }
@@ -407,6 +407,8 @@ struct OperatorActTests {
             #expect(try await stage.database.psql(held) == "1")
             let rehearsed = try await stage.run(["user", "release", id, "--dry-run"])
             #expect(rehearsed.status == 0 && rehearsed.errors.contains("Would be done"), "\(rehearsed)")
+            // Both say what follows.
+            for told in [asked, rehearsed] { #expect(told.errors.contains("erases it for good"), "\(told)") }
             let done = try await stage.run(["user", "release", id, "--confirm=\(id)"])
             #expect(done.status == 0 && done.errors.contains("Done: released"), "\(done)")
             #expect(try await stage.database.psql(held) == "0")

@@ -25,7 +25,11 @@ extension CommandContext {
         }
         let text = id.uuidString.lowercased()
         let isRehearsed = consent.dryRun
-        if !isRehearsed, asks, let question = act.question { try consent.ask(question(text), id: text, in: self) }
+        if asks, let question = act.question?(text) {
+            if !isRehearsed { try consent.ask(question, id: text, in: self) }
+            // What is asked of some only is what makes these another matter.
+            if isRehearsed, act.asks != nil { messages.note("would ask: \(question)") }
+        }
         let names = ActNames(id: text, account: account?.uuidString.lowercased())
         // A dry run does it, and undoes it: what it says is what would come of it.
         let (outcome, brakes, unasked) = try await withConnection { connection in
