@@ -105,9 +105,9 @@ package struct ListWriter<Row> {
         }
     }
 
-    /// A text that may come from anybody: no formula for a spreadsheet, and nothing that a terminal would act on.
+    /// A text that may come from anybody: in CSV no formula for a spreadsheet, and nothing that a terminal would act on.
     private func foreign(_ text: String) -> String {
-        let cell = SeparatedText.withoutFormula(text)
+        let cell = if case .csv = output.format { SeparatedText.withoutFormula(text) } else { text }
         return output.style.isTerminal ? SafeText.line(cell) : cell
     }
 }
