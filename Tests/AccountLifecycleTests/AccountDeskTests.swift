@@ -80,6 +80,12 @@ struct AccountDeskTests {
             #expect(restored == .done(sessions: 0))
             #expect(again == .unchanged)
             #expect(try await isOpen() == "t")
+            // Nor is anything lifted that has ended by itself.
+            try await database.psql("update auth.users set banned_until = now() - interval '1 day'")
+            let ended = try await database.withConnection { connection in
+                try await desk.restore(Self.user, reason: nil, on: connection)
+            }
+            #expect(ended == .unchanged)
         }
     }
 

@@ -90,6 +90,7 @@ struct AuditTests {
         for (words, hint) in [
             (["--limit", "0"], "--limit must lie between 1 and 100000"), (["--limit", "100001"], "--limit"),
             (["--since", "soon"], "--since: \"soon\""), (["--user", " "], "nothing to look for"),
+            (["--since", "99999999d"], "--since must be at most 36500d ago"),
         ] {
             let result = try await AccountctlProcess(["audit", "list"] + words).result()
             #expect(result.status == 2 && result.output.isEmpty, "\(words): \(result.errors)")

@@ -84,7 +84,7 @@ package struct AccountDesk: Sendable {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
             let isBanned = try connection.first(
-                "select banned_until is not null from auth.users where id = \(user)",
+                "select coalesce(banned_until > now(), false) from auth.users where id = \(user)",
                 as: Bool.self
             )
             guard isBanned == true else { return .unchanged }

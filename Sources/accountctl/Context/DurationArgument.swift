@@ -26,7 +26,13 @@ enum DurationArgument {
     ///
     /// - Throws: ``CommandError`` that names the option, for a text that is not one of these to its end.
     static func moment(_ text: String, _ option: String, now: Date) throws -> Date {
-        if let ago = DurationText.read(text) { return now - ago / .seconds(1) }
+        if let ago = DurationText.read(text) {
+            // The server's calendar begins some thousand years ago.
+            guard ago <= .seconds(36500 * 86400) else {
+                throw CommandError(.usage, "\(option) must be at most 36500d ago")
+            }
+            return now - ago / .seconds(1)
+        }
         if let moment = MomentText.read(text) { return moment }
         throw CommandError(
             .usage,
