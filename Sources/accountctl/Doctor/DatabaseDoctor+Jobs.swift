@@ -86,7 +86,7 @@ extension DatabaseDoctor {
         }
         if figures.oldestSnapshot > 3600 || figures.oldestXminAge > 1_000_000 {
             findings.append(
-                Finding(
+                DoctorFinding(
                     .warning,
                     "jobs.dead_rows",
                     "no dead row of the last \(Wording.count(figures.oldestXminAge, "transaction")) can be removed",
