@@ -132,6 +132,8 @@ struct CommandLineTests {
         let refused = try await AccountctlProcess.run("config", "check", "--config", "/nowhere.conf")
         #expect(refused.status == 2)
         #expect(refused.errors.contains("there is no such file"))
+        let folder = try await AccountctlProcess.run("config", "check", "--config", "/")
+        #expect(folder.status == 2 && folder.errors.contains("it is a folder"), "\(folder)")
         try await TestDatabase.with(.platform) { database in
             let stranger = database.variables.merging(["PGUSER": "nobody_of_that_name"]) { $1 }
             #expect(try await AccountctlProcess.run("migrate", "status", environment: stranger).status == 4)

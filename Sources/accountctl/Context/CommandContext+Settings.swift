@@ -108,7 +108,9 @@ struct SettingsFileSearch {
         do {
             return try String(contentsOfFile: path, encoding: .utf8)
         } catch {
-            throw CommandError(.usage, "cannot read the settings file \(path): \(error.localizedReason)")
+            let isFolder = (try? FileManager.default.contentsOfDirectory(atPath: path)) != nil
+            let reason = isFolder ? "it is a folder" : error.localizedReason
+            throw CommandError(.usage, "cannot read the settings file \(path): \(reason)")
         }
     }
 }
