@@ -215,6 +215,8 @@ struct OperatorActTests {
             #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
             let shown = try await stage.run(["deletion", "show", id])
             #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
+            let address = try await stage.run(["deletion", "show", "u1@example.com"])
+            #expect(address.status == 2 && address.errors.contains("is no request id, user id"), "\(address)")
             let whose = try await stage.run(["deletion", "list", "--tsv", "user_id"])
             #expect(shown.output.contains(id) && whose.output == "\(id)\n", "\(shown) \(whose)")
             for said in ["Done: released.", "Nothing to do."] {

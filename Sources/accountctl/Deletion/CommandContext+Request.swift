@@ -11,7 +11,16 @@ import Terminal
 
 extension CommandContext {
     /// Finds the request that a text names.
+    ///
+    /// - Throws: ``CommandError`` where it names none, or cannot.
     func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
+        if text.contains("@") {
+            throw CommandError(
+                .usage,
+                "\(SafeText.quoted(text)) is no request id, user id or receipt's number",
+                hint: "Find the account first: accountctl user find TERM"
+            )
+        }
         guard let request = try DeletionSummary.resolve(text, hashKey: hashKey, on: connection) else {
             let others = try LookupTerm(text, as: .userID).flatMap { _ in
                 try OtherHashKeys(beside: hashKey, on: connection)

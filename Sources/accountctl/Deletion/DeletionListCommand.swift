@@ -29,11 +29,11 @@ struct DeletionListCommand: AccountctlCommand {
     private static let fields: [Field<DeletionSummary>] = [
         Field("id", "Id") { .uuid($0.id) },
         Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
+        Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
         Field("situation", "Why") { .text($0.situation?.code.rawValue) },
         Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
         Field("paused", "Paused", emphasis: { $0.isPaused ? .caution : .none }) { .bool($0.isPaused) },
         Field("step", "Step") { .text($0.step?.rawValue) },
-        Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
         Field("ended_by", "Ends by") { .text($0.endedBy) },
         Field("requested_at", "Requested") { .date($0.requestedAt) },
         Field("user_id", nil) { .uuid($0.user) },
