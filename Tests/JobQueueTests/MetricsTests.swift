@@ -57,15 +57,7 @@ import Testing
         }
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
-            let worker = try Worker(
-                queue: harness.queue,
-                pool: harness.pool,
-                listener: nil,
-                registry: try registry(harness),
-                configuration: harness.configuration { $0.leaseLifetime = .seconds(1) },
-                logger: harness.logger,
-                metrics: metrics
-            )
+            let worker = try worker(harness, metrics) { $0.leaseLifetime = .seconds(1) }
             // Before anything ran, alarms find their series.
             for series in ["jobs_leases_lost_total", "jobs_rescued_total", "jobs_running", "jobs_dead_rows"] {
                 #expect(value(series, metrics.text()) == 0, "\(series)")
@@ -121,20 +113,31 @@ import Testing
         }
     }
 
+    /// A worker that counts into `metrics`.
+    private func worker(
+        _ harness: JobHarness,
+        _ metrics: MetricsRegistry,
+        in pool: Pool? = nil,
+        registry: JobRegistry? = nil,
+        _ change: (inout WorkerConfiguration) -> Void = { _ in }
+    ) throws -> Worker {
+        try Worker(
+            queue: harness.queue,
+            pool: pool ?? harness.pool,
+            listener: nil,
+            registry: registry ?? self.registry(harness),
+            configuration: harness.configuration(change),
+            logger: harness.logger,
+            metrics: metrics
+        )
+    }
+
     /// Figures that can no longer be read look like good ones: only their age tells.
     @Test func theAgeOfTheFiguresIsTold() async throws {
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
             let began = Date()
-            let worker = try Worker(
-                queue: harness.queue,
-                pool: harness.pool,
-                listener: nil,
-                registry: try registry(harness),
-                configuration: harness.configuration(),
-                logger: harness.logger,
-                metrics: metrics
-            )
+            let worker = try worker(harness, metrics)
             func read() throws -> Date {
                 let stamp = value("accountctl_figures_timestamp_seconds{figures=\"jobs\"}", metrics.text())
                 return Date(timeIntervalSince1970: try #require(stamp))
@@ -155,15 +158,7 @@ import Testing
         try await TestCluster.with { cluster in
             try await JobHarness.with(in: cluster) { harness in
                 let metrics = MetricsRegistry()
-                let worker = try Worker(
-                    queue: harness.queue,
-                    pool: harness.pool,
-                    listener: nil,
-                    registry: try registry(harness),
-                    configuration: harness.configuration(),
-                    logger: harness.logger,
-                    metrics: metrics
-                )
+                let worker = try worker(harness, metrics)
                 _ = try await cluster.psql(
                     database: harness.database.name,
                     "select pg_create_physical_replication_slot('standby')"
@@ -195,15 +190,7 @@ import Testing
                 let fixed = registry
                 let completed = "jobs_finished_total{kind=\"test.good\",outcome=\"completed\"}"
                 try await Pool.withPool(PoolConfiguration(connection: through), logger: harness.logger) { pool in
-                    let worker = try Worker(
-                        queue: harness.queue,
-                        pool: pool,
-                        listener: nil,
-                        registry: fixed,
-                        configuration: harness.configuration(),
-                        logger: harness.logger,
-                        metrics: metrics
-                    )
+                    let worker = try worker(harness, metrics, in: pool, registry: fixed)
                     try await harness.enqueue([Self.good.job(Note())])
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await worker.run() }
@@ -226,15 +213,7 @@ import Testing
     @Test func gaugesFollowTheTables() async throws {
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
-            let worker = try Worker(
-                queue: harness.queue,
-                pool: harness.pool,
-                listener: nil,
-                registry: try registry(harness),
-                configuration: harness.configuration(),
-                logger: harness.logger,
-                metrics: metrics
-            )
+            let worker = try worker(harness, metrics)
             let available = "jobs_depth{queue=\"one\",state=\"available\"}"
             let others = "jobs_depth{queue=\"others\",state=\"scheduled\"}"
             let oldest = "jobs_oldest_ready_seconds{queue=\"one\"}"

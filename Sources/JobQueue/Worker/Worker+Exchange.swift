@@ -1,5 +1,4 @@
 import Logging
-import Metrics
 import Postgres
 import Synchronization
 
@@ -60,19 +59,6 @@ extension Worker {
         return false
     }
 
-    /// What one exchange writes and asks for, settled before a connection is waited for.
-    private struct Exchange {
-        let batch: [FinishedJob]
-        let limit: Int
-        let scope: ClaimScope
-        let request: JobQueue.ClaimRequest?
-        /// Of the claim, in the book of leases; nil where nothing is claimed.
-        let number: Int?
-        let generation: Int
-        let plainGoesFirst: Bool
-        let sentAt: ContinuousClock.Instant
-    }
-
     /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.
     private func exchange(claim limit: Int, from scope: ClaimScope) async {
         let exchange = beginExchange(claim: limit, from: scope)
@@ -118,34 +104,6 @@ extension Worker {
                 sentAt: sentAt
             )
         }
-    }
-
-    /// Takes leave of what was written, and starts the handlers of what was claimed.
-    ///
-    /// Returns the jobs that came too late to be run.
-    private func conclude(
-        _ exchange: Exchange,
-        _ progress: ExchangeProgress,
-        _ failure: (any Error)?
-    ) -> [ClaimedJob] {
-        var isInDoubt = false
-        if let failure = failure as? PostgresError { isInDoubt = !failure.outcomeKnown }
-        settled(exchange.batch, progress.written, isInDoubt: isInDoubt)
-        let (claimed, plainCount) = progress.claims
-        let unused = began(
-            claimed,
-            of: exchange,
-            // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-            isFull: claimed.count >= exchange.limit || (claimed.count - plainCount) * 2 >= exchange.limit
-        )
-        if let failure {
-            failed(failure)
-        } else {
-            core.withLock {
-                $0.failures = 0; $0.plan.pausedUntil = nil
-            }
-        }
-        return unused
     }
 
     private func carryOut(
@@ -209,89 +167,6 @@ extension Worker {
         } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {
             return error
         }
-    }
-
-    /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
-    private func settled(_ batch: [FinishedJob], _ written: Settlement.Written, isInDoubt: Bool) {
-        guard !batch.isEmpty else { return }
-        let done = batch.filter { written.isSettled($0.job.lease) }
-        core.withLock { core in
-            if done.count < batch.count {
-                core.putBack(batch.filter { !written.isSettled($0.job.lease) }, isInDoubt: isInDoubt)
-            }
-            core.wrote(done, now: .now)
-        }
-        for finished in done {
-            if written.lost.contains(finished.job.lease), finished.isInDoubt {
-                // Such as a retry, which leaves no trace of the lease.
-                logger.notice(
-                    "an outcome was written by a statement whose answer was lost, or came after its lease was lost",
-                    metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
-                )
-            } else if written.lost.contains(finished.job.lease) {
-                metrics.leasesLost.increment()
-                logger.warning(
-                    "an outcome came after its lease was lost and was not written",
-                    metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
-                )
-            } else {
-                metrics.finished(finished.job.kind, finished.verdict)
-                if case .giveBack(_, _, _, true, _, _) = finished.verdict {
-                    logger.error(
-                        "a job that must not be given up used up its usual attempts",
-                        metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
-                    )
-                }
-            }
-        }
-        for (lease, error) in written.mended {
-            logger.error(
-                "part of an outcome could not be stored",
-                metadata: ["lease": "\(lease)", "error": "\(error)"]
-            )
-        }
-    }
-
-    /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
-    private func began(_ claimed: [ClaimedJob], of exchange: Exchange, isFull: Bool) -> [ClaimedJob] {
-        guard let number = exchange.number else { return [] }
-        var jobs: [RunningJob] = []
-        jobs.reserveCapacity(claimed.count)
-        for job in claimed {
-            let timeout = registry.entries[job.kind]?.timeout ?? .seconds(60)
-            jobs.append(RunningJob(job: job, startedAt: exchange.sentAt, timeout: timeout))
-        }
-        let wasBounded = exchange.request?.bounds != nil
-        let mayRun = core.withLock { core in
-            switch exchange.scope {
-            case .suspects:
-                if claimed.isEmpty { core.suspects.noneLeft(now: exchange.sentAt) } else { core.suspects.took() }
-            case .all, .urgent:
-                // Of where the others begin, a claim of urgent ones tells nothing.
-                if exchange.scope == .all {
-                    core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: exchange.sentAt)
-                }
-                // A bounded claim that came back short has not looked at everything.
-                if isFull || wasBounded { core.plan.leftSome(of: exchange.scope) }
-            }
-            let mayRun = core.book.claimReturned(
-                number,
-                jobs.map { (id: $0.job.id, lease: $0.job.lease, deadline: $0.deadline) },
-                sentIn: exchange.generation,
-                now: .now
-            )
-            guard mayRun else { return false }
-            for job in jobs { core.jobs[job.job.lease] = job }
-            core.plan.running += jobs.count
-            return true
-        }
-        // The next heartbeat, or the rescue, would hand them back too.
-        guard mayRun else { return claimed }
-        for job in jobs {
-            if let kind = metrics.kinds[job.job.kind] { kind.wait.recordMicroseconds(job.job.waited) }
-            job.start { await self.perform(job) }
-        }
-        return []
     }
 
     private func handBack(_ claimed: [ClaimedJob]) async {
