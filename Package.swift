@@ -10,6 +10,8 @@ let swiftToStart = [
     // What the runtime uses of the C++ library comes along: the shared one has 4,000 symbols looked up. That one is asked for by name
     // before any flag of ours, and therefore put aside.
     "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null",
+    // The same of the compiler's own library, which asks the processor what it can do: in a virtual machine each question takes long.
+    "-Xclang-linker", "-static-libgcc",
     // Asked for by name as well. CLibpqLoader loads it when it is used.
     "-Xlinker", "--remap-inputs=*/libpq.so=/dev/null",
 ]

@@ -74,15 +74,16 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
             text += other.text
             return
         }
-        // Slices of the text, which are copied as they are: no array of bytes that would be read as text again.
+        // Slices of the text, which are copied as they are: no array of bytes that would be read as text again. Not by `+=`, which is
+        // that of any collection: its first use has the runtime read through all conformances of the program.
         let utf8 = other.text.utf8
         var copied = utf8.startIndex
         for placeholder in other.placeholders {
-            text += other.text[copied..<utf8.index(utf8.startIndex, offsetBy: placeholder.lowerBound)]
+            text.append(contentsOf: other.text[copied..<utf8.index(utf8.startIndex, offsetBy: placeholder.lowerBound)])
             appendPlaceholder()
             copied = utf8.index(utf8.startIndex, offsetBy: placeholder.upperBound)
         }
-        text += other.text[copied...]
+        text.append(contentsOf: other.text[copied...])
         parameters.append(other.parameters)
     }
 

@@ -34,7 +34,7 @@ struct Launch {
             return reportParsing(error, words: words, messages: messages)
         }
         var messages = messages
-        messages.completed = FollowUp(command.global).completed
+        messages.completed = { [global = command.global] in FollowUp(global).completed($0) }
         do {
             let style = style(.output, noColour: refusesColour)
             let output = Output(
