@@ -73,7 +73,7 @@ import Testing
             )
             #expect((2500...20_000).contains(waited))
             let details = try #require(try await harness.show(id))
-            #expect(details.record.state == "completed")
+            #expect(details.record.state == .completed)
             let failed = try #require(try details.errors?.decode(as: [Entry].self).first)
             #expect((began.addingTimeInterval(-2)...Date()).contains(failed.at))
         }

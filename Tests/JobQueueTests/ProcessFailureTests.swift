@@ -59,7 +59,7 @@ import Testing
                 worker.kill(SIGKILL)
             }
             let record = try #require(try await harness.show(poison)?.record)
-            #expect(record.state == "discarded")
+            #expect(record.state == .discarded)
             #expect(record.crashes == 3)
             #expect(record.reason?.contains("died 3 times") == true)
             #expect(crashes == 3)
@@ -106,7 +106,7 @@ import Testing
             _ = try await worker.ended()
             for job in long {
                 let record = try #require(try await harness.show(job.id)?.record)
-                #expect(record.state == "available")
+                #expect(record.state == .available)
                 #expect(record.attempt == 0)
                 #expect(record.crashes == 0)
                 #expect(record.lastError == nil)
@@ -126,7 +126,7 @@ import Testing
             #expect(try await worker.ended(within: .seconds(60)) == 0)
             for job in long {
                 let record = try #require(try await harness.show(job.id)?.record)
-                #expect(record.state == "available")
+                #expect(record.state == .available)
                 #expect(record.attempt == 0)
                 #expect(record.crashes == 0)
             }

@@ -206,7 +206,7 @@ import Testing
             }
             let error = await #expect(throws: JobQueueError.self) { try await retried.value }
             #expect(error?.code == .liveDuplicate)
-            #expect(try await harness.show(old)?.record.state == "discarded")
+            #expect(try await harness.show(old)?.record.state == .discarded)
         }
     }
 
@@ -379,7 +379,7 @@ import Testing
                 return answer
             }
             #expect(try await !answer.value.isKnown)
-            #expect(try await harness.show(job.id)?.record.state == "available")
+            #expect(try await harness.show(job.id)?.record.state == .available)
         }
     }
 
@@ -399,7 +399,7 @@ import Testing
             try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
             try await harness.worker(registry) { $0.overdueGrace = .zero }.rescueLost()
             let records = try await [harness.show(ids[0]), harness.show(ids[1])].map { $0?.record }
-            #expect(records.map { $0?.state } == ["available", "scheduled"])
+            #expect(records.map { $0?.state } == [.available, .scheduled])
             #expect(records.map { $0?.crashes } == [1, 0])
             #expect(records.map { $0?.attempt } == [0, 1])
         }
@@ -432,7 +432,7 @@ import Testing
                 select count(*) from accountctl.workers where stop_reason = 'lost' and expires_at < now()
                 """
             #expect(try await harness.count(lost) == 1)
-            #expect(try await harness.show(job.id)?.record.state == "available")
+            #expect(try await harness.show(job.id)?.record.state == .available)
         }
     }
 
@@ -457,7 +457,7 @@ import Testing
             }
             #expect(answer.released == 1)
             let record = try #require(try await harness.show(jobs[1].id)?.record)
-            #expect(record.state == "available")
+            #expect(record.state == .available)
             #expect(record.attempt == 0)
             #expect(record.crashes == 0)
         }

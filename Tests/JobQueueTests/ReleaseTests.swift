@@ -24,10 +24,10 @@ import Testing
             try await harness.enqueue(try (0..<10).map { _ in try kind.job(Note()) })
             try await harness.worker(registry).runUntilIdle()
             #expect(try await harness.effects() == 10)
-            #expect(try await harness.show(unknown)?.record.state == "available")
+            #expect(try await harness.show(unknown)?.record.state == .available)
             for (job, reason) in zip(odd, ["undecodable", "newer"]) {
                 let record = try #require(try await harness.show(job.id)?.record)
-                #expect(record.state == "parked")
+                #expect(record.state == .parked)
                 #expect(record.reason == reason)
                 #expect(record.attempt == 0)
             }

@@ -22,7 +22,7 @@ import Testing
             gate.open()
             try await harness.execute("update accountctl.jobs set run_at = now()")
             try await harness.worker(try registry(gate)).runUntilIdle()
-            for id in ids { #expect(try await harness.show(id)?.record.state == "completed") }
+            for id in ids { #expect(try await harness.show(id)?.record.state == .completed) }
             #expect(gate.begun == 4)
         }
     }

@@ -24,7 +24,7 @@ import Testing
             #expect(try await harness.finished("completed") == 300)
             #expect(try await harness.unfinished() == 0)
             let details = try #require(try await harness.show(enqueued[6].id))
-            #expect(details.record.state == "completed")
+            #expect(details.record.state == .completed)
             #expect(details.output?.json == #"{"length": 6}"#)
             #expect(details.record.attempt == 1)
         }
@@ -46,7 +46,7 @@ import Testing
             }
             #expect(try await harness.effects() == 3)
             let details = try #require(try await harness.show(id))
-            #expect(details.record.state == "discarded")
+            #expect(details.record.state == .discarded)
             #expect(details.record.reason == "odd  [31m")
             #expect(try await harness.count("select jsonb_array_length(errors) from accountctl.job_history") == 3)
         }
@@ -65,7 +65,7 @@ import Testing
                 try await harness.until { try await harness.show(id)?.record.exhaustedAt != nil }
             }
             let record = try #require(try await harness.show(id)?.record)
-            #expect(record.state == "scheduled")
+            #expect(record.state == .scheduled)
             #expect(record.attempt == 2)
             #expect(abs(record.runAt.timeIntervalSinceNow - 86_400) < 86_400 * 0.11)
         }
@@ -87,7 +87,7 @@ import Testing
                 try await harness.until { try await harness.show(id)?.record.exhaustedAt == nil }
             }
             let record = try #require(try await harness.show(id)?.record)
-            #expect(record.state == "scheduled")
+            #expect(record.state == .scheduled)
             #expect(record.attempt == 0)
         }
     }
@@ -116,9 +116,9 @@ import Testing
             let ids = try await harness.enqueue([Self.plain.job(Note(text: "d")), Self.plain.job(Note(text: "c"))])
             try await harness.worker(registry).runUntilIdle()
             #expect(try await harness.show(ids[0].id)?.record.reason == "bad")
-            #expect(try await harness.show(ids[0].id)?.record.state == "discarded")
+            #expect(try await harness.show(ids[0].id)?.record.state == .discarded)
             #expect(try await harness.show(ids[1].id)?.record.reason == "unwanted")
-            #expect(try await harness.show(ids[1].id)?.record.state == "cancelled")
+            #expect(try await harness.show(ids[1].id)?.record.state == .cancelled)
         }
     }
 
@@ -170,7 +170,7 @@ import Testing
             let id = try await harness.enqueue([kind.job(Note())])[0].id
             try await harness.worker(registry).runUntilIdle()
             let record = try #require(try await harness.show(id)?.record)
-            #expect(record.state == "discarded")
+            #expect(record.state == .discarded)
             #expect(record.reason?.contains("did not end within") == true)
         }
     }
@@ -261,7 +261,7 @@ import Testing
             #expect(try await retry(id) == "default")
             try await harness.worker(registry).runUntilIdle()
             #expect(try await harness.effects() == 2)
-            #expect(try await harness.show(id)?.record.state == "completed")
+            #expect(try await harness.show(id)?.record.state == .completed)
             let error = await #expect(throws: JobQueueError.self) { try await retry(id) }
             #expect(error?.code == .wrongState)
         }

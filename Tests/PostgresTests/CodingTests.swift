@@ -120,6 +120,10 @@ import Testing
         }
     }
 
+    private enum Mood: String, PostgresDecodable {
+        case fine, poor
+    }
+
     private func reason(
         _ statement: Statement,
         _ type: (some PostgresDecodable).Type,
@@ -138,6 +142,9 @@ import Testing
                 #expect(absent.contains("Int") && absent.contains("select null::int4 as age"))
                 #expect(try self.reason("select 1.5::numeric as price", Double.self, connection).contains("numeric"))
                 #expect(try self.reason("select 70000 as n", Int16.self, connection).contains("does not fit"))
+                let word = try connection.one("select 1, 'poor'", as: (Int, Mood).self)
+                #expect(word == (1, .poor))
+                #expect(try self.reason("select 'odd' as mood", Mood.self, connection).contains("does not fit"))
                 #expect(
                     try self.reason("select array[[1,2],[3,4]] as grid", [Int].self, connection).contains("\"grid\"")
                 )

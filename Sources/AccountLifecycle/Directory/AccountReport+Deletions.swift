@@ -1,3 +1,4 @@
+import JobQueue
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -42,7 +43,7 @@ extension AccountReport {
             where unique_key = any (\(keys))
             order by id
             """,
-            as: (Int64, String, String, Date).self
+            as: (Int64, String, JobState, Date).self
         )
         .map(Job.init)
     }

@@ -1,3 +1,5 @@
+package import JobQueue
+
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else
@@ -71,7 +73,7 @@ package struct AccountReport: Sendable {
     package struct Job: Sendable {
         package let id: Int64
         package let kind: String
-        package let state: String
+        package let state: JobState
         package let runAt: Date
     }
 

@@ -7,8 +7,7 @@
 /// A job as operators see it, unfinished or finished.
 package struct JobRecord: Sendable, Hashable, Codable {
     package let id: Int64
-    /// scheduled, available, running, parked, or completed, cancelled, discarded.
-    package let state: String
+    package let state: JobState
     package let queue: String
     package let kind: String
     package let priority: Int16
@@ -62,8 +61,8 @@ package struct WorkerRecord: Sendable, Hashable, Codable {
 
 /// Which jobs are meant.
 package struct JobFilter: Sendable, Hashable {
-    /// scheduled, available, running, parked, completed, cancelled, discarded; nil for all unfinished.
-    package var state: String?
+    /// nil for all unfinished.
+    package var state: JobState?
     package var queue: String?
     package var kind: String?
     /// Only jobs that are beyond their usual attempts.
@@ -75,18 +74,10 @@ package struct JobFilter: Sendable, Hashable {
     /// What ``limit`` may be.
     package static let limits = 1...100_000
 
-    static let live = ["scheduled", "available", "running", "parked"]
-    static let ended = ["completed", "cancelled", "discarded"]
-
-    var isEnded: Bool { state.map(Self.ended.contains) ?? false }
-
     /// Checks every field.
     ///
     /// - Throws: ``JobQueueError`` naming the field out of form.
     package func check() throws(JobQueueError) {
-        if let state, !Self.live.contains(state), !Self.ended.contains(state) {
-            throw .invalid("state", "must be one of \((Self.live + Self.ended).joined(separator: ", "))")
-        }
         if let queue { try JobField.checkName(queue, field: "queue") }
         if let kind { try JobField.checkName(kind, field: "kind") }
         try JobField.checkRange(limit, Self.limits, field: "limit")

@@ -5,7 +5,7 @@ package struct JobFigures: Sendable, Hashable {
     /// Unfinished jobs of one queue and state.
     package struct Depth: Sendable, Hashable {
         package let queue: String
-        package let state: String
+        package let state: JobState
         package let count: Int
     }
 
@@ -15,7 +15,7 @@ package struct JobFigures: Sendable, Hashable {
     /// Jobs that must not be given up and used up their usual attempts.
     package let exhausted: Int
     /// Jobs that ended in the last minute, by outcome.
-    package let lastMinute: [String: Int]
+    package let lastMinute: [JobState: Int]
     /// Seconds since the oldest snapshot that any session or prepared transaction holds was taken.
     package let oldestSnapshot: Double
     /// Transactions since the oldest one whose dead rows anything keeps: sessions, prepared transactions, standbys and their slots, of
@@ -50,7 +50,7 @@ extension JobQueue {
             group by queue, state
             order by queue, state
             """,
-            as: (String, String, Int64, Int64, Double?).self
+            as: (String, JobState, Int64, Int64, Double?).self
         )
         let ended = try connection.query(
             """
@@ -59,7 +59,7 @@ extension JobQueue {
             where finished_at > statement_timestamp() - interval '1 minute'
             group by outcome
             """,
-            as: (String, Int64).self
+            as: (JobState, Int64).self
         )
         let (snapshot, xminAge, dead, stray) = try connection.one(
             """

@@ -26,11 +26,11 @@ extension JobQueue {
             (\(filter.queue)::text is null or j.queue = \(filter.queue))
             and (\(filter.kind)::text is null or j.kind = \(filter.kind))
             """
-        if filter.isEnded {
+        if let outcome = filter.state, outcome.isEnded {
             return try records(
                 """
                 \(endedColumns)
-                where outcome = \(filter.state)::text::\(tables.schema).job_end
+                where outcome = \(outcome.rawValue)::text::\(tables.schema).job_end
                 and \(common)
                 order by j.finished_at desc
                 limit \(limit)
@@ -38,10 +38,11 @@ extension JobQueue {
                 on: connection
             )
         }
+        let state = filter.state?.rawValue
         return try records(
             """
             \(liveColumns)
-            where (\(filter.state)::text is null or j.state = \(filter.state)::text::\(tables.schema).job_state)
+            where (\(state)::text is null or j.state = \(state)::text::\(tables.schema).job_state)
             and (not \(filter.isExhausted) or j.exhausted_at is not null)
             and \(common)
             order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
@@ -201,8 +202,8 @@ extension JobQueue {
         try connection.query(
             statement,
             as: (
-                Int64, String, String, String, Int16, Int16, Int16, Date, Date, Date?, Date?, String?, String?, String?,
-                Date?, Int64?, String?
+                Int64, JobState, String, String, Int16, Int16, Int16, Date, Date, Date?, Date?, String?, String?,
+                String?, Date?, Int64?, String?
             ).self
         )
         .map {

@@ -57,7 +57,7 @@ extension JobQueue {
         guard let state = try show(id, on: connection)?.record.state else {
             return JobQueueError(.notFound, field: "id", "there is no job \(id)")
         }
-        return JobQueueError(.wrongState, "job \(id) does not wait: it is \(state)")
+        return JobQueueError(.wrongState, "job \(id) does not wait: it is \(state.rawValue)")
     }
 
     /// Moves a job that does not run to the history.
@@ -142,12 +142,11 @@ extension JobQueue {
             throw isTaken
         }
         if let revived { return revived }
-        switch try show(id, on: connection)?.record.state {
-        case nil: throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
-        case "running": throw JobQueueError(.wrongState, "job \(id) is running")
-        case "completed": throw JobQueueError(.wrongState, "job \(id) has completed")
-        default: throw isTaken
+        guard let state = try show(id, on: connection)?.record.state else {
+            throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
         }
+        if state.canBeRetried { throw isTaken }
+        throw JobQueueError(.wrongState, "job \(id) \(state.isEnded ? "has completed" : "is running")")
     }
 
     /// Has a job that waits wait on, for so long from now.
@@ -179,7 +178,7 @@ extension JobQueue {
         on connection: isolated Connection
     ) throws -> (ids: [Int64], isCut: Bool) {
         let jobs = try list(filter, withOneMore: true, on: connection)
-        let ids = jobs.prefix(filter.limit).filter { $0.state != "running" && $0.state != "completed" }.map(\.id)
+        let ids = jobs.prefix(filter.limit).filter(\.state.canBeRetried).map(\.id)
         return (ids, jobs.count > filter.limit)
     }
 

@@ -32,15 +32,15 @@ final class WorkerMetrics: Sendable {
         let run: Timer
         let wait: Timer
         let exhausted: Counter
-        let finished: [String: Counter]
+        let finished: [Told: Counter]
 
         init(_ kind: String, _ factory: any MetricsFactory) {
             run = Timer(label: "jobs_run_seconds", dimensions: [("kind", kind)], factory: factory)
             wait = Timer(label: "jobs_wait_seconds", dimensions: [("kind", kind)], factory: factory)
             exhausted = Counter(label: "jobs_exhausted_total", dimensions: [("kind", kind)], factory: factory)
             finished = Dictionary(
-                uniqueKeysWithValues: WorkerMetrics.outcomes.map { outcome in
-                    let dimensions = [("kind", kind), ("outcome", outcome)]
+                uniqueKeysWithValues: Told.allCases.map { outcome in
+                    let dimensions = [("kind", kind), ("outcome", outcome.rawValue)]
                     return (outcome, Counter(label: "jobs_finished_total", dimensions: dimensions, factory: factory))
                 }
             )
@@ -49,10 +49,21 @@ final class WorkerMetrics: Sendable {
 
     private struct QueueState: Hashable {
         let queue: String
-        let state: String
+        let state: JobState
     }
 
-    static let outcomes = ["completed", "cancelled", "discarded", "retried", "snoozed", "parked", "released"]
+    /// How an attempt ended, as it is counted.
+    enum Told: String, CaseIterable {
+        case completed, cancelled, discarded, retried, snoozed, parked, released
+
+        init(_ outcome: JobQueue.Ending.Outcome) {
+            switch outcome {
+            case .completed: self = .completed
+            case .cancelled: self = .cancelled
+            case .discarded: self = .discarded
+            }
+        }
+    }
 
     let kinds: [String: Kind]
     let leasesLost: Counter
@@ -88,20 +99,20 @@ final class WorkerMetrics: Sendable {
             factory: factory
         )
         read.record(now.timeIntervalSince1970)
-        let all = queues.flatMap { queue in JobFilter.live.map { QueueState(queue: queue, state: $0) } }
+        let all = queues.flatMap { queue in JobState.live.map { QueueState(queue: queue, state: $0) } }
         told = Mutex(Set(all))
     }
 
     func finished(_ kind: String, _ verdict: Verdict) {
         guard let kind = kinds[kind] else { return }
-        let outcome: String
+        let outcome: Told
         switch verdict {
-        case .end(let end, _, _, _): outcome = end.rawValue
+        case .end(let end, _, _, _): outcome = Told(end)
         case .giveBack(_, let givesAttemptBack, _, let isExhausted, _, _):
-            outcome = givesAttemptBack ? "snoozed" : "retried"
+            outcome = givesAttemptBack ? .snoozed : .retried
             if isExhausted { kind.exhausted.increment() }
-        case .park: outcome = "parked"
-        case .release: outcome = "released"
+        case .park: outcome = .parked
+        case .release: outcome = .released
         case .nothing: return
         }
         kind.finished[outcome]?.increment()
@@ -117,7 +128,7 @@ final class WorkerMetrics: Sendable {
             return told
         }
         for entry in series {
-            let dimensions = [("queue", entry.queue), ("state", entry.state)]
+            let dimensions = [("queue", entry.queue), ("state", entry.state.rawValue)]
             Gauge(label: "jobs_depth", dimensions: dimensions, factory: factory).record(counts[entry] ?? 0)
         }
         for queue in Set(series.map(\.queue)) {

@@ -1,5 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
+import JobQueue
 import Postgres
 import Terminal
 
@@ -146,7 +147,7 @@ struct DeletionSheet {
                 title: "Job",
                 .facts([
                     .init("job_id", "Id", .integer(details.job?.id)),
-                    .init("job_state", "State", .text(details.job?.state)),
+                    .init("job_state", "State", .text(details.job?.state.rawValue)),
                     .init("job_run_at", "Runs at", .date(details.job?.runAt)),
                     .init("job_attempt", "Attempt", .integer(details.job?.attempt)),
                     .init("job_error", "Last failure", .text(details.job?.lastError)),

@@ -5,7 +5,7 @@ import Terminal
 enum JobFields {
     static let list: [Field<JobRecord>] = [
         Field("id", "Id", alignment: .right) { .integer($0.id) },
-        Field("state", "State", emphasis: emphasis) { .text($0.state) },
+        Field("state", "State", emphasis: emphasis) { .text($0.state.rawValue) },
         Field("queue", "Queue") { .text($0.queue) },
         Field("kind", "Kind") { .text($0.kind) },
         Field("priority", "Pri", alignment: .right) { .integer(Int64($0.priority)) },
@@ -25,10 +25,10 @@ enum JobFields {
 
     static func emphasis(_ job: JobRecord) -> Emphasis {
         switch job.state {
-        case "discarded": .bad
-        case "parked", "cancelled": .caution
-        case "completed": .faint
-        default: job.exhaustedAt == nil ? .none : .bad
+        case .discarded: .bad
+        case .parked, .cancelled: .caution
+        case .completed: .faint
+        case .scheduled, .available, .running: job.exhaustedAt == nil ? .none : .bad
         }
     }
 }

@@ -27,14 +27,8 @@ struct JobsCommand: ParsableCommand {
 
 /// Which jobs a command means.
 struct JobFilterOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "scheduled, available, running, parked, completed, cancelled or discarded; default: all unfinished.",
-            valueName: "state"
-        )
-    )
-    var state: String?
+    @Option(name: .long, help: "Only jobs in this state; default: all unfinished.")
+    var state: JobState?
 
     @Option(name: .long, help: ArgumentHelp("Only jobs of this queue.", valueName: "name"))
     var queue: String?
@@ -63,6 +57,8 @@ struct JobFilterOptions: ParsableArguments {
         return filter
     }
 }
+
+extension JobState: ExpressibleByArgument {}
 
 extension JobQueueError: ReportableError {
     var report: ErrorReport {

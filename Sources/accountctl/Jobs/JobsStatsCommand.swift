@@ -35,14 +35,15 @@ struct JobsStatsCommand: AccountctlCommand {
             )
         }
         let names = Set(figures.depths.map(\.queue)).sorted()
+        let states: [JobState] = [.available, .running, .scheduled, .parked]
         let rows = names.map { name -> [OutputValue] in
-            func count(_ state: String) -> OutputValue {
-                .integer(Int64(figures.depths.first { $0.queue == name && $0.state == state }?.count ?? 0))
+            let counts = states.map { state in
+                OutputValue.integer(figures.depths.first { $0.queue == name && $0.state == state }?.count ?? 0)
             }
             let oldest = figures.oldestReady[name].map { OutputValue.duration(.seconds($0)) } ?? .null
-            return [.text(name), count("available"), count("running"), count("scheduled"), count("parked"), oldest]
+            return [.text(name)] + counts + [oldest]
         }
-        let ended = figures.lastMinute.sorted { $0.key < $1.key }
+        let ended = figures.lastMinute.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         let columns =
             [TableColumn("Queue")]
             + ["Available", "Running", "Scheduled", "Parked"].map { TableColumn($0, alignment: .right) }
@@ -54,7 +55,7 @@ struct JobsStatsCommand: AccountctlCommand {
                     .table(
                         columns,
                         rows: rows,
-                        names: ["queue", "available", "running", "scheduled", "parked", "oldest_ready_seconds"],
+                        names: ["queue"] + states.map(\.rawValue) + ["oldest_ready_seconds"],
                         whenEmpty: "No unfinished jobs."
                     )
                 ),
@@ -71,9 +72,9 @@ struct JobsStatsCommand: AccountctlCommand {
                         .init(
                             "ended_last_minute",
                             "Ended in the last minute",
-                            .object(Dictionary(uniqueKeysWithValues: ended.map { ($0.key, .integer($0.value)) })),
+                            .object(Dictionary(uniqueKeysWithValues: ended.map { ($0.0, .integer($0.1)) })),
                             shown: ended.isEmpty
-                                ? "none" : ended.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+                                ? "none" : ended.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
                         ),
                         .init(
                             "oldest_snapshot_seconds",

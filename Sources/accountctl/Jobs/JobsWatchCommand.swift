@@ -51,7 +51,7 @@ struct JobsWatch: Watch, Sendable {
     static let fields: [Field<JobRecord>] = [
         Field("at", "At") { .date($0.changedAt) },
         Field("id", "Id", alignment: .right) { .integer($0.id) },
-        Field("state", "State", emphasis: JobFields.emphasis) { .text($0.state) },
+        Field("state", "State", emphasis: JobFields.emphasis) { .text($0.state.rawValue) },
         Field("queue", "Queue") { .text($0.queue) },
         Field("kind", "Kind") { .text($0.kind) },
         Field("attempt", "Att", alignment: .right) { .integer(Int64($0.attempt)) },
@@ -79,7 +79,7 @@ struct JobsWatch: Watch, Sendable {
         while true {
             let page = try JobQueue().changes(filter, since: since, after: last, limit: Self.page, on: connection)
             for job in page {
-                let mark = "\(job.id) \(job.state) \(job.attempt)"
+                let mark = "\(job.id) \(job.state.rawValue) \(job.attempt)"
                 guard seen.updateValue(job.changedAt, forKey: mark) == nil else { continue }
                 try lines.append(job)
             }

@@ -1,4 +1,5 @@
 import AccountLifecycle
+import JobQueue
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -188,7 +189,7 @@ struct AccountSheet {
                     TableColumn("Job", alignment: .right), TableColumn("Kind"), TableColumn("State"),
                     TableColumn("Runs"),
                 ],
-                rows: report.jobs.map { [.integer($0.id), .text($0.kind), .text($0.state), .date($0.runAt)] },
+                rows: report.jobs.map { [.integer($0.id), .text($0.kind), .text($0.state.rawValue), .date($0.runAt)] },
                 names: ["id", "kind", "state", "run_at"]
             )
         )

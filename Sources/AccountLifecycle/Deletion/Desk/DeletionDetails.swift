@@ -1,3 +1,4 @@
+package import JobQueue
 package import Postgres
 
 #if canImport(FoundationEssentials)
@@ -21,7 +22,7 @@ package struct DeletionDetails: Sendable {
     /// The job that drives the request.
     package struct Job: Sendable, Hashable {
         package let id: Int64
-        package let state: String
+        package let state: JobState
         package let runAt: Date
         package let attempt: Int
         /// Why an attempt failed last, its time limit included; nil where none has.
@@ -68,7 +69,7 @@ package struct DeletionDetails: Sendable {
             from accountctl.jobs
             where unique_key = \(DeletionJobs.key(of: request))
             """,
-            as: (Int64, String, Date, Int16, String?, Date?).self
+            as: (Int64, JobState, Date, Int16, String?, Date?).self
         )
         let found =
             (summary.situation?.findings ?? []) + steps.flatMap { $0.facts?.accepted ?? [] }

@@ -1,0 +1,21 @@
+import Postgres
+
+/// How a job stands while it is unfinished, and how it ended after that.
+package enum JobState: String, Codable, Sendable, CaseIterable, PostgresDecodable {
+    case scheduled, available, running, parked
+    case completed, cancelled, discarded
+
+    /// The states of unfinished jobs.
+    static let live = allCases.filter { !$0.isEnded }
+
+    /// Whether the job is in the history.
+    package var isEnded: Bool {
+        switch self {
+        case .scheduled, .available, .running, .parked: false
+        case .completed, .cancelled, .discarded: true
+        }
+    }
+
+    /// Whether ``JobQueue/retry(_:on:)`` takes such a job.
+    var canBeRetried: Bool { self != .running && self != .completed }
+}
