@@ -1,4 +1,5 @@
 package import JobQueue
+package import Postgres
 
 /// The life of accounts: what a worker needs to know to run all of it.
 package enum AccountLifecycle {
@@ -25,6 +26,16 @@ package enum AccountLifecycle {
 
     /// The queue in which authorization codes are exchanged, which live for five minutes.
     package static let queueOfCodes = DeletionJobs.exchange.queue
+
+    /// That the product's own tables are there, as an expression.
+    static let isThere: Statement = "to_regclass('accountctl.deletion_requests') is not null"
+
+    /// Whether the product's own tables are there.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func isInstalled(on connection: isolated Connection) throws -> Bool {
+        try connection.one("select \(isThere)", as: Bool.self)
+    }
 
     /// Registers the handlers and periodic jobs of deletions and of Apple credentials.
     package static func registerJobs(in registry: inout JobRegistry, services: DeletionServices) throws {

@@ -241,6 +241,32 @@ struct DoctorTests {
         }
     }
 
+    @Test("client ids that Apple rejects, and such whose codes it refuses one and all")
+    func refusals() async throws {
+        try await deploy { deployment in
+            try await deployment.database.psql(
+                """
+                insert into accountctl.apple_rejections (client_id, team_id, key_id, refusal, since, retry_after)
+                values ('com.example.app', 'TEAM', 'KEY', 'invalid_client', '2026-01-02 03:04:05Z', now());
+                insert into auth.users (id) values ('\(OperatorStage.id(1))');
+                insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                select '\(OperatorStage.id(1))', client, 'refused', now()
+                from generate_series(1, 3), unnest(array['com.example.app', 'com.example.web']) as client;
+                insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                values ('\(OperatorStage.id(1))', 'com.example.app', 'exchanged', now())
+                """
+            )
+            #expect(
+                try await deployment.find("apple.rejected", "error")
+                    == "Apple rejects com.example.app with team TEAM and key KEY since 2026-01-02 03:04:05Z: invalid_client"
+            )
+            #expect(
+                try await deployment.find("apple.codes", "error")
+                    == "Apple refused all 3 codes that the app submitted for com.example.web"
+            )
+        }
+    }
+
     @Test("that no worker is there, and jobs that wait too long for one")
     func workers() async throws {
         try await deploy(working: false) { deployment in

@@ -28,6 +28,8 @@ package struct CredentialVault: Sendable {
 
         /// Whether something is sealed with it.
         package var isNeeded: Bool { credentials + pendingRevocations + deletionRequests > 0 }
+        /// Whether something is sealed with it that the ring cannot open.
+        package var isMissing: Bool { isNeeded && !isPresent }
     }
 
     /// What a rotation did.
@@ -52,28 +54,34 @@ package struct CredentialVault: Sendable {
     /// - Returns: One entry per key of the ring or the database, by name.
     /// - Throws: ``PostgresError``.
     package func status() async throws -> [KeyUse] {
-        let rows = try await pool.withConnection { connection in
-            try connection.query(
-                """
-                select coalesce(sealing_key_id, ''), count(*), 1
-                from accountctl.apple_credentials
-                group by 1
-                union all
-                select coalesce(sealing_key_id, ''), count(*), 2
-                from accountctl.pending_revocations
-                where sealing_key_id is not null
-                group by 1
-                union all
-                select coalesce(sealing_key_id, ''), count(*), 3
-                from accountctl.deletion_requests
-                where sealing_key_id is not null
-                  and not without_identifiers
-                group by 1
-                """,
-                as: (String, Int, Int32).self
-            )
-        }
-        let another = Set(try await differentKeys().map(\.text))
+        let keys = keys
+        return try await pool.withConnection { try Self.uses(of: keys, on: $0) }
+    }
+
+    /// The same of any ring; changes nothing.
+    ///
+    /// - Throws: ``PostgresError``.
+    package static func uses(of keys: KeyRing, on connection: isolated Connection) throws -> [KeyUse] {
+        let rows = try connection.query(
+            """
+            select sealing_key_id, count(*), 1
+            from accountctl.apple_credentials
+            group by sealing_key_id
+            union all
+            select sealing_key_id, count(*), 2
+            from accountctl.pending_revocations
+            where sealing_key_id is not null
+            group by sealing_key_id
+            union all
+            select sealing_key_id, count(*), 3
+            from accountctl.deletion_requests
+            where sealing_key_id is not null
+            and not without_identifiers
+            group by sealing_key_id
+            """,
+            as: (String, Int, Int32).self
+        )
+        let another = try otherKeys(keys, on: connection)
         var uses: [String: KeyUse] = [:]
         for id in keys.ids { uses[id.text] = KeyUse(key: id.text) }
         for (key, count, table) in rows {
@@ -87,7 +95,7 @@ package struct CredentialVault: Sendable {
             var use = use
             use.isPresent = keys.ids.contains { $0.text == use.key }
             use.isNewest = keys.newestID.text == use.key
-            use.isAnother = another.contains(use.key)
+            use.isAnother = another.contains { $0.text == use.key }
             return use
         }.sorted { $0.key < $1.key }
     }
@@ -113,24 +121,12 @@ package struct CredentialVault: Sendable {
         }
     }
 
-    /// Compares the ring with what was stored of its keys.
-    ///
-    /// - Returns: Keys of the ring that are not what they were when they first sealed here; none is how it should be.
-    /// - Throws: ``PostgresError``.
-    package func differentKeys() async throws -> [KeyID] {
-        let keys = keys
-        return try await pool.withConnection { try Self.otherKeys(keys, on: $0) }
-    }
-
-    /// Keys of a ring that are not what they were when they first sealed here; changes nothing.
-    ///
-    /// - Throws: ``PostgresError``.
-    package static func otherKeys(_ keys: KeyRing, on connection: isolated Connection) throws -> [KeyID] {
+    /// Keys of a ring that are not what they were when they first sealed here.
+    private static func otherKeys(_ keys: KeyRing, on connection: isolated Connection) throws -> [KeyID] {
         let stored = try connection.query("select canary from accountctl.sealing_canaries", as: String.self)
         return stored.compactMap { canary in
             if case .different(let id) = keys.check(canary: canary) { id } else { nil }
         }
-        .sorted()
     }
 
     /// Moves every credential to the newest key, a few at a time, while the workers run.

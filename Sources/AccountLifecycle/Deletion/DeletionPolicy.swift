@@ -1,3 +1,5 @@
+package import Postgres
+
 /// What the operator of the product decides about deletions.
 package struct DeletionPolicy: Sendable, Hashable {
     /// How long a person can cancel; zero is allowed.
@@ -44,7 +46,18 @@ package struct DeletionPolicy: Sendable, Hashable {
     }
 
     /// Writes what functions in the database need to `accountctl.settings`.
-    package var published: [(name: String, value: String)] {
-        [("deletion.grace", "\(grace.wholeSeconds) seconds")]
+    ///
+    /// - Throws: `PostgresError`.
+    package func publish(on connection: isolated Connection) throws {
+        let grace = "\(grace.wholeSeconds) seconds"
+        try connection.execute(
+            """
+            insert into accountctl.settings (name, value)
+            values ('deletion.grace', to_jsonb(\(grace)::text))
+            on conflict (name) do update
+            set value = excluded.value, updated_at = now()
+            where settings.value is distinct from excluded.value
+            """
+        )
     }
 }

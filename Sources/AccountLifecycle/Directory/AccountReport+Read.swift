@@ -30,8 +30,8 @@ extension AccountReport {
             guard let sign = try sign(match.id, on: connection) else { return nil }
             let (isInstalled, hasProfiles, hasStorage) = try connection.one(
                 """
-                select to_regclass('accountctl.deletion_requests') is not null, to_regclass('public.profiles') is not null,
-                       to_regclass('storage.objects') is not null
+                select \(AccountLifecycle.isThere), to_regclass('public.profiles') is not null,
+                    to_regclass('storage.objects') is not null
                 """,
                 as: (Bool, Bool, Bool).self
             )

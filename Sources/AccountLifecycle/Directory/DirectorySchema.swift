@@ -23,9 +23,7 @@ package struct DirectorySchema: Sendable, Equatable {
             select array(
             """ + HiddenAccounts.statement
                 + """
-                ),
-                to_regclass('accountctl.deletion_requests') is not null,
-
+                ), \(AccountLifecycle.isThere),
                 """ + (needsUsernames ? Usernames.areThere : "false") + ", "
                 + (needsIndex ? Usernames.areIndexed : "false"),
             as: ([String], Bool, Bool, Bool).self

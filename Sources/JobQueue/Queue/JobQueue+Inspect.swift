@@ -180,6 +180,23 @@ extension JobQueue {
         }
     }
 
+    /// How many workers are alive, and how long ago any was last seen; nil where none ever was.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func presence(on connection: isolated Connection) throws -> (alive: Int, lastBeat: Duration?) {
+        let (alive, seconds) = try connection.one(
+            """
+            select count(*) filter (where s.status in ('alive', 'stopping')), min(s.seconds_since_beat)
+            from \(tables.schema).worker_status s
+            join \(tables.workers) w using (id)
+            -- Somebody who holds one job by hand takes no other.
+            where cardinality(w.kinds) > 0
+            """,
+            as: (Int, Double?).self
+        )
+        return (alive, seconds.map { .seconds($0) })
+    }
+
     private var liveColumns: Statement {
         """
         select j.id, j.state::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,

@@ -40,7 +40,7 @@ struct AppleVaultStatusCommand: AccountctlCommand {
 }
 
 extension CredentialVault.KeyUse {
-    fileprivate var isBroken: Bool { isAnother || (!isPresent && isNeeded) }
+    fileprivate var isBroken: Bool { isAnother || isMissing }
 
     fileprivate var state: String {
         if isAnother { return "another_key" }

@@ -6,26 +6,17 @@ import Terminal
 extension DatabaseDoctor {
     func jobs(on connection: isolated Connection) throws -> [DoctorFinding] {
         var findings: [DoctorFinding] = []
-        let (alive, lastBeat) = try connection.one(
-            """
-            select count(*) filter (where s.status in ('alive', 'stopping')), min(s.seconds_since_beat)
-            from accountctl.worker_status as s
-            join accountctl.workers as w using (id)
-            -- Somebody who holds one job by hand takes no other.
-            where cardinality(w.kinds) > 0
-            """,
-            as: (Int, Double?).self
-        )
+        let (alive, lastBeat) = try JobQueue().presence(on: connection)
         if alive > 0 {
             findings.append(.ok("workers.alive", Wording.count(alive, "worker") + " alive"))
         } else {
             let last =
-                lastBeat.map { "the last one was seen \(Wording.length(.seconds(Int($0)))) ago" }
+                lastBeat.map { "the last one was seen \(Wording.length(.seconds($0.components.seconds))) ago" }
                 ?? "none was ever seen"
             findings.append(
                 DoctorFinding(
                     // A code dies within five minutes: longer than a restart takes is too long.
-                    lastBeat.map { Duration.seconds($0) <= patience } == true ? .warning : .error,
+                    lastBeat.map { $0 <= patience } == true ? .warning : .error,
                     "workers.alive",
                     "no worker is alive; \(last)",
                     why: "Requests wait, and Apple's codes expire after five minutes.",

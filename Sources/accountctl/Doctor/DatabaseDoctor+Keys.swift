@@ -30,34 +30,21 @@ extension DatabaseDoctor {
             ]
         }
         var findings: [DoctorFinding] = []
-        let others = try CredentialVault.otherKeys(keys, on: connection)
+        let uses = try CredentialVault.uses(of: keys, on: connection)
+        let others = uses.filter(\.isAnother).map(\.key)
         if !others.isEmpty {
             findings.append(
                 DoctorFinding(
                     .error,
                     "keys.sealing",
-                    "\(Wording.list(others.map(\.text))) in keys.sealing_file is another key than the one that sealed here "
+                    "\(Wording.list(others)) in keys.sealing_file is another key than the one that sealed here "
                         + "under that name",
                     why: "What is sealed does not open, and no worker starts.",
                     todo: "Put the right file back from where it is kept."
                 )
             )
         }
-        let needed = try connection.query(
-            """
-            select distinct sealing_key_id
-            from accountctl.deletion_requests
-            where sealing_key_id is not null and not without_identifiers
-            union
-            select distinct sealing_key_id from accountctl.apple_credentials
-            union
-            select distinct sealing_key_id from accountctl.pending_revocations where sealing_key_id is not null
-            order by 1
-            """,
-            as: String.self
-        )
-        let held = Set(keys.ids.map(\.text))
-        let missing = needed.filter { !held.contains($0) }
+        let missing = uses.filter(\.isMissing).map(\.key)
         if !missing.isEmpty {
             findings.append(
                 DoctorFinding(

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Migrations
 import Postgres
 import Terminal
@@ -67,10 +68,6 @@ extension DatabaseDoctor {
             )
         }
         if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
-        let isCurrent = try connection.one(
-            "select to_regclass('accountctl.deletion_requests') is not null",
-            as: Bool.self
-        )
-        return (findings, isCurrent)
+        return (findings, try AccountLifecycle.isInstalled(on: connection))
     }
 }

@@ -12,7 +12,7 @@ extension WorkerProcess {
     /// The database has to have the schema of this version, or one that a deploy has already brought further.
     func check(_ pool: Pool) async throws {
         let isInstalled = try await pool.withConnection { connection in
-            try connection.one("select to_regclass('accountctl.jobs') is not null", as: Bool.self)
+            try AccountLifecycle.isInstalled(on: connection)
         }
         guard isInstalled else {
             throw CommandError(
@@ -35,7 +35,8 @@ extension WorkerProcess {
         _ logger: Logger
     ) async throws -> Worker {
         let services = try parts.deletionServices(pool: pools.work, codes: pools.intake, apple: apple)
-        try await publish(parts.policy, pools.work)
+        let policy = parts.policy
+        try await pools.work.withConnection { try policy.publish(on: $0) }
         var registry = JobRegistry()
         try AccountLifecycle.registerJobs(in: &registry, services: services)
         try await parts.checkKeys(pool: pools.work)
@@ -84,23 +85,6 @@ extension WorkerProcess {
             """,
             metadata: ["reason": "\(reason)"]
         )
-    }
-
-    /// What functions in the database need to know of the settings.
-    private func publish(_ policy: DeletionPolicy, _ pool: Pool) async throws {
-        try await pool.withTransaction { connection in
-            for (name, value) in policy.published {
-                try connection.execute(
-                    """
-                    insert into accountctl.settings (name, value)
-                    values (\(name), to_jsonb(\(value)::text))
-                    on conflict (name) do update
-                    set value = excluded.value, updated_at = now()
-                    where settings.value is distinct from excluded.value
-                    """
-                )
-            }
-        }
     }
 }
 

@@ -58,7 +58,7 @@ struct WorkerServices {
                 hint: "Give the right file; what is sealed cannot be opened with this one."
             )
         }
-        let missing = uses.filter { !$0.isPresent && $0.isNeeded }.map { "\"\($0.key)\"" }
+        let missing = uses.filter(\.isMissing).map { "\"\($0.key)\"" }
         if !missing.isEmpty {
             throw CommandError(
                 .residue,

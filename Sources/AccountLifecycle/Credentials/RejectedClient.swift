@@ -1,0 +1,32 @@
+package import Postgres
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A client id that Apple rejects with a key, as workers told each other on the ``RejectionBoard``.
+package struct RejectedClient: Sendable, Hashable {
+    package let clientID: String
+    package let teamID: String
+    package let keyID: String
+    /// What Apple answers.
+    package let refusal: String
+    package let since: Date
+
+    /// Those that stand, by client id.
+    ///
+    /// - Throws: ``PostgresError``.
+    package static func all(on connection: isolated Connection) throws -> [RejectedClient] {
+        try connection.query(
+            """
+            select client_id, team_id, key_id, refusal, since
+            from accountctl.apple_rejections
+            order by client_id
+            """,
+            as: (String, String, String, String, Date).self
+        )
+        .map(RejectedClient.init)
+    }
+}
