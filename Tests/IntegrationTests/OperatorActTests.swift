@@ -363,6 +363,7 @@ struct OperatorActTests {
             #expect(try await stage.run(words + ["3650d"]).status == 0)
             let refused = try await stage.run(words + ["7d"])
             #expect(refused.status == 6 && refused.errors.contains("--shorten"), "\(refused)")
+            #expect(!refused.errors.contains("further notice"), "\(refused)")
             let isLong = "select banned_until > now() + interval '9 years' from auth.users"
             #expect(try await stage.database.psql(isLong) == "t")
             #expect(try await stage.run(words + ["7d", "--shorten"]).status == 0)

@@ -178,8 +178,13 @@ struct UserFindTests {
             ])
             for part in [
                 #""situation": "undecided_bucket""#, #""subject": "scans""#, #""paused": true"#,
-                "deletion show \(Self.request)", "paused by itself",
+                "accountctl deletion show \(Self.request)", "paused by itself",
             ] { #expect(still.output.contains(part), "\(part): \(still)") }
+            // Pasted as it stands, the command acts where this one looked.
+            let config = stage.path("staging.conf")
+            try Data().write(to: URL(fileURLWithPath: config))
+            let elsewhere = try await stage.run(["user", "show", Self.anna, "--config", config])
+            #expect(elsewhere.output.contains("accountctl --config \(config) deletion show"), "\(elsewhere)")
         }
     }
 

@@ -19,6 +19,8 @@ package struct AccountDesk: Sendable {
         /// It was so already.
         case unchanged
         case unknownUser
+        /// It is banned for longer.
+        case suspendedLonger(AccountBan)
         /// A deletion is under way in this state.
         case beingErased(state: String)
         /// Somebody is at work on it who cannot be interrupted: what the operator should know.
@@ -54,19 +56,11 @@ package struct AccountDesk: Sendable {
     ) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
-            let standing = try connection.first(
-                """
-                select to_char(banned_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"')
-                from auth.users
-                where id = \(user) and banned_until > \(until)
-                """,
-                as: String?.self
+            let later = try connection.first(
+                "select banned_until from auth.users where id = \(user) and banned_until > \(until)",
+                as: Date.self
             )
-            if let standing, !mayShorten {
-                return .notNow(
-                    "it is suspended until \(standing ?? "further notice") already: --shorten ends that sooner"
-                )
-            }
+            if let ban = AccountBan(until: later), !mayShorten { return .suspendedLonger(ban) }
             if writes {
                 // A finite date: GoTrue cannot read an infinite one and would fail every request of this account.
                 try connection.execute(

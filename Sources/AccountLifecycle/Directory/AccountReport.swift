@@ -78,7 +78,7 @@ package struct AccountReport: Sendable {
     }
 
     /// A table of the app that refers to the account.
-    package struct Dependent: Sendable {
+    package struct Dependent: Sendable, Hashable {
         package let table: String
         package let column: String
         /// What deleting the account does to the rows: `cascade`, `set null`, `no action` and so on.
@@ -145,43 +145,4 @@ package struct AccountReport: Sendable {
 
     /// The deletion that is not ended.
     package var openDeletion: Deletion? { deletions.first { $0.finishedAt == nil } }
-
-    /// What somebody should look at, in sentences.
-    package var warnings: [String] {
-        var warnings: [String] = []
-        let usesApple = identities.contains { $0.provider == "apple" }
-        if usesApple, credentials.isEmpty {
-            warnings.append("Signs in with Apple, but no credential is held: erasing it cannot revoke at Apple.")
-        }
-        for dependent in dependents where ["no action", "restrict"].contains(dependent.onDelete) && dependent.rows != 0
-        {
-            let rows = "rows of \(dependent.table) (\(dependent.column)) forbid deleting the account"
-            warnings.append(
-                dependent.rows == nil
-                    ? "Whether \(rows) was not counted: see deletion plan." : "R\(rows.dropFirst())."
-            )
-        }
-        if relay?.forwarding == "off" {
-            warnings.append("The person has switched forwarding off: mail to the relay address does not arrive.")
-        }
-        if let deletion = openDeletion {
-            let see = "see deletion show \(deletion.request.uuidString.lowercased())"
-            if let situation = deletion.situation {
-                let about = situation.subject.map { " (\($0))" } ?? ""
-                warnings.append("Its deletion stands still: \(situation.code.rawValue)\(about); \(see).")
-            }
-            if deletion.isPaused { warnings.append("Its deletion is paused by itself; \(see).") }
-        }
-        if !holds.isEmpty { warnings.append("A legal hold forbids erasing it.") }
-        if let ban = sign.ban, ban.until == nil {
-            warnings.append(
-                "Banned without end, a date that Supabase cannot read: user suspend gives it one, user restore lifts it."
-            )
-        }
-        if case .softDeleted = standing {
-            warnings.append("Soft-deleted by Supabase: the profile and the app's rows are still there.")
-        }
-        if identities.isEmpty, !sign.isAnonymous { warnings.append("It has no identity: nobody can sign in to it.") }
-        return warnings
-    }
 }

@@ -34,26 +34,46 @@ package struct LookupAnswer: Sendable, Equatable {
         return isGone ? id : nil
     }
 
+    /// Why the start of a term was not compared with a kind.
+    package enum NotCompared: Sendable, Hashable {
+        /// Accounts that were erased are known by whole ids alone.
+        case wholeErasedIDs
+        /// It has fewer hexadecimal digits than that.
+        case hexadecimalDigits(Int)
+        /// It has fewer digits than that.
+        case digits(Int)
+        /// It has blanks, and no address has any.
+        case blanks
+        /// The kind has to be named.
+        case unlessNamed
+        /// There are no profiles with usernames.
+        case noUsernames
+        /// The usernames have no index that serves.
+        case noIndex
+        /// It is not a whole number.
+        case wholeNumbers
+    }
+
     /// The kinds that the start of a term was not compared with, and why; empty for other comparisons.
-    package var notCompared: [(kind: LookupKind, why: String)] {
+    package var notCompared: [(kind: LookupKind, why: NotCompared)] {
         guard term.comparison == .prefix else { return [] }
         return LookupKind.allCases.filter { term.kind == nil || term.kind == $0 }.compactMap { kind in
-            let why: String? =
+            let why: NotCompared? =
                 switch kind {
-                case .userID where term.isStartOfUserID: "erased accounts: whole ids only"
+                case .userID where term.isStartOfUserID: .wholeErasedIDs
                 case .userID, .request:
-                    term.ids == nil ? "from \(LookupTerm.fewestDigits.ofID) hexadecimal digits on" : nil
-                case .email: term.email == nil ? "has no blanks" : nil
-                case .phone: term.phone == nil ? "from \(LookupTerm.fewestDigits.ofPhone) digits on" : nil
-                case .appleSub, .providerID: term.providerID == nil ? "only with --by" : nil
-                case .username where term.username == nil: "only with --by"
+                    term.ids == nil ? .hexadecimalDigits(LookupTerm.fewestDigits.ofID) : nil
+                case .email: term.email == nil ? .blanks : nil
+                case .phone: term.phone == nil ? .digits(LookupTerm.fewestDigits.ofPhone) : nil
+                case .appleSub, .providerID: term.providerID == nil ? .unlessNamed : nil
+                case .username where term.username == nil: .unlessNamed
                 case .username:
                     switch usernames {
-                    case .none: "no public.profiles with usernames"
-                    case .unindexed: "no index on them"
+                    case .none: .noUsernames
+                    case .unindexed: .noIndex
                     case .indexed: nil
                     }
-                case .receipt: term.receipt == nil ? "whole numbers only" : nil
+                case .receipt: term.receipt == nil ? .wholeNumbers : nil
                 }
             return why.map { (kind, $0) }
         }

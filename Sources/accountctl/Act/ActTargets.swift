@@ -63,6 +63,9 @@ struct AccountTarget: ActTarget {
                 "the account \(name) is being erased (\(state))",
                 hint: "See: accountctl deletion show \(name)"
             )
+        case .suspendedLonger(let ban):
+            let end = ban.until.map(Wording.moment) ?? "further notice"
+            throw CommandError(.blocked, "it is suspended until \(end) already: --shorten ends that sooner")
         case .notNow(let why): throw CommandError(.blocked, why)
         }
         return words.isRehearsed ? .wouldBeDone : .done

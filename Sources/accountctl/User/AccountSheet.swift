@@ -21,11 +21,17 @@ struct AccountSheet {
 
     let report: AccountReport
     let now: Date
+    /// Completes the commands that its sentences name.
+    let completed: (String) -> String
+
+    private var warnings: [String] {
+        report.warnings.map { completed($0.words(about: report.id)) }
+    }
 
     var sheet: Sheet {
         Sheet([
             .init(.facts(head)),
-            .init("warnings", title: "Warnings", .notes(report.warnings, .caution)),
+            .init("warnings", title: "Warnings", .notes(warnings, .caution)),
             .init("auth", title: "Sign-in", .facts(auth)),
             .init(
                 "identities",

@@ -148,7 +148,7 @@ struct UserFindCommand: AccountctlCommand {
             for match in answer.matches { try rows.append(Row(number: number, term: term, match: match)) }
             if answer.isCut { context.tellMore(than: limit, of: Self.limits, "accounts") }
             for note in answer.notes { context.messages.note(note) }
-            let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why))" }.joined(separator: ", ")
+            let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why.words))" }.joined(separator: ", ")
             // Of many terms once what is the same for several.
             if !left.isEmpty, told.insert(left).inserted {
                 context.messages.note("\(SafeText.quoted(answer.term.text)) is a start; not compared with it: \(left)")

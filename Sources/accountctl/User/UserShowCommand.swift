@@ -77,7 +77,8 @@ struct UserShowCommand: AccountctlCommand {
             return report
         }
         guard let report else { throw CommandError(.notFound, "the account has just gone") }
-        try reveal.output(in: context).show(AccountSheet(report: report, now: context.now()).sheet)
+        let sheet = AccountSheet(report: report, now: context.now(), completed: context.messages.completed).sheet
+        try reveal.output(in: context).show(sheet)
         return .ok
     }
 }
