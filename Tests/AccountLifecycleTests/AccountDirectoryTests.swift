@@ -85,10 +85,14 @@ struct AccountDirectoryTests {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(Self.people)
             try await database.psql("update public.profiles set username = 'anna%k' where id = '\(Self.anna)'")
+            try await database.psql(
+                "update public.profiles set username = 'joanna\u{301}' where id = '00000000-0000-4000-8000-000000000002'"
+            )
             #expect(try await find("joan", .prefix, in: database).matches.map(\.email) == ["joanna@example.com"])
             #expect(try await find("anna%", .prefix, in: database).matches.map(\.id) == [Self.anna])
             #expect(try await find("NNA@EX", .contains, in: database).matches.count == 3)
             #expect(try await find("_nna", .contains, in: database).matches.isEmpty)
+            #expect(try await find("joan%\u{301}", .contains, in: database).matches.isEmpty)
         }
     }
 
@@ -361,9 +365,11 @@ struct AccountDirectoryTests {
                 create table public.few (account uuid references auth.users);
                 create table public.many (account uuid references auth.users, more text);
                 create table public.parts (account uuid references auth.users, more text) partition by list (account);
+                create table public."few""\u{301}" (account uuid references auth.users);
+                insert into public."few""\u{301}" values ('\(Self.anna)');
                 create table public.some_parts partition of public.parts default;
                 create table public.more_parts partition of public.parts for values in ('\(Self.anna)');
-                grant select on public.few, public.many, public.parts to postgres;
+                grant select on public.few, public."few""\u{301}", public.many, public.parts to postgres;
                 insert into public.few select '\(Self.anna)' from generate_series(1, 3);
                 alter table public.many alter more set storage plain;
                 insert into public.many select '\(Self.anna)', repeat('x', 7000) from generate_series(1, 1030);
@@ -379,11 +385,13 @@ struct AccountDirectoryTests {
                 let tables = report?.dependents.filter { $0.table != "public.profiles" }
                 return tables.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.table, $0.rows) }) }
             }
+            // To the server the accent makes no other character of the quotation mark.
+            let odd = "public.few\"\u{301}"
             let unindexed = try await rows()
-            #expect(unindexed == ["public.few": 3, "public.many": nil, "public.parts": nil])
+            #expect(unindexed == ["public.few": 3, odd: 1, "public.many": nil, "public.parts": nil])
             try await database.psql("create index on public.many (account); create index on public.parts (account)")
             let indexed = try await rows()
-            #expect(indexed == ["public.few": 3, "public.many": 1030, "public.parts": 1030])
+            #expect(indexed == ["public.few": 3, odd: 1, "public.many": 1030, "public.parts": 1030])
         }
     }
 

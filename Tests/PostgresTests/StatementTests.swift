@@ -34,9 +34,17 @@ import Testing
         #expect(statement.text == "select '$1', $1")
     }
 
-    @Test(arguments: [("plain", "\"plain\""), ("Ein \"Name\"", "\"Ein \"\"Name\"\"\""), ("", "\"\"")])
+    @Test(arguments: [
+        ("plain", "\"plain\""), ("Ein \"Name\"", "\"Ein \"\"Name\"\"\""), ("", "\"\""),
+        ("a\"\u{301}b\"", "\"a\"\"\u{301}b\"\"\""),
+    ])
     func identifiersAreQuoted(name: String, quoted: String) {
-        #expect(("\(identifier: name)" as Statement).text == quoted)
+        #expect(("\(identifier: name)" as Statement).text.utf8.elementsEqual(quoted.utf8))
+    }
+
+    @Test(arguments: [("it's", "'it''s'"), ("a'\u{301}b", "'a''\u{301}b'"), ("\"", "'\"'")])
+    func literalsAreQuoted(text: String, quoted: String) {
+        #expect(quoteLiteral(text).utf8.elementsEqual(quoted.utf8))
     }
 
     @Test func aNULIsAFault() {

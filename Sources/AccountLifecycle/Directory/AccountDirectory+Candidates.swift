@@ -130,11 +130,11 @@ extension AccountDirectory {
         column + " >= \(start) and " + column + " < \(start + "\u{10FFFF}") and starts_with(" + column + ", \(start))"
     }
 
-    /// The text with the characters that `like` gives a meaning taken at their word.
+    /// The text with the characters that `like` gives a meaning taken at their word, whatever accents are on them.
     private static func pattern(_ text: String) -> String {
-        text.reduce(into: "") { result, character in
-            if character == "\\" || character == "%" || character == "_" { result.append("\\") }
-            result.append(character)
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar == "\\" || scalar == "%" || scalar == "_" { result.append("\\") }
+            result.unicodeScalars.append(scalar)
         }
     }
 }

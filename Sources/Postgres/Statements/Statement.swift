@@ -165,10 +165,21 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
 
 /// A name in double quotes, as SQL wants names that are not plain lower-case words.
 package func quoteIdentifier(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    quoted(name, by: "\"")
 }
 
 /// A text as an SQL literal, quotes doubled; for statements that take no parameters.
 package func quoteLiteral(_ text: String) -> String {
-    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    quoted(text, by: "'")
+}
+
+/// By scalars: a mark with an accent on it is another character, and ends the name all the same to the server, which reads bytes.
+private func quoted(_ text: String, by mark: Unicode.Scalar) -> String {
+    var quoted = String.UnicodeScalarView([mark])
+    for scalar in text.unicodeScalars {
+        if scalar == mark { quoted.append(mark) }
+        quoted.append(scalar)
+    }
+    quoted.append(mark)
+    return String(quoted)
 }

@@ -144,9 +144,9 @@ extension StorageOperations {
 
     private static func likePattern(_ text: String) -> String {
         var pattern = ""
-        for character in text {
-            if ["%", "_", "\\"].contains(character) { pattern.append("\\") }
-            pattern.append(character)
+        for scalar in text.unicodeScalars {
+            if ["%", "_", "\\"].contains(scalar) { pattern.append("\\") }
+            pattern.unicodeScalars.append(scalar)
         }
         return pattern + "%"
     }
