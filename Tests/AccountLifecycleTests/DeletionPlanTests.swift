@@ -49,6 +49,13 @@ import Testing
         #expect(plan.refusing.isEmpty)
     }
 
+    /// As to the server, which tells names apart by bytes.
+    @Test func tablesWhoseNamesAreSpelledInTwoWaysAreTwo() {
+        let names = ["caf\u{E9}", "cafe\u{301}"]
+        let plan = plan(names.map { key("user", $0) })
+        #expect(plan.parts.map { Array($0.table.name.utf8) } == (["users"] + names).map { Array($0.utf8) })
+    }
+
     @Test func keysThatDoNotCascadeRefuseWhereverTheyAre() {
         let plan = plan([
             key("posts_user", "posts"),

@@ -119,6 +119,7 @@ import Testing
 
     @Test func refusesWhatCannotBeToldFromOtherText() {
         #expect(Identifier(email: "anna") == nil)
+        #expect(Identifier(email: "anna@\u{301}x.de")?.kind == .email)
         #expect(Identifier(email: "@x.de") == nil)
         let short = [Identifier(phone: "1234567"), Identifier(providerID: "583231")]
         #expect(short.map { $0?.isSearchable } == [false, false])

@@ -291,6 +291,30 @@ import Testing
         }
     }
 
+    /// The server tells names apart by bytes: an accent on a quotation mark, or spelled in two ways, is nothing to it.
+    @Test(arguments: [1, 12]) func tablesOfAnyNameAreSearched(accounts: Int) async throws {
+        try await Stage.with { stage in
+            for (index, name) in ["\"t\"\"\u{301}\"", "\"caf\u{E9}\"", "\"cafe\u{301}\""].enumerated() {
+                try await stage.sql(Statement(unsafeSQL: "create table public.\(name) (note\(index) text)"))
+                try await stage.sql(Statement(unsafeSQL: "insert into public.\(name) values ('anna@example.com')"))
+            }
+            let targets = (0..<accounts).map { index in
+                SearchTarget(
+                    request: UUID(),
+                    userID: UUID(),
+                    identifiers: [Identifier(email: index == 0 ? "anna@example.com" : "anna\(index)@example.com")]
+                        .compactMap(\.self)
+                )
+            }
+            let search = IdentifierSearch(targets)
+            let report = try await stage.pool.withConnection { connection in
+                try search.run(try SearchCatalog.read(on: connection).tables, on: connection)
+            }
+            let columns = Set((report.findings[targets[0].request] ?? []).map(\.column))
+            #expect(columns == ["public.t\"\u{301}.note0", "public.caf\u{E9}.note1", "public.cafe\u{301}.note2"])
+        }
+    }
+
     /// A pass may take half an hour, and serves many: tables come and go meanwhile.
     @Test func tablesThatChangeDuringAPassAreSearchedAsTheyAreThen() async throws {
         try await Stage.with { stage in

@@ -8,6 +8,11 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
         self.name = name
     }
 
+    /// By bytes, as the server tells names apart: two spellings of one accent are the same to Swift.
+    package static func == (left: TableName, right: TableName) -> Bool {
+        left.name.utf8.elementsEqual(right.name.utf8) && left.schema.utf8.elementsEqual(right.schema.utf8)
+    }
+
     /// `schema.table`, for people.
     package var description: String { "\(schema).\(name)" }
 

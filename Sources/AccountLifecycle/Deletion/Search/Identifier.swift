@@ -35,7 +35,9 @@ package struct Identifier: Sendable, Hashable, Codable {
     /// An e-mail address, or nil for text that is none.
     package init?(email: String) {
         let address = email.lowercased().filter { !$0.isWhitespace }
-        guard let at = address.lastIndex(of: "@"), at > address.startIndex, address.index(after: at) < address.endIndex
+        // By scalars: an accent behind the sign would make another character of it.
+        let scalars = address.unicodeScalars
+        guard let at = scalars.lastIndex(of: "@"), at > scalars.startIndex, scalars.index(after: at) < scalars.endIndex
         else { return nil }
         kind = .email
         value = address

@@ -116,7 +116,7 @@ package struct SearchCatalog: Sendable, Hashable {
                 let name = [schema, table, column].compactMap(\.self).joined(separator: ".")
                 unreadable.append(Unreadable(name: name, reason: reason))
             }
-            let isLast = index + 1 == rows.count || (rows[index + 1].0, rows[index + 1].1) != (schema, table)
+            let isLast = index + 1 == rows.count || rows[index + 1].5 != oid
             if isLast {
                 if !columns.isEmpty {
                     tables.append(
