@@ -10,10 +10,11 @@ package enum PercentEncoding {
     /// Segments that consist of dots alone are encoded as well: a client or a proxy may otherwise resolve `..` and
     /// address another object.
     package static func path(_ text: String) -> String {
-        text.split(separator: "/", omittingEmptySubsequences: false).map { segment in
-            segment == "." || segment == ".."
+        // By bytes, as the other side reads: a slash with an accent on it is another character.
+        text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { segment in
+            segment.count <= 2 && segment.allSatisfy { $0 == UInt8(ascii: ".") }
                 ? String(repeating: "%2E", count: segment.count)
-                : encode(segment.utf8)
+                : encode(segment)
         }.joined(separator: "/")
     }
 

@@ -61,8 +61,10 @@ package struct Conninfo: Sendable {
     ///
     /// Besides what libpq takes for one: what looks like a URI and begins otherwise. As a name it would be shown, with the password.
     package static func isConnectionString(_ text: String) -> Bool {
-        if text.contains("=") || text.contains("://") { return true }
-        guard let at = text.lastIndex(of: "@") else { return false }
-        return text[..<at].contains(":")
+        // By bytes, as libpq reads: an @ with an accent on it is another character.
+        let text = text.utf8
+        if text.contains(UInt8(ascii: "=")) || text.contains("://".utf8) { return true }
+        guard let at = text.lastIndex(of: UInt8(ascii: "@")) else { return false }
+        return text[..<at].contains(UInt8(ascii: ":"))
     }
 }

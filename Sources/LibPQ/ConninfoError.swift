@@ -17,7 +17,8 @@ package struct ConninfoError: Error {
     ///
     /// A misspelt keyword is named where the string has no password to split it from.
     init(libpq message: String, about text: String, isURI: Bool) {
-        let parts = message.split(separator: "\"", maxSplits: 3, omittingEmptySubsequences: false)
+        let scalars = message.unicodeScalars
+        let parts = scalars.split(separator: "\"", maxSplits: 3, omittingEmptySubsequences: false).map { String($0) }
         if parts.count == 1 {
             self.init(message: message)
         } else if !isURI, parts[0] == "invalid connection option ", Self.isWord(parts[1]), !text.contains("password") {
@@ -25,12 +26,12 @@ package struct ConninfoError: Error {
         } else {
             // The punctuation that was expected is quoted too.
             let isPunctuation = parts.count > 3 && (parts[1] == "=" || parts[1] == "]")
-            let said = isPunctuation ? parts[0...2].joined(separator: "\"") : String(parts[0])
+            let said = isPunctuation ? parts[0...2].joined(separator: "\"") : parts[0]
             self.init(message: said + "…" + (isURI ? "; " + Self.advice : ""))
         }
     }
 
-    private static func isWord(_ text: Substring) -> Bool {
+    private static func isWord(_ text: String) -> Bool {
         text.utf8.allSatisfy { (97...122).contains($0) || (65...90).contains($0) || $0 == 95 }
     }
 }

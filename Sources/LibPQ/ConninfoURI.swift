@@ -4,24 +4,27 @@
 /// `user`, the port `pa` and the database `ss@host/app`, and all of them stand in error messages and logs.
 struct ConninfoURI {
     /// What follows the user and the password, up to the query: hosts, ports and the database, as written.
-    private let places: Substring
+    private let places: Substring.UTF8View
 
-    /// Takes the text apart as libpq does; nil for anything but a URI.
+    private static let at = UInt8(ascii: "@")
+
+    /// Takes the text apart as libpq does, byte by byte; nil for anything but a URI.
     init?(_ text: String) {
-        guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return nil }
-        var rest = text.dropFirst(scheme.count)
+        let schemes = ["postgresql://", "postgres://"]
+        guard let scheme = schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return nil }
+        var rest = text.utf8.dropFirst(scheme.utf8.count)
         // The first @ ends the password, unless a slash has ended the hosts before.
-        if let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }), rest[end] == "@" {
+        if let end = rest.firstIndex(where: { $0 == Self.at || $0 == UInt8(ascii: "/") }), rest[end] == Self.at {
             rest = rest[rest.index(after: end)...]
         }
-        places = rest.prefix { $0 != "?" }
+        places = rest.prefix { $0 != UInt8(ascii: "?") }
     }
 
     /// Whether a part of the password stands where it does not belong.
     ///
     /// An @ that belongs to a name is written %40 in a URI; `ports` are those that libpq found.
     func isMisread(ports: String?) -> Bool {
-        if places.contains("@") { return true }
+        if places.contains(Self.at) { return true }
         let numbers = (ports ?? "").split(separator: ",")
         return !numbers.allSatisfy { number in UInt16(number).map { $0 > 0 } ?? false }
     }

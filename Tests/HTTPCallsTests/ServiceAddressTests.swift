@@ -35,10 +35,12 @@ import Testing
 @Suite struct PercentEncodingTests {
     @Test func pathsKeepSlashesAndEncodeTheRest() {
         #expect(PercentEncoding.path("a b/ü?#%/c+d") == "a%20b/%C3%BC%3F%23%25/c%2Bd")
+        #expect(PercentEncoding.path("a/\u{301}b//") == "a/%CC%81b//")
     }
 
     @Test func dotSegmentsCannotClimb() {
         #expect(PercentEncoding.path("a/../b/./c..d") == "a/%2E%2E/b/%2E/c..d")
+        #expect(PercentEncoding.path("../\u{301}x") == "%2E%2E/%CC%81x")
     }
 
     @Test func formsEncodeEverythingReserved() {

@@ -320,6 +320,9 @@ struct OperatorActTests {
                 == "go on with: accountctl --environment staging --config 'my settings.toml' deletion resume --all; "
                 + "this is accountctl 0.1.0"
         )
+        // To a shell the accent makes no other character of the quote.
+        global.config = "it'\u{301}s.toml"
+        #expect(FollowUp(global).completed(text).utf8.contains("--config 'it'\\''\u{301}s.toml' ".utf8))
         global.databaseURL = "postgres://postgres:secret@db.example.com/postgres"
         #expect(!FollowUp(global).completed(text).contains("secret"))
     }

@@ -23,7 +23,9 @@ import Testing
         "postgresql://postgres:hush%pst@db/postgres", "postgresql://postgres:12/hush?pst@db/postgres",
         "postgresql://postgres:99999/hush", "Postgresql://postgres:hush@db/postgres", "postgres:hush@db",
         "postgresqll://postgres:hush@db/postgres?sslmode=require", "host=db password=hush pst",
-        "host=db password=hush pst=hush", "host=db password='hush' pst'", #"host=db password="hush "="hush "="#,
+        "host=db password=hush pst=hush", "host=db password='hush' pst'",
+        "postgresql://postgres:hush@\u{301}pst@db/postgres", "postgres:hush@\u{301}db", "host=db \u{301}hush",
+        #"host=db password="hush "="hush "="#,
     ])
     func aPasswordThatWouldBeMisreadIsRefusedAndNotQuoted(text: String) throws {
         #expect(Conninfo.isConnectionString(text))

@@ -45,8 +45,9 @@ struct HostAttempts {
     /// How long all of them together may take: the connection's own limit comes before the usual one.
     func limit(_ usual: Duration) -> Duration { hostTimeout.map { $0 * count } ?? usual }
 
-    private static func parts(_ text: String?) -> [String] {
+    /// The parts of a list as libpq tells them apart, to which a comma with an accent on it is a comma; none where nothing is set.
+    static func parts(_ text: String?) -> [String] {
         guard let text, !text.isEmpty else { return [] }
-        return text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        return text.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
     }
 }

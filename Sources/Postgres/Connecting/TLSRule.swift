@@ -6,12 +6,12 @@ enum TLSRule {
     static func allowsPlaintextToOthers(_ parameters: [String: String]) -> Bool {
         guard ["allow", "prefer"].contains(parameters["sslmode"] ?? "prefer") else { return false }
         // An address given besides the name is where the connection goes.
-        let hosts = (parameters["host"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
-        let addresses = (parameters["hostaddr"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+        let hosts = HostAttempts.parts(parameters["host"])
+        let addresses = HostAttempts.parts(parameters["hostaddr"])
         return (0..<max(hosts.count, addresses.count)).contains { index in
             let address = index < addresses.count && !addresses[index].isEmpty ? addresses[index] : nil
             let host = index < hosts.count ? hosts[index] : ""
-            return !isLocal(String(address ?? host))
+            return !isLocal(address ?? host)
         }
     }
 

@@ -34,14 +34,15 @@ struct FollowUp: Sendable {
         (CommandList.running + CommandList.accounts + CommandList.help).map { $0._commandName }
     )
 
-    /// As a shell reads it back.
+    /// As a shell reads it back, which knows no characters: a quote with an accent on it is a quote.
     private static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
             && word.utf8.allSatisfy { byte in
                 (byte | 0x20) &- 97 < 26 || byte &- 48 < 10 || "_./:@%+,=-".utf8.contains(byte)
             }
-        return isPlain
-            ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        if isPlain { return word }
+        let parts = word.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
+        return "'" + parts.map { String($0) }.joined(separator: "'\\''") + "'"
     }
 }
