@@ -52,6 +52,49 @@ import Testing
         #expect(field { _ = try NewJob(kind: "k", queue: "q", runAt: Date(timeIntervalSince1970: -1)) } == "runAt")
     }
 
+    /// What looks like a NUL in the text may be a backslash and five characters.
+    @Test(arguments: [
+        (#"{"a":"\u0000"}"#, false), (#"{"a":"\\\u0000"}"#, false), (#"{"\u0000":1}"#, false),
+        (#"{"a":"\\u0000"}"#, true), (#"{"a":"\n\\u0000"}"#, true), (#"{"a":"u0000"}"#, true),
+    ])
+    func onlyANULIsOne(_ json: String, isTaken: Bool) async throws {
+        let make = { @Sendable in try NewJob(kind: "k", queue: "q", arguments: .init(object: json)) }
+        #expect(field { _ = try make() } == (isTaken ? nil : "arguments"))
+        guard isTaken else { return }
+        try await JobHarness.with { harness in
+            try await harness.enqueue([make()])
+            #expect(try await harness.count("select count(*) from accountctl.jobs where args = \(json)::jsonb") == 1)
+        }
+    }
+
+    /// However deep it lies.
+    @Test(arguments: [
+        "not json", "[]", "{", #"{"a":"\x"}"#, #"{"a":["\ud800"]}"#, #"{"a":{"b":"\udc00"}}"#, #"{"a":01}"#,
+        #"{"a":NaN}"#, "{\"a\":\"\t\"}",
+    ])
+    func textThatIsNoJSON(_ text: String) {
+        #expect(field { _ = try JobDocument(object: text) } == "arguments")
+    }
+
+    /// What the server alone sees has its field too, whichever statement meets it.
+    @Test func argumentsThatTheServerRefuses() async throws {
+        try await JobHarness.with { harness in
+            func job(_ json: String = "{}", uniqueKey: String? = nil) throws -> NewJob {
+                try NewJob(kind: "k", queue: "q", arguments: .init(uncheckedJSON: json), uniqueKey: uniqueKey)
+            }
+            for json in [#"{"a":1,}"#, "{not json}", #"{"a":"\ud800"}"#] {
+                let calls = try [
+                    [job(json)], [job(), job(json)], [job(json, uniqueKey: "u")], [job(), job(json, uniqueKey: "u")],
+                ]
+                for jobs in calls {
+                    let error = await #expect(throws: JobQueueError.self) { try await harness.enqueue(jobs) }
+                    #expect(error?.field == "arguments")
+                }
+            }
+            #expect(try await harness.unfinished() == 0)
+        }
+    }
+
     @Test func kindsOutOfRange() {
         #expect(field { try JobKind<Note>("k", timeout: .zero).check() } == "timeout")
         #expect(field { try JobKind<Note>("k", timeout: .seconds(-5)).check() } == "timeout")

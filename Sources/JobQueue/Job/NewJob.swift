@@ -44,7 +44,7 @@ package struct NewJob: Sendable, Hashable {
         guard arguments.json.utf8.count <= JobField.argumentsLimit else {
             throw .invalid("arguments", "must not exceed \(JobField.argumentsLimit) bytes as JSON")
         }
-        guard arguments.json.utf8.first == 0x7B, !arguments.json.contains(#"\u0000"#) else {
+        guard arguments.json.utf8.first == 0x7B, !arguments.holdsNUL else {
             throw .invalid("arguments", "must be a JSON object without NUL characters")
         }
         if let runAt {

@@ -8,24 +8,41 @@ extension JobQueue {
     /// Wakes nobody: call ``wake(_:in:)`` after the commit, or leave it to polling. A notification inside the transaction
     /// would make all committers queue up for one lock.
     ///
-    /// - Throws: ``PostgresError``.
+    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments where the server does not take them for JSON.
     @discardableResult
     package func enqueue(_ jobs: [NewJob], on connection: isolated Connection) throws -> [EnqueuedJob] {
         guard !jobs.isEmpty else { return [] }
+        return try namingArguments { try add(jobs, on: connection) }
+    }
+
+    private func add(_ jobs: [NewJob], on connection: isolated Connection) throws -> [EnqueuedJob] {
         guard jobs.contains(where: { $0.uniqueKey != nil }) else {
             return try insert(jobs, on: connection).map { EnqueuedJob(id: $0, isNew: true) }
         }
         var result: [EnqueuedJob?] = Array(repeating: nil, count: jobs.count)
         let plain = jobs.indices.filter { jobs[$0].uniqueKey == nil }
-        for (index, job) in zip(plain, try enqueue(plain.map { jobs[$0] }, on: connection)) { result[index] = job }
+        for (index, job) in zip(plain, try insert(plain.map { jobs[$0] }, on: connection)) {
+            result[index] = EnqueuedJob(id: job, isNew: true)
+        }
         try enqueueUnique(jobs, into: &result, on: connection)
         return result.compactMap { $0 }
     }
 
     /// Adds one plain job, and notifies of it with the commit.
     func enqueueAndNotify(_ job: NewJob, on connection: isolated Connection) throws -> EnqueuedJob {
-        let row = try connection.one(plain(job, by: tables.insertPlainAndNotify), as: (Int64, Bool).self)
+        let row = try namingArguments {
+            try connection.one(plain(job, by: tables.insertPlainAndNotify), as: (Int64, Bool).self)
+        }
         return EnqueuedJob(id: row.0, isNew: true)
+    }
+
+    /// Gives a refusal of values its field: every other one was checked when the job was made.
+    private func namingArguments<Result>(_ insert: () throws -> Result) throws -> Result {
+        do {
+            return try insert()
+        } catch let error as PostgresError where Settlement.isRefusal(error) {
+            throw JobQueueError.invalid("arguments", "must be JSON that the database can store")
+        }
     }
 
     private func enqueueUnique(
@@ -75,6 +92,7 @@ extension JobQueue {
 
     /// Inserts jobs without unique keys, and returns their ids in the order of the jobs.
     private func insert(_ jobs: [NewJob], on connection: isolated Connection) throws -> [Int64] {
+        guard !jobs.isEmpty else { return [] }
         // Put together beforehand: it is what most callers run, one at a time and often.
         if jobs.count == 1, jobs[0].isPlain {
             return [try connection.one(plain(jobs[0], by: tables.insertPlain), as: Int64.self)]
