@@ -108,4 +108,33 @@ struct HashKeyTests {
             #expect(try await run(["user", "find", account], other: false).errors.contains("was erased on"))
         }
     }
+
+    @Test("of another name is told of before an act, once, and not where it is known")
+    func newHashKey() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            let path = stage.path("new.key")
+            #expect(try await AccountctlProcess.run("keys", "new", "hash-2", "--output", path).status == 0)
+            let variables = stage.variables.merging(["ACCOUNTCTL_KEYS_HASH_FILE": path]) { $1 }
+            let said = #"the hash key "hash-2" was never used here"#
+            #expect(try await !stage.run(["user", "hold", id, "--reason", "court"]).errors.contains("hash key"))
+            let ids = stage.path("ids")
+            try "\(id)\n".write(toFile: ids, atomically: true, encoding: .utf8)
+            for (words, times) in [
+                (["user", "suspend", id, "--reason", "spam", "--dry-run"], 1), (["deletion", "request", id], 1),
+                (["deletion", "request", "--file", ids, "--dry-run"], 1),
+                (["deletion", "pause", "--all", "--dry-run"], 1),
+                (["user", "find", id], 0), (["user", "suspend", id, "--reason", "spam", "--yes"], 1),
+                (["user", "restore", id], 0),
+            ] {
+                let told = try await AccountctlProcess(words, environment: variables).result()
+                #expect(told.errors.ranges(of: said).count == times, "\(words): \(told)")
+                #expect(
+                    times == 0 || told.errors.contains(#"under the hash key "hash" is not found"#),
+                    "\(words): \(told)"
+                )
+            }
+        }
+    }
 }

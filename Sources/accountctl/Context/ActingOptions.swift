@@ -51,16 +51,18 @@ extension ActingOptions: PlainOptions {
 }
 
 extension CommandContext {
-    /// Who acts on an account.
+    /// Who acts on an account; the next connection tells whether the hash key is new in its database.
     ///
     /// - Throws: ``CommandError`` without a hash key: the log names accounts by it.
     func actor(_ options: ActingOptions) throws -> Operator {
         let signature = try signature(options)
+        let hashKey = try neededHashKey()
+        actingKey.set(hashKey)
         return Operator(
             name: signature.name,
             machineUser: signature.machineUser,
             ticket: signature.ticket,
-            hashKey: try neededHashKey()
+            hashKey: hashKey
         )
     }
 

@@ -20,7 +20,10 @@ extension CommandContext {
         let settings = try settingsForDatabase()
         var configuration = PoolConfiguration(connection: connectionConfiguration(settings))
         configuration.maximumConnections = settings.database.connections
-        return try await Pool.withPool(configuration, logger: logger(settings), body)
+        return try await Pool.withPool(configuration, logger: logger(settings)) { pool in
+            if let key = actingKey.take() { try await pool.withConnection { try warn(ofNew: key, on: $0) } }
+            return try await body(pool)
+        }
     }
 
     /// Gives `body` one connection, which is what a command of a few statements needs.
@@ -28,7 +31,16 @@ extension CommandContext {
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
         let settings = try settingsForDatabase()
-        return try await Connection.with(connectionConfiguration(settings), logger: logger(settings), body)
+        return try await Connection.with(connectionConfiguration(settings), logger: logger(settings)) { connection in
+            if let key = actingKey.take() { try warn(ofNew: key, on: connection) }
+            return try await body(connection)
+        }
+    }
+
+    /// Warns before anything is asked or done: by the first act the key has become one that is known.
+    private func warn(ofNew key: HashKey, on connection: isolated Connection) throws {
+        guard let others = try OtherHashKeys(besideNew: key, on: connection) else { return }
+        messages.warning(others.warning(ofNew: key))
     }
 
     /// Where the database is, in the driver's terms.

@@ -21,6 +21,8 @@ struct CommandContext: Sendable {
     let now: @Sendable () -> Date
     /// The settings, once they were read.
     let cache = SettingsCache()
+    /// What acts are hashed with, once somebody acts.
+    let actingKey = ActingKey()
 
     /// Standard error, for people.
     var messages: Messages { output.messages }

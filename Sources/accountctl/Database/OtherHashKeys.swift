@@ -20,6 +20,18 @@ struct OtherHashKeys {
         self.init(try HashKeyCanary.standing(of: key, on: connection).others)
     }
 
+    /// Those beside a key that nothing was hashed with here; nil where it is known, or the first.
+    init?(besideNew key: HashKey, on connection: isolated Connection) throws {
+        guard case .unknown(let others) = try HashKeyCanary.standing(of: key, on: connection) else { return nil }
+        self.init(others)
+    }
+
+    /// What somebody should know before something is hashed with a key that is new beside them: it may be the wrong file.
+    func warning(ofNew key: HashKey) -> String {
+        "the hash key \"\(key.id.text)\" was never used here: what was done under \(names) is not found with it, and what is done now is "
+            + "found with it alone"
+    }
+
     /// What cannot be told.
     var sentence: String { "whether it was erased under \(names) cannot be told with the one in keys.hash_file" }
     /// What of the log is missing.

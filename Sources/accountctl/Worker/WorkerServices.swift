@@ -76,18 +76,12 @@ struct WorkerServices {
     /// Has the database remember the hash key, and tells of one that is new beside others: it may be the wrong file.
     private func requireHashKey(_ pool: Pool) async throws {
         let hashKey = try Self.hashKey(settings)
-        let others = try await pool.withConnection { connection -> [String] in
-            let standing = try HashKeyCanary.standing(of: hashKey, on: connection)
+        let others = try await pool.withConnection { connection in
+            let others = try OtherHashKeys(besideNew: hashKey, on: connection)
             try HashKeyCanary.require(hashKey, on: connection)
-            guard case .unknown(let others) = standing else { return [] }
             return others
         }
-        if !others.isEmpty {
-            logger.warning(
-                "the hash key was never used here: from now on it is the newest, and what others hashed is found with them alone",
-                metadata: ["key": "\(hashKey.id)", "others": "\(others.joined(separator: ", "))"]
-            )
-        }
+        if let others { logger.warning("\(others.warning(ofNew: hashKey))") }
     }
 
     /// The operator's decisions on deletions.
