@@ -142,7 +142,7 @@ import Testing
             let holding = try await stage.pool.withConnection {
                 try await desk.hold(person.id, reason: "court", on: $0)
             }
-            #expect(holding == .held)
+            #expect(holding == .held(1))
             let request = try await stage.request(person)
             try await stage.drive(request)
             #expect(try await stage.situation(request)?.code == .legalHold)

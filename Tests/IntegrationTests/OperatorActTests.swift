@@ -334,7 +334,7 @@ struct OperatorActTests {
             let id = OperatorStage.id(1)
             let acts = [
                 (["user", "suspend", id, "--reason", "spam", "--yes"], "accountctl user restore \(id)"),
-                (["user", "restore", id], "accountctl user suspend \(id) --reason"),
+                (["user", "restore", id], "accountctl user suspend \(id) --until 20"),
                 (["user", "hold", id, "--reason", "court"], "accountctl user release \(id)"),
                 (["user", "release", id], "accountctl user hold \(id) --reason"),
             ]
@@ -355,6 +355,95 @@ struct OperatorActTests {
             }
             let again = try await stage.run(["deletion", "request", request, "--confirm=\(id)"])
             #expect(again.status == 0, "\(again)")
+        }
+    }
+
+    @Test("What undoes an act names what the act replaced: the hold of several, the end of a suspension")
+    func undoNames() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            func undo(_ told: AccountctlProcess.Result) async throws {
+                let hint = try #require(told.errors.firstMatch(of: /undo with: accountctl (.+)/), "\(told)")
+                let words = hint.1.replacing("WHY", with: "mistake").split(separator: " ").map(String.init)
+                let undone = try await stage.run(words + (words[1] == "suspend" ? ["--yes"] : []))
+                #expect(undone.status == 0, "\(words): \(undone)")
+            }
+            #expect(try await stage.run(["user", "hold", id, "--reason", "court"]).status == 0)
+            try await undo(try await stage.run(["user", "hold", id, "--reason", "tax"]))
+            let holds = "select string_agg(reason, ' ') from accountctl.holds where user_id is not null"
+            #expect(try await stage.database.psql(holds) == "court")
+
+            let end = "2061-02-03T04:05:06Z"
+            let suspend = ["user", "suspend", id, "--reason", "spam", "--yes"]
+            #expect(try await stage.run(suspend + ["--until", end]).status == 0)
+            try await undo(try await stage.run(["user", "restore", id]))
+            let ban = "select banned_until = '\(end)' from auth.users"
+            #expect(try await stage.database.psql(ban) == "t")
+            // A ban without an end that Supabase could write is told by none.
+            try await stage.database.psql("update auth.users set banned_until = 'infinity'")
+            #expect(try await !stage.run(["user", "restore", id]).errors.contains("--until"))
+            for (more, said) in [
+                (["--until", "2001-01-01"], "lies in the past"), (["--until", "9998-01-01"], "36500d"),
+                (["--until", "30d"], "--until"), (["--until", end, "--for", "1d"], "exclude each other"),
+            ] {
+                let refused = try await stage.run(suspend + more)
+                #expect(refused.status == 2 && refused.errors.contains(said), "\(more): \(refused)")
+            }
+        }
+    }
+
+    @Test("A column that is accepted for that reason already is unchanged; another reason is another matter")
+    func acceptedTwice() async throws {
+        try await OperatorStage.with { stage in
+            let column = "public.profiles.full_name"
+            let accept = ["deletion", "accept", column, "--confirm=\(column)", "--reason"]
+            for (words, outcomes) in [
+                (accept + ["kept ten years"], ["would_be_done", "done", "unchanged", "unchanged"]),
+                (accept + ["kept for good"], ["would_be_done", "done"]),
+            ] {
+                for (number, outcome) in outcomes.enumerated() {
+                    let isRehearsed = number.isMultiple(of: 3)
+                    let told = try await stage.run(words + (isRehearsed ? ["--dry-run"] : []) + ["--tsv", "outcome"])
+                    #expect(told.status == 0 && told.output == outcome + "\n", "\(words) \(number): \(told)")
+                }
+            }
+            let log = "select count(*) from accountctl.operator_log where action = 'deletion.accept'"
+            #expect(try await stage.database.psql(log) == "2")
+        }
+    }
+
+    @Test("A question names the account as user find does: masked, with its state")
+    func questions() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (id, gone) = (OperatorStage.id(1), OperatorStage.id(2))
+            try await stage.database.psql(
+                """
+                insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                select user_id::uuid, 'app', 'residue', now(), now() + interval '1 month', now()
+                from unnest(array['\(id)', '\(gone)']) as user_id;
+                insert into accountctl.holds (user_id, reason, placed_by) values ('\(id)', 'court', 'olga');
+                delete from auth.users where id = '\(gone)';
+                """
+            )
+            let whole = "(u***@e***.com, deletion_residue)"
+            for (words, named) in [
+                (["user", "release", id], "\(id) \(whole)"), (["deletion", "request", id], "\(id) \(whole)"),
+                (["deletion", "proceed", id, "--without-apple"], whole),
+                (["deletion", "proceed", gone, "--without-apple"], "(account gone, residue)"),
+                (["user", "release", id, "--dry-run"], whole),
+            ] {
+                let asked = try await stage.run(words)
+                #expect(asked.errors.contains(named), "\(words): \(asked)")
+                #expect(!asked.errors.contains("u1@example.com"))
+            }
+            let typed = try await TerminalSession.run(
+                ["user", "suspend", id, "--reason", "spam"],
+                environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 },
+                typing: "n\n"
+            )
+            #expect(typed.screen.contains("Suspend \(id) \(whole) until "), "\(typed)")
         }
     }
 
@@ -487,9 +576,12 @@ struct OperatorActTests {
             let (id, other) = (OperatorStage.id(1), OperatorStage.id(2))
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            try await stage.database.psql(
+                "insert into auth.sessions (id, user_id) values (gen_random_uuid(), '\(other)')"
+            )
             // Each act, what a dry run says, it itself, and it once more.
             let acts: [(words: [String], outcomes: [String])] = [
-                (["user", "sign-out", other], ["would_be_done", "done", "done"]),
+                (["user", "sign-out", other], ["would_be_done", "done", "unchanged"]),
                 (["user", "suspend", other, "--reason", "spam", "--yes"], ["would_be_done", "done", "done"]),
                 (["user", "restore", other], ["would_be_done", "done", "unchanged"]),
                 (["user", "hold", other, "--reason", "court"], ["would_be_done", "done", "unchanged"]),

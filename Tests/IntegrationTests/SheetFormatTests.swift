@@ -24,7 +24,7 @@ struct SheetFormatTests {
             #expect(cells.prefix(2) == [id[...], "active"])
             #expect(cells.count == names.count)
             let act = try await stage.run(["user", "sign-out", id, "--format", "csv"])
-            #expect(act.output == "id,outcome\n\(id),done\n", "\(act.output)")
+            #expect(act.output == "id,outcome\n\(id),unchanged\n", "\(act.output)")
             let dry = try await stage.run(["user", "export", id, "--dry-run", "--format", "csv", "--without-files"])
             #expect(dry.output.hasPrefix("account,output,rows,files,"), "\(dry.output) \(dry.errors)")
         }

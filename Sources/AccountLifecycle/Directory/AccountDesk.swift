@@ -14,8 +14,12 @@ package struct AccountDesk: Sendable {
     package enum Outcome: Sendable, Equatable {
         /// Done; so many sessions were ended.
         case done(sessions: Int)
-        /// A legal hold stands, and came after these steps of a deletion.
-        case heldLate(state: String, done: [String])
+        /// A legal hold of this number stands.
+        case held(hold: Int64)
+        /// It stands, and came after these steps of a deletion.
+        case heldLate(hold: Int64, state: String, done: [String])
+        /// It may sign in again, and this ban is lifted.
+        case restored(AccountBan)
         /// It was so already.
         case unchanged
         case unknownUser
@@ -37,12 +41,14 @@ package struct AccountDesk: Sendable {
     }
 
     /// Ends every session; access tokens that were given out live on until they expire, at most an hour by default.
+    ///
+    /// That it was asked for is on record also where there is none.
     package func signOut(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
             let ended = try endSessions(of: user, on: connection)
-            try actor.log("user.sign_out", on: user, reason: reason, facts: ["sessions": ended], connection)
-            return .done(sessions: ended)
+            try actor.log("user.sign_out", on: user, reason: reason, facts: ["sessions": ended.sessions], connection)
+            return ended.sessions + ended.oldTokens > 0 ? .done(sessions: ended.sessions) : .unchanged
         }
     }
 
@@ -67,7 +73,7 @@ package struct AccountDesk: Sendable {
                     "update auth.users set banned_until = \(until), updated_at = now() where id = \(user)"
                 )
             }
-            let ended = try endSessions(of: user, on: connection)
+            let ended = try endSessions(of: user, on: connection).sessions
             try actor.log("user.suspend", on: user, reason: reason, facts: ["sessions": ended], connection)
             return .done(sessions: ended)
         }
@@ -77,18 +83,18 @@ package struct AccountDesk: Sendable {
     package func restore(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
-            let isBanned = try connection.first(
-                "select coalesce(banned_until > now(), false) from auth.users where id = \(user)",
-                as: Bool.self
+            let until = try connection.first(
+                "select case when banned_until > now() then banned_until end from auth.users where id = \(user)",
+                as: Date?.self
             )
-            guard isBanned == true else { return .unchanged }
+            guard let ban = AccountBan(until: until ?? nil) else { return .unchanged }
             if writes {
                 try connection.execute(
                     "update auth.users set banned_until = null, updated_at = now() where id = \(user)"
                 )
             }
             try actor.log("user.restore", on: user, reason: reason, connection)
-            return .done(sessions: 0)
+            return .restored(ban)
         }
     }
 
@@ -102,10 +108,9 @@ package struct AccountDesk: Sendable {
         try actor.log(action, on: nil, reason: reason, connection)
     }
 
-    private func endSessions(of user: UUID, on connection: isolated Connection) throws -> Int {
+    private func endSessions(of user: UUID, on connection: isolated Connection) throws -> AccountSessions.Count {
         try writes
-            ? AccountSessions.end(of: user, on: connection)
-            : connection.one("select count(*) from auth.sessions where user_id = \(user)", as: Int.self)
+            ? AccountSessions.end(of: user, on: connection) : AccountSessions.count(of: user, on: connection)
     }
 
     /// Locks the account, so that a deletion cannot lock it out in between.

@@ -11,15 +11,28 @@ package import Postgres
 /// Every statement goes by an index that Supabase's own schema has. On a busy project the tokens are the largest table there
 /// is, and to walk over it under somebody's lock would hold up every sign-in.
 package enum AccountSessions {
+    /// How many keep an account signed in.
+    typealias Count = (sessions: Int, oldTokens: Int)
+
     /// Ends every session of an account.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: How many there were, and how many tokens without a session.
     /// - Throws: ``PostgresError``.
     @discardableResult
-    static func end(of user: UUID, on connection: isolated Connection) throws -> Int {
+    static func end(of user: UUID, on connection: isolated Connection) throws -> Count {
         let ended = try connection.execute(endingSessions(of: user))
-        try connection.execute(deletingOldTokens(of: [user]))
-        return ended
+        return (ended, try connection.execute(deletingOldTokens(of: [user])))
+    }
+
+    /// What ``end(of:on:)`` would end.
+    static func count(of user: UUID, on connection: isolated Connection) throws -> Count {
+        try connection.one(
+            """
+            select (select count(*) from auth.sessions where user_id = \(user)),
+                   (select count(*) from auth.refresh_tokens where \(isOldToken(of: [user])))
+            """,
+            as: (Int, Int).self
+        )
     }
 
     /// Deletes an account's sessions; their refresh tokens go with them.
@@ -31,9 +44,10 @@ package enum AccountSessions {
     ///
     /// They are found by that, since no index begins with the user id, which is text here and no key.
     package static func deletingOldTokens(of users: [UUID]) -> Statement {
-        """
-        delete from auth.refresh_tokens
-        where session_id is null and user_id = any(\(users.map { $0.uuidString.lowercased() }))
-        """
+        "delete from auth.refresh_tokens where \(isOldToken(of: users))"
+    }
+
+    private static func isOldToken(of users: [UUID]) -> Statement {
+        "session_id is null and user_id = any(\(users.map { $0.uuidString.lowercased() }))"
     }
 }

@@ -15,10 +15,10 @@ struct Act<Outcome: Sendable>: Sendable {
     let done: String
     /// How a dry run is answered where a trigger of an app may reach outside of the database; nil where none is fired.
     var look: Look?
-    /// What is said next: the command that undoes it or goes on, given what was acted on; nil where there is none.
-    var next: (@Sendable (_ names: ActNames) -> String?)?
-    /// What is asked before, given the id; nil where nothing is asked.
-    var question: (@Sendable (_ id: String) -> String)?
+    /// What is said next: the command that undoes it or goes on, given what was acted on and what came of it; nil where there is none.
+    var next: (@Sendable (_ names: ActNames, _ outcome: Outcome) -> String?)?
+    /// What is asked before, given the id with what is known of the account; nil where nothing is asked.
+    var question: (@Sendable (_ named: String) -> String)?
     /// Whether it is asked of this one; nil where it is of every one.
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
     /// What holds it all the same once it is done, with the commands that end that; nil where nothing could.

@@ -37,15 +37,13 @@ struct AccountTarget: ActTarget {
     ) throws -> ActOutcome {
         let name = id.uuidString.lowercased()
         switch outcome {
-        case .done where words.isRehearsed:
-            context.messages.note(words.plan)
+        case .done, .held, .restored:
+            let ended = if case .done(let sessions) = outcome, sessions > 0 { sessions } else { Int?.none }
+            let said = "Done: \(words.done)." + (ended.map { " \(Wording.count($0, "session")) ended." } ?? "")
+            context.messages.note(words.isRehearsed ? words.plan : said)
             words.tellBrakes(in: context)
-        case .done(let sessions):
-            let ended = sessions > 0 ? " \(Wording.count(sessions, "session")) ended." : ""
-            context.messages.note("Done: \(words.done).\(ended)")
-            words.tellBrakes(in: context)
-            if let next = words.next { context.messages.note(next) }
-        case .heldLate(let state, let steps):
+            if !words.isRehearsed, let next = words.next { context.messages.note(next) }
+        case .heldLate(_, let state, let steps):
             context.messages.note(words.isRehearsed ? words.plan : "Done: \(words.done).")
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }
             context.messages.warning(

@@ -19,13 +19,17 @@ extension CommandContext {
         _ consent: some ConsentOptions
     ) async throws -> ExitStatus {
         let actor = try self.actor(acting)
-        let (id, account, asks) = try await withConnection { connection in
+        let (id, account, question) = try await withConnection { connection in
             let id = try target.find(as: actor, in: self, on: connection)
-            return (id, try target.account(of: id, on: connection), try act.asks?(id, connection) ?? true)
+            let account = try target.account(of: id, on: connection)
+            guard let question = act.question, try act.asks?(id, connection) ?? true else {
+                return (id, account, String?.none)
+            }
+            return (id, account, question(try AccountFace.named(id, account: account, on: connection)))
         }
         let text = id.uuidString.lowercased()
         let isRehearsed = consent.dryRun
-        if asks, let question = act.question?(text) {
+        if let question {
             if !isRehearsed { try consent.ask(question, id: text, in: self) }
             // What is asked of some only is what makes these another matter.
             if isRehearsed, act.asks != nil { messages.note("would ask: \(question)") }
@@ -44,7 +48,7 @@ extension CommandContext {
         let words = ActWords(
             plan: act.plan,
             done: act.done,
-            next: act.next?(names),
+            next: act.next?(names, outcome),
             brakes: brakes,
             isRehearsed: isRehearsed
         )

@@ -49,14 +49,14 @@ struct DeletionAcceptCommand: AccountctlCommand {
         let (name, reason) = (column, acting.reason ?? "")
         let (accepted, reported, exists) = try await context.withConnection { connection in
             (
-                try AcceptedColumn.all(on: connection).map(\.name),
+                try AcceptedColumn.all(on: connection),
                 try AcceptedColumn.reported(on: connection),
                 try AcceptedColumn.exists(name, on: connection)
             )
         }
-        let isAccepted = accepted.contains(column)
+        let isAccepted = accepted.contains { $0.name == column }
         if withdraw, !isAccepted {
-            throw Self.unknown(column, "was not accepted", "Accepted: ", accepted, "Nothing was accepted.")
+            throw Self.unknown(column, "was not accepted", "Accepted: ", accepted.map(\.name), "Nothing was accepted.")
         }
         if !withdraw, !isAccepted, !reported.contains(column) {
             guard exists else {
@@ -70,6 +70,9 @@ struct DeletionAcceptCommand: AccountctlCommand {
             }
             // Findings make way for a pause or a hold, and are searched for anew after it.
             context.messages.warning("no open request reports \(SafeText.quoted(column)) now")
+        }
+        if !withdraw, accepted.contains(where: { $0.name == column && $0.reason == reason }) {
+            return try showUnchanged(in: context)
         }
         if consent.dryRun {
             context.messages.note(withdraw ? "would withdraw \(column)" : "would accept \(column)")
@@ -93,9 +96,16 @@ struct DeletionAcceptCommand: AccountctlCommand {
         let waiting = try await context.withConnection {
             try await DeletionDesk(actor).accept(name, reason: reason, on: $0)
         }
+        guard let waiting else { return try showUnchanged(in: context) }
         context.messages.note("accepted; \(Wording.count(waiting, "request")) looked at again")
         context.messages.note("take it back with: accountctl deletion accept \(name) --withdraw --reason WHY")
         try show(.done, waiting, in: context)
+        return .ok
+    }
+
+    private func showUnchanged(in context: CommandContext) throws -> ExitStatus {
+        context.messages.note("Nothing to do.")
+        try show(.unchanged, nil, in: context)
         return .ok
     }
 

@@ -36,7 +36,7 @@ struct DeletionCancelCommand: ActCommand {
             plan: "would be cancelled",
             done: "cancelled",
             look: .init(writes: [.user], applies: { try DeletionDesk.isLockedOut($0, on: $1) }),
-            next: { names in names.account.map { "ask again with: accountctl deletion request \($0)" } },
+            next: { names, _ in names.account.map { "ask again with: accountctl deletion request \($0)" } },
             perform: { actor, writes, request, connection in
                 try await DeletionDesk(actor, writes: writes).cancel(request, reason: reason, on: connection)
             }

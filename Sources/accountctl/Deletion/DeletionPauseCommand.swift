@@ -44,7 +44,7 @@ struct DeletionPauseCommand: AccountctlCommand {
             let act = Act(
                 plan: "would be paused",
                 done: "paused",
-                next: { "go on with: accountctl deletion resume \($0.id)" },
+                next: { names, _ in "go on with: accountctl deletion resume \(names.id)" },
                 perform: { actor, _, request, connection in
                     try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
                 }

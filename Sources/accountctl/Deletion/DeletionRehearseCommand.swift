@@ -62,7 +62,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
         }
         let id = account.id.uuidString.lowercased()
         if !confirmation.dryRun {
-            try context.confirmIrreversible("Erase the account \(id) now, for good?", id: id, confirmation)
+            let named = AccountFace.named(account.id, account)
+            try context.confirmIrreversible("Erase the account \(named) now, for good?", id: id, confirmation)
         }
         let logger = context.logger(settings)
         return try await HTTPCaller.withCaller(logger: logger) { caller in

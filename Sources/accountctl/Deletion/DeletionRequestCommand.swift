@@ -82,7 +82,8 @@ struct DeletionRequestCommand: AccountctlCommand {
         }
         let isRehearsed = confirmation.dryRun
         if !isRehearsed {
-            try context.confirmIrreversible("Delete the account \(id) for good?", id: id, confirmation)
+            let named = AccountFace.named(account.id, account)
+            try context.confirmIrreversible("Delete the account \(named) for good?", id: id, confirmation)
         }
         let grace = grace
         // A dry run does it, and undoes it: what it says is what would come of it.

@@ -32,11 +32,18 @@ struct UserHoldCommand: ActCommand {
         return Act(
             plan: "Would be done: held.",
             done: "held",
-            next: { "undo with: accountctl user release \($0.id)" },
+            next: { names, outcome in
+                switch outcome {
+                // By its number: of several holds a release asks which.
+                case .held(let hold), .heldLate(let hold, _, _):
+                    "undo with: accountctl user release \(names.id) --hold \(hold)"
+                default: nil
+                }
+            },
             perform: { actor, _, user, connection in
                 switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
-                case .held: .done(sessions: 0)
-                case .heldLate(let state, let done): .heldLate(state: state, done: done)
+                case .held(let hold): .held(hold: hold)
+                case .heldLate(let hold, let state, let done): .heldLate(hold: hold, state: state, done: done)
                 case .unchanged: .unchanged
                 case .unknownUser: .unknownUser
                 case .notNow(let why): .notNow(why)

@@ -46,7 +46,7 @@ struct UserReleaseCommand: ActCommand {
         return Act(
             plan: "Would be done: released.",
             done: "released",
-            next: { "undo with: accountctl user hold \($0.id) --reason WHY" },
+            next: { names, _ in "undo with: accountctl user hold \(names.id) --reason WHY" },
             question: { "Release \($0), so that its open deletion erases it for good?" },
             asks: { [hold, allHolds] user, connection in
                 switch try Self.choice(hold, allHolds, of: user, on: connection) {

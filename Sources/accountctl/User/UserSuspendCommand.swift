@@ -15,7 +15,7 @@ struct UserSuspendCommand: ActCommand {
         commandName: "suspend",
         abstract: "Forbid an account to sign in, and end its sessions.",
         discussion: """
-            Undone by user restore, or by itself after the time given with --for. The account's profile and files can no longer be
+            Undone by user restore, or by itself after the time given with --for, or at that of --until. The account's profile and files can no longer be
             changed with tokens that are still out.
 
             EXAMPLES
@@ -28,15 +28,24 @@ struct UserSuspendCommand: ActCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("How long, such as 12h or 30d; at most 36500d.", valueName: "time")
+        help: ArgumentHelp("How long, such as 12h or 30d; at most 36500d. Default: 3650d.", valueName: "time")
     )
-    var length: String = "3650d"
+    var length: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Until when instead: a date (2026-11-20) or a moment (2026-11-20T12:00:00Z).",
+            valueName: "moment"
+        )
+    )
+    var until: String?
 
     @Flag(name: .long, help: "Let a suspension that ends later end then; otherwise it stands.")
     var shorten = false
 
     /// Supabase cannot write dates beyond the year 9999, and then no account at all.
-    private static let longest = Duration.seconds(36500 * 86400)
+    static let longest = Duration.seconds(36500 * 86400)
 
     @OptionGroup
     var acting: ActingOptions
@@ -47,30 +56,45 @@ struct UserSuspendCommand: ActCommand {
     @OptionGroup
     var global: GlobalOptions
 
+    func validate() throws {
+        if length != nil, until != nil { throw ValidationError("--for and --until exclude each other") }
+    }
+
     func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
-        let duration = try DurationArgument.required(length, "--for")
-        guard duration > .zero else { throw CommandError(.usage, "--for must be longer than nothing, such as 30d") }
-        guard duration <= Self.longest else {
-            throw CommandError(
-                .usage,
-                "--for must be at most 36500d, a hundred years: Supabase cannot write every later date"
-            )
-        }
+        let until = try end(now: context.now())
         guard let reason = acting.reason else {
             throw CommandError(.usage, "a suspension needs a --reason: somebody will ask")
         }
-        let until = context.now() + duration / .seconds(1)
         let done = "suspended until \(Wording.moment(until))"
         return Act(
             plan: "Would be done: \(done).",
             done: done,
             look: .init(writes: [.user, .sessions]),
-            next: { "undo with: accountctl user restore \($0.id)" },
+            next: { names, _ in "undo with: accountctl user restore \(names.id)" },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
             perform: { [shorten] actor, writes, user, connection in
                 try await AccountDesk(actor, writes: writes)
                     .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
             }
         )
+    }
+
+    private func end(now: Date) throws -> Date {
+        let (option, end) =
+            try until.map { ("--until", try DurationArgument.absolute($0, "--until")) }
+            ?? ("--for", now + DurationArgument.required(length ?? "3650d", "--for") / .seconds(1))
+        guard end > now else {
+            throw CommandError(
+                .usage,
+                until == nil ? "--for must be longer than nothing, such as 30d" : "--until lies in the past"
+            )
+        }
+        guard end <= now + Self.longest / .seconds(1) else {
+            throw CommandError(
+                .usage,
+                "\(option) must be at most 36500d from now, a hundred years: Supabase cannot write every later date"
+            )
+        }
+        return end
     }
 }

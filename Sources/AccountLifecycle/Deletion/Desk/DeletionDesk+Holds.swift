@@ -9,10 +9,10 @@ package import Postgres
 extension DeletionDesk {
     /// What came of placing a legal hold.
     package enum Holding: Sendable, Hashable {
-        /// It stands before anything of the account was erased.
-        case held
+        /// It stands under this number, before anything of the account was erased.
+        case held(Int64)
         /// It stands, and came late: the deletion in this state had done these steps, which nothing takes back.
-        case heldLate(state: String, done: [String])
+        case heldLate(Int64, state: String, done: [String])
         /// One for the same reason stands already.
         case unchanged
         case unknownUser
@@ -37,16 +37,18 @@ extension DeletionDesk {
                 as: Bool.self
             )
             guard exists == true else { return .unknownUser }
-            let placed = try connection.execute(
+            let hold = try connection.first(
                 """
                 insert into accountctl.holds (user_id, reason, placed_by)
                 select \(user), \(reason), \(operatorName)
                 where not exists (
                     select from accountctl.holds where user_id = \(user) and reason = \(reason)
                 )
-                """
+                returning id
+                """,
+                as: Int64.self
             )
-            guard placed > 0 else { return .unchanged }
+            guard let hold else { return .unchanged }
             try log("deletion.hold", user, reason, nil, on: connection)
             let late = try connection.first(
                 """
@@ -60,7 +62,7 @@ extension DeletionDesk {
                 """,
                 as: (String, [String]).self
             )
-            return late.map { .heldLate(state: $0, done: $1) } ?? .held
+            return late.map { .heldLate(hold, state: $0, done: $1) } ?? .held(hold)
         }
     }
 

@@ -192,17 +192,19 @@ package struct DeletionDesk: Sendable {
 
     /// Declares that a column (`schema.table.column`) may keep identifiers of erased accounts.
     ///
-    /// - Returns: How many requests are looked at again because of it.
-    package func accept(_ column: String, reason: String, on connection: isolated Connection) async throws -> Int {
+    /// - Returns: How many requests are looked at again because of it; nil where it is accepted for that reason already.
+    package func accept(_ column: String, reason: String, on connection: isolated Connection) async throws -> Int? {
         try await connection.atomically { connection in
-            try connection.execute(
+            let accepted = try connection.execute(
                 """
                 insert into accountctl.accepted_columns (column_name, reason, accepted_by)
                 values (\(column), \(reason), \(operatorName))
                 on conflict (column_name) do update
                 set reason = excluded.reason, accepted_by = excluded.accepted_by, accepted_at = clock_timestamp()
+                where accepted_columns.reason <> excluded.reason
                 """
             )
+            guard accepted > 0 else { return nil }
             try actor.log("deletion.accept", on: nil, reason: reason, facts: ["column": column], connection)
             let waiting = try connection.query(
                 "select id from accountctl.deletion_requests where finished_at is null and state = 'residue'",
