@@ -24,7 +24,7 @@ package struct ListWriter<Row> {
         switch output.format {
         case .table:
             let cells = fields.map { field in
-                TableCell(PeopleText.of(field.value(row), disclosure: output.disclosure), field.emphasis(row))
+                PeopleText.cell(field.value(row), field.emphasis(row), disclosure: output.disclosure)
             }
             if let layout {
                 try emit(layout.line(cells))

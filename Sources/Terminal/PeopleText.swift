@@ -1,5 +1,25 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Output values as people read them in a table or a screen.
 package enum PeopleText {
+    /// A value in a table.
+    static func cell(_ value: OutputValue, _ emphasis: Emphasis = .none, disclosure: Disclosure) -> TableCell {
+        TableCell(of(value, disclosure: disclosure), emphasis, isWhole: isOneThing(value))
+    }
+
+    /// Whether a part of it would be taken for another value.
+    private static func isOneThing(_ value: OutputValue) -> Bool {
+        switch value {
+        case .bool, .integer, .number, .date, .duration, .bytes: true
+        case .text(let text): text.utf8.count == 36 && UUID(uuidString: text) != nil
+        case .null, .personal, .list, .object: false
+        }
+    }
+
     /// One harmless line; nothing (null) is an empty text.
     package static func of(_ value: OutputValue, disclosure: Disclosure) -> String {
         switch value {

@@ -138,7 +138,7 @@ package struct Sheet: Sendable {
             }
         case .table(let columns, let rows, _, let note):
             if rows.isEmpty { return note.map { [$0] } ?? [] }
-            let cells = rows.map { row in row.map { TableCell(PeopleText.of($0, disclosure: disclosure)) } }
+            let cells = rows.map { row in row.map { PeopleText.cell($0, disclosure: disclosure) } }
             var inner = style
             inner.width = style.width.map { $0 - 2 }
             let layout = TableLayout(columns, sample: cells, isWhole: true, style: inner)

@@ -15,18 +15,22 @@ package struct TableColumn: Sendable, Equatable {
 package struct TableCell: Sendable, Equatable {
     package var text: String
     package var emphasis: Emphasis
+    /// Whether it is shown whole or not at all: a part of a date, an id or a number is another one.
+    package var isWhole: Bool
 
-    package init(_ text: String, _ emphasis: Emphasis = .none) {
+    package init(_ text: String, _ emphasis: Emphasis = .none, isWhole: Bool = false) {
         self.text = text
         self.emphasis = emphasis
+        self.isWhole = isWhole
     }
 }
 
 /// Lays out rows in columns.
 ///
 /// Widths are fixed by the rows seen first, so that a list of any length needs the memory of a screenful; a later cell that is
-/// wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for the first, which says
-/// what the row is about and is what people copy, up to two thirds of a line; columns for which there is no room even so are left out.
+/// wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for those of dates, ids and
+/// numbers, and for the first, which says what the row is about and is what people copy, up to two thirds of a line; columns for which
+/// there is no room even so are left out.
 /// Before any of that, where all rows are known, columns that say nothing of any row are left out, from the right.
 /// Where columns gave way a later cell that is wider is cut, unless it is a number or the first of its row and has its full width.
 package struct TableLayout: Sendable {
@@ -54,6 +58,7 @@ package struct TableLayout: Sendable {
             }
         }
         let wanted = widths
+        let rigid = Set(columns.indices.filter { index in sample.contains { $0[index].isWhole } })
         var wordy = Array(columns.indices)
         func isTooWide(_ available: Int) -> Bool {
             wordy.reduce(Self.gap.count * (wordy.count - 1)) { $0 + widths[$1] } > available
@@ -65,9 +70,12 @@ package struct TableLayout: Sendable {
             }
             shown = wordy
             if isTooWide(available) {
-                widths[0] = min(first, available * 2 / 3)
-                shown = Self.room(for: widths, of: wordy, in: available)
-                Self.shrink(&widths, shown.dropFirst(), to: available - widths[0] - Self.gap.count * (shown.count - 1))
+                if !rigid.contains(0) { widths[0] = min(first, available * 2 / 3) }
+                let fixed = rigid.union([0])
+                let least = widths.indices.map { fixed.contains($0) ? widths[$0] : min(widths[$0], Self.narrowest) }
+                shown = Self.room(for: least, of: wordy, in: available)
+                let taken = shown.filter(fixed.contains).reduce(Self.gap.count * (shown.count - 1)) { $0 + widths[$1] }
+                Self.shrink(&widths, shown.filter { !fixed.contains($0) }, to: available - taken)
             }
         }
         self.columns = columns
@@ -75,7 +83,8 @@ package struct TableLayout: Sendable {
         self.lacking = wordy.filter { !shown.contains($0) }
         self.widths = widths
         let isWhole = { (index: Int) in
-            widths == wanted || widths[index] == wanted[index] && (index == 0 || columns[index].alignment == .right)
+            widths == wanted || rigid.contains(index)
+                || widths[index] == wanted[index] && (index == 0 || columns[index].alignment == .right)
         }
         self.cut = Set(columns.indices.filter { !isWhole($0) })
         self.style = style
@@ -100,7 +109,8 @@ package struct TableLayout: Sendable {
         for index in shown {
             let cell = cells[index]
             if index != shown.first { blanks += Self.gap.count }
-            let text = cut.contains(index) ? DisplayWidth.fit(cell.text, columns: widths[index]) : cell.text
+            let text =
+                cut.contains(index) && !cell.isWhole ? DisplayWidth.fit(cell.text, columns: widths[index]) : cell.text
             let padding = max(0, widths[index] - DisplayWidth.of(text))
             if columns[index].alignment == .right { blanks += padding }
             if !text.isEmpty {
@@ -112,18 +122,18 @@ package struct TableLayout: Sendable {
         return result
     }
 
-    /// The columns that fit, from the left, when all but the first are as narrow as they may be.
-    private static func room(for widths: [Int], of columns: [Int], in available: Int) -> [Int] {
+    /// The columns that fit, from the left, when each is as narrow as it may be; the first one always.
+    private static func room(for least: [Int], of columns: [Int], in available: Int) -> [Int] {
         var left = available
         return columns.filter { index in
-            let least = index == 0 ? widths[index] : gap.count + min(widths[index], narrowest)
-            guard index == 0 || least <= left else { return false }
-            left -= least
+            let needed = least[index] + (index == 0 ? 0 : gap.count)
+            guard index == 0 || needed <= left else { return false }
+            left -= needed
             return true
         }
     }
 
-    private static func shrink(_ widths: inout [Int], _ columns: ArraySlice<Int>, to available: Int) {
+    private static func shrink(_ widths: inout [Int], _ columns: [Int], to available: Int) {
         while columns.reduce(0, { $0 + widths[$1] }) > available {
             guard let widest = columns.max(by: { widths[$0] < widths[$1] }), widths[widest] > narrowest else { return }
             widths[widest] -= 1
