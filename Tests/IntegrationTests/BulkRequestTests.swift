@@ -1,6 +1,10 @@
+import AccountLifecycle
 import Foundation
+import Sealing
 import TestSupport
 import Testing
+
+@testable import accountctl
 
 @Suite("Asking for the deletion of many accounts", .timeLimit(.minutes(3)))
 struct BulkRequestTests {
@@ -208,6 +212,8 @@ struct BulkRequestTests {
             let stopped = try await stage.run(command + ["--stop-after", "2"])
             #expect(stopped.status == 1)
             #expect(stopped.errors.contains("stopped after 2 failures: 15 not looked at"), "\(stopped.errors)")
+            #expect(stopped.errors.contains("the last: Postgres error server P0001"), "\(stopped.errors)")
+            #expect(stopped.errors.contains("goes on with what is not done"), "\(stopped.errors)")
             #expect(try await requests(database) == "13|13")
             let all = try await stage.run(command)
             #expect(all.status == 1)
@@ -219,6 +225,99 @@ struct BulkRequestTests {
             #expect(mended.output.contains(#""requested": 3"#))
             #expect(try await requests(database) == "30|30")
         }
+    }
+
+    @Test(
+        "Ids of accounts that are gone are told apart: an open erasure is found, a finished one is told, nobody is nobody"
+    )
+    func gone() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let database = stage.database
+            let (leaving, erased) = (OperatorStage.id(2), OperatorStage.id(3))
+            let key = try HashKey(fileText: Secret(String(contentsOfFile: stage.path("hash.key"), encoding: .utf8)))
+            let subject = SubjectHash(try #require(UUID(uuidString: erased)), key: key)
+            try await database.psql(
+                """
+                insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                values ('\(leaving)', 'app', 'residue', now(), now() + interval '1 month', now());
+                insert into accountctl.deletion_requests (
+                    subject_hash, subject_key_id, origin, state, run_after, legal_deadline, locked_out_at, finished_at
+                )
+                values ('\\x\(subject.hexadecimal)', 'hash', 'app', 'verified', now(), now() + interval '1 month', now(), now())
+                """
+            )
+            let path = try write([OperatorStage.id(1), leaving, erased, OperatorStage.id(4)], stage)
+            let command = ["deletion", "request", "--file", path]
+            let dry = try await stage.run(command + ["--dry-run", "--json"])
+            for fact in [#""accounts": 1"#, #""found": 1"#, #""erased": 1"#, #""unknown_user": 1"#] {
+                #expect(dry.output.contains(fact), "\(fact) in \(dry.output)")
+            }
+            let asked = try await stage.run(command)
+            #expect(
+                asked.errors.contains(
+                    "Delete 1 account for good? (4 ids in the list, 1 no account, 1 asked for already, 1 erased before)"
+                ),
+                "\(asked)"
+            )
+            let done = try await stage.run(command + ["--confirm=4", "--json"])
+            #expect(done.status == 3, "\(done)")
+            for fact in [#""requested": 1"#, #""found": 1"#, #""erased": 1"#, #""unknown_user": 1"#] {
+                #expect(done.output.contains(fact), "\(fact) in \(done.output)")
+            }
+            #expect(
+                try outcomes(path + ".results.ndjson")
+                    == ["requested": 1, "found": 1, "erased": 1, "unknown_user": 1]
+            )
+            // Where nobody is unknown all that was asked for is done, or under way.
+            let rest = try write([leaving, erased], stage)
+            let known = ["deletion", "request", "--file", rest, "--confirm=2", "--result", stage.path("known")]
+            #expect(try await stage.run(known).status == 0)
+            #expect(try await database.psql("select count(*) from accountctl.deletion_requests") == "3")
+        }
+    }
+
+    @Test("A run that something stops tells what, what it did until then, and that it goes on")
+    func stopped() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(6)
+            let path = try write((1...6).map(OperatorStage.id), stage)
+            try await stage.database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    if right(new.user_id::text, 1) = '4' then
+                        raise exception 'permission denied for table of ours' using errcode = '42501';
+                    end if;
+                    return new;
+                end
+                $$;
+                create trigger refuse before insert on accountctl.deletion_requests
+                    for each row execute function public.refuse();
+                """
+            )
+            let command = ["deletion", "request", "--file", path, "--confirm=6", "--json"]
+            let stopped = try await stage.run(command + ["--rate", "4/s"])
+            #expect(stopped.status == 4, "\(stopped)")
+            for fact in [#""outcome": "stopped""#, #""requested": 3"#, #""failed": 0"#] {
+                #expect(stopped.output.contains(fact), "\(stopped)")
+            }
+            for said in ["stopped, 3 of 6 not done: permission", "goes on with what is not done"] {
+                #expect(stopped.errors.contains(said), "\(stopped)")
+            }
+            try await stage.database.psql("drop trigger refuse on accountctl.deletion_requests")
+            let rest = try await stage.run(command)
+            #expect(rest.status == 0 && rest.output.contains(#""requested": 3"#), "\(rest)")
+        }
+    }
+
+    @Test("How long a database that is away is asked again is told with the time that each try may take")
+    func retries() {
+        var retries = BulkRetries(each: .seconds(30))
+        let pauses = Array(sequence(state: ()) { _ in retries.next() })
+        #expect(pauses.map(\.wait) == [1, 2, 5, 10, 20].map { .seconds($0) })
+        #expect(pauses.map(\.longest) == [188, 157, 125, 90, 50].map { .seconds($0) })
+        #expect(pauses[0].words == "trying again in 1 s, for 3 min 8 s at most")
     }
 
     @Test("Words that name one of the accounts are refused before anything is done; those that name another are not")

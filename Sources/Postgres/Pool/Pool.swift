@@ -45,7 +45,8 @@ package final class Pool: Sendable {
         case nothing
     }
 
-    private let configuration: PoolConfiguration
+    /// How it behaves.
+    package let configuration: PoolConfiguration
     private let logger: Logger
     private let state: Mutex<State>
 

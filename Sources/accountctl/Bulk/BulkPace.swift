@@ -15,6 +15,9 @@ struct BulkPace: Equatable {
         self.stopAfter = stopAfter
     }
 
+    /// Why the last account failed that did.
+    private(set) var lastError: String?
+
     /// How many accounts were worked on.
     var done: Int { counts.values.reduce(0, +) }
 
@@ -36,5 +39,6 @@ struct BulkPace: Equatable {
 
     mutating func add(_ results: [BulkResult]) {
         for result in results { counts[result.outcome, default: 0] += 1 }
+        lastError = results.last { $0.error != nil }?.error ?? lastError
     }
 }

@@ -22,9 +22,6 @@ struct BulkRequest {
     let grace: Duration?
     let confirmation: ConfirmOptions
 
-    /// How often a batch is tried again when the database is away, a little longer apart each time.
-    private static let waits: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(20)]
-
     func run(_ pace: BulkPace) async throws -> ExitStatus {
         let database = try await pool.withConnection { try DatabaseIdentity.read(on: $0) }
         if confirmation.dryRun {
@@ -39,8 +36,10 @@ struct BulkRequest {
             // The count of the list, not of what is left: the same command line goes on with an unfinished run.
             try context.confirmIrreversible(question(left.count, survey), id: "\(list.ids.count)", confirmation)
             var pace = pace
-            try await work(left, results, &pace)
+            var obstacle: (any Error)?
+            do { try await work(left, results, &pace) } catch { obstacle = error }
             try context.output.show(outcome(left.count, pace))
+            if let obstacle { throw stop(by: obstacle, pace, left.count) }
             return try end(pace, left.count)
         }
     }
@@ -85,7 +84,7 @@ struct BulkRequest {
             var rest = users[...]
             while !rest.isEmpty {
                 try desk.refuseWords(reason, naming: rest.prefix(Self.page), on: connection)
-                sum = sum + (try DeletionDesk.survey(rest.prefix(Self.page), on: connection))
+                sum = sum + (try desk.survey(rest.prefix(Self.page), on: connection))
                 rest = rest.dropFirst(Self.page)
             }
             return sum
@@ -129,15 +128,16 @@ struct BulkRequest {
 
     /// Asks for some, again and again for a while when the database is away.
     private func request(_ users: [UUID]) async throws -> [BulkResult] {
-        for wait in Self.waits {
+        var retries = BulkRetries(each: pool.configuration.acquireDeadline)
+        while true {
             do {
                 return try await requestOnce(users)
             } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
-                context.messages.warning("the database is away, trying again in \(Wording.length(wait)): \(error)")
-                try await Task.sleep(for: wait)
+                guard let pause = retries.next() else { throw error }
+                context.messages.warning("the database is away, \(pause.words): \(error)")
+                try await Task.sleep(for: pause.wait)
             }
         }
-        return try await requestOnce(users)
     }
 
     private func requestOnce(_ users: [UUID]) async throws -> [BulkResult] {
@@ -149,6 +149,7 @@ struct BulkRequest {
             switch openings[user] {
             case .opened(let request): BulkResult(userID: user, outcome: .requested, request: request)
             case .found(let request): BulkResult(userID: user, outcome: .found, request: request)
+            case .erased: BulkResult(userID: user, outcome: .erased)
             case .unknownUser, nil: BulkResult(userID: user, outcome: .unknownUser)
             }
         }
@@ -162,22 +163,39 @@ struct BulkRequest {
     private func end(_ pace: BulkPace, _ planned: Int) throws -> ExitStatus {
         let failed = pace.counts[.failed, default: 0]
         if failed > 0 {
+            let said =
+                pace.isStopped && pace.done < planned
+                ? "stopped after \(Wording.count(failed, "failure")): \(planned - pace.done) not looked at"
+                : "\(Wording.count(failed, "account")) failed"
             throw CommandError(
                 .failure,
-                pace.isStopped && pace.done < planned
-                    ? "stopped after \(Wording.count(failed, "failure")): \(planned - pace.done) not looked at"
-                    : "\(Wording.count(failed, "account")) failed",
-                hint: "\(resultPath) says why. The same command line goes on with what is not done."
+                said + (pace.lastError.map { "; the last: \($0)" } ?? ""),
+                hint: "\(resultPath) says why of each. \(Self.goesOn)"
             )
         }
         return pace.counts[.unknownUser, default: 0] > 0 ? .notFound : .ok
     }
 
+    private static let goesOn = "The same command line goes on with what is not done."
+
+    /// What stopped a run before its end; as it is where the run itself was to end.
+    private func stop(by obstacle: any Error, _ pace: BulkPace, _ planned: Int) -> any Error {
+        if obstacle is CancellationError { return obstacle }
+        let report = ErrorReport(obstacle)
+        return CommandError(
+            report.status,
+            "stopped, \(planned - pace.done) of \(planned) not done: \(report.message)",
+            hint: (report.hint.map { $0 + "\n" } ?? "") + Self.goesOn
+        )
+    }
+
     private func question(_ left: Int, _ survey: DeletionDesk.Survey) -> String {
         var facts = ["\(Wording.count(list.ids.count, "id")) in the list"]
         if left < list.ids.count { facts.append("\(list.ids.count - left) done before") }
-        if left > survey.accounts { facts.append("\(left - survey.accounts) no account") }
-        if survey.open > 0 { facts.append("\(survey.open) asked for already") }
+        let unknown = left - survey.accounts - survey.leaving - survey.erased
+        if unknown > 0 { facts.append("\(unknown) no account") }
+        if survey.open + survey.leaving > 0 { facts.append("\(survey.open + survey.leaving) asked for already") }
+        if survey.erased > 0 { facts.append("\(survey.erased) erased before") }
         if survey.held > 0 { facts.append("\(survey.held) under legal hold") }
         return
             "Delete \(Wording.count(survey.accounts - survey.open, "account")) for good? (\(facts.joined(separator: ", ")))"
@@ -190,8 +208,9 @@ struct BulkRequest {
             .repeated: .integer(list.repeated),
             .doneBefore: .integer(list.ids.count - left),
             .accounts: .integer(survey.accounts),
-            .unknownUser: .integer(left - survey.accounts),
-            .found: .integer(survey.open),
+            .unknownUser: .integer(left - survey.accounts - survey.leaving - survey.erased),
+            .found: .integer(survey.open + survey.leaving),
+            .erased: .integer(survey.erased),
             .held: .integer(survey.held),
             .confirm: .text("--confirm=\(list.ids.count)"),
             .resultFile: .text(resultPath),
@@ -206,6 +225,7 @@ struct BulkRequest {
             .doneBefore: .integer(list.ids.count - left),
             .requested: .integer(pace.counts[.requested, default: 0]),
             .found: .integer(pace.counts[.found, default: 0]),
+            .erased: .integer(pace.counts[.erased, default: 0]),
             .unknownUser: .integer(pace.counts[.unknownUser, default: 0]),
             .failed: .integer(pace.counts[.failed, default: 0]),
             .resultFile: .text(resultPath),

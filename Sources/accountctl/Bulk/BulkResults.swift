@@ -20,6 +20,8 @@ struct BulkResult: Codable, Equatable {
     /// The stable words of the result file.
     enum Outcome: String, Codable, CaseIterable {
         case requested, found
+        /// It was erased before.
+        case erased
         case unknownUser = "unknown_user"
         case failed
 

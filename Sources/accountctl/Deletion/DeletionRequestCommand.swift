@@ -25,7 +25,8 @@ struct DeletionRequestCommand: AccountctlCommand {
             was restored.
 
             EXIT CODES
-              0 requested, or there was an open request; 1 some failed; 2 declined; 3 no such account; 75 the database went away
+              0 requested, or there was an open request, or of a list: erased before; 1 some failed; 2 declined; 3 no such account;
+              75 the database went away
 
             EXAMPLES
               accountctl deletion request anna@example.com --reason "asked by mail"
@@ -104,7 +105,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             let kept = grace == nil ? "" : "; its time of grace stays as it was"
             context.messages.note("there was an open request already\(kept)")
             try context.output.show(sheet(request, id, "found", account.isHeld))
-        case .unknownUser:
+        case .unknownUser, .erased:
             throw CommandError(.notFound, "the account has just gone")
         }
         return .ok

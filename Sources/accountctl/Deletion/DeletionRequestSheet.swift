@@ -8,7 +8,7 @@ enum DeletionRequestSheet {
         case userID = "user_id"
         case ids, repeated
         case doneBefore = "done_before"
-        case accounts, requested, found
+        case accounts, requested, found, erased
         case unknownUser = "unknown_user"
         case failed, held, confirm
         case resultFile = "result_file"
@@ -24,6 +24,7 @@ enum DeletionRequestSheet {
             case .accounts: "Accounts"
             case .requested: "Requested"
             case .found: "Asked for already"
+            case .erased: "Erased before"
             case .unknownUser: "No account"
             case .failed: "Failed"
             case .held: "Under legal hold"

@@ -8,7 +8,7 @@ import Sealing
 #endif
 
 extension DeletionDesk {
-    /// How many of some ids are accounts, and how many of those are special.
+    /// How many of some ids are accounts, how many of those are special, and what is known of the others.
     package struct Survey: Sendable, Equatable {
         /// Ids that name an account.
         package var accounts = 0
@@ -16,6 +16,10 @@ extension DeletionDesk {
         package var open = 0
         /// Accounts under a legal hold: their requests wait for its release.
         package var held = 0
+        /// Accounts that are gone, with an open deletion request.
+        package var leaving = 0
+        /// Accounts that are gone, and whose erasure has ended.
+        package var erased = 0
 
         package init() {}
 
@@ -24,6 +28,8 @@ extension DeletionDesk {
             sum.accounts += right.accounts
             sum.open += right.open
             sum.held += right.held
+            sum.leaving += right.leaving
+            sum.erased += right.erased
             return sum
         }
     }
@@ -31,7 +37,8 @@ extension DeletionDesk {
     /// Looks at accounts before their deletion is asked for; some thousands at a time.
     ///
     /// - Throws: `PostgresError`.
-    package static func survey(_ users: some Sequence<UUID>, on connection: isolated Connection) throws -> Survey {
+    package func survey(_ users: some Sequence<UUID>, on connection: isolated Connection) throws -> Survey {
+        let users = Array(users)
         let (accounts, open, held) = try connection.one(
             """
             select count(*),
@@ -40,15 +47,46 @@ extension DeletionDesk {
                    )),
                    count(*) filter (where exists (select from accountctl.holds as h where h.user_id = u.id))
             from auth.users as u
-            where u.id = any(\(Array(users)))
+            where u.id = any(\(users))
             """,
             as: (Int, Int, Int).self
         )
+        let gone = accounts < users.count ? try gone(users, on: connection) : [:]
         var survey = Survey()
         survey.accounts = accounts
         survey.open = open
         survey.held = held
+        survey.erased = gone.values.count { $0 == .erased }
+        survey.leaving = gone.count - survey.erased
         return survey
+    }
+
+    /// What is known of those ids that are no account any more; nothing of one that never was.
+    private func gone(_ users: [UUID], on connection: isolated Connection) throws -> [UUID: Opening] {
+        let hashes = users.map { SubjectHash($0, key: actor.hashKey).hexadecimal }
+        let rows = try connection.query(
+            """
+            select w.user_id, r.id, r.finished_at is not null
+            from unnest(\(users), \(hashes)) as w (user_id, hash)
+            cross join lateral (
+                (
+                    select id, finished_at
+                    from accountctl.deletion_requests
+                    where user_id = w.user_id and finished_at is null
+                )
+                union all
+                (
+                    select id, finished_at
+                    from accountctl.deletion_requests
+                    where subject_hash = decode(w.hash, 'hex') and state = 'verified'
+                )
+                limit 1
+            ) as r
+            where not exists (select from auth.users as u where u.id = w.user_id)
+            """,
+            as: (UUID, UUID, Bool).self
+        )
+        return Dictionary(rows.map { ($0, $2 ? .erased : .found($1)) }) { first, _ in first }
     }
 
     /// Which of some ids are those of requests in this database; some thousands at a time.
@@ -110,9 +148,11 @@ extension DeletionDesk {
                 as: (UUID, UUID, Bool).self
             )
             var openings: [UUID: Opening] = [:]
-            for user in users { openings[user] = .unknownUser }
             for (user, request, opened) in rows { openings[user] = opened ? .opened(request) : .found(request) }
             try log(rows.map { ($0.0, $0.1) }, reason, on: connection)
+            let others = users.filter { openings[$0] == nil }
+            let gone = others.isEmpty ? [:] : try gone(others, on: connection)
+            for user in others { openings[user] = gone[user] ?? .unknownUser }
             return openings
         }
     }

@@ -26,6 +26,8 @@ package struct DeletionDesk: Sendable {
         case opened(UUID)
         /// There was an open request already.
         case found(UUID)
+        /// There is no account of that id any more: it was erased.
+        case erased
         case unknownUser
     }
 

@@ -48,7 +48,7 @@ package struct DeletionRehearsal: Sendable {
         switch try desk.open(user, reason: reason, grace: .zero, on: connection) {
         case .opened(let new): (request, isNew) = (new, true)
         case .found(let open): (request, isNew) = (open, false)
-        case .unknownUser: return .unknownUser
+        case .unknownUser, .erased: return .unknownUser
         }
         // An open request may be without a job for a moment.
         try connection.execute(

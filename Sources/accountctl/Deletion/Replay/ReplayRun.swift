@@ -103,7 +103,7 @@ struct ReplayRun {
         var rest = replay.steps.map(\.user)[...]
         while !rest.isEmpty {
             try desk.refuseWords(reason, naming: rest.prefix(Self.page), on: connection)
-            held += try DeletionDesk.survey(rest.prefix(Self.page), on: connection).held
+            held += try desk.survey(rest.prefix(Self.page), on: connection).held
             rest = rest.dropFirst(Self.page)
         }
         return held
