@@ -125,6 +125,49 @@ struct CommandLineTests {
         #expect(seen > 10)
     }
 
+    @Test("A database that does not take the connection says why in a sentence of its own")
+    func refusedConnections() async throws {
+        try await TestDatabase.with(.empty) { database in
+            func status(_ more: [String: String]) async throws -> AccountctlProcess.Result {
+                try await AccountctlProcess.run(
+                    "migrate",
+                    "status",
+                    environment: database.variables.merging(more) { $1 }
+                )
+            }
+            for (more, code, said) in [
+                (
+                    ["PGUSER": "nobody_here"], Int32(4),
+                    #"the database does not let this role in: role "nobody_here" does not exist"#
+                ),
+                (
+                    ["PGDATABASE": "none_such"], 2,
+                    #"the connection string is not right: database "none_such" does not exist"#
+                ),
+                (["PGHOST": "/nowhere"], 75, "cannot reach the database: connection to server on socket"),
+            ] {
+                let failed = try await status(more)
+                #expect(failed.status == code && failed.errors.contains(said), "\(failed)")
+                #expect(!failed.errors.contains("LOCATION") && !failed.errors.contains("\t"), "\(failed)")
+                #expect(!failed.errors.contains("\\t") && !failed.errors.contains("FATAL"), "\(failed)")
+            }
+            let closed = try await ClosedPort.with { try await status(["PGHOST": "127.0.0.1", "PGPORT": "\($0)"]) }
+            #expect(closed.status == 75 && closed.errors.contains("Is the server running"), "\(closed)")
+            #expect(!closed.errors.contains("\t") && !closed.errors.contains("\\t"), "\(closed)")
+            let words = #"password authentication failed for user "u""#
+            let wrong = try await RefusingServer.with("28P01", words) {
+                try await status(["PGHOST": "127.0.0.1", "PGPORT": "\($0.port)", "PGSSLMODE": "disable"])
+            }
+            #expect(wrong.status == 4 && wrong.errors.contains("does not let this role in: \(words)"), "\(wrong)")
+            try await database.psql("alter database \(database.name) connection limit 0")
+            let full = try await status([:])
+            #expect(
+                full.status == 75 && full.errors.contains("the database takes no connection now: too many"),
+                "\(full)"
+            )
+        }
+    }
+
     @Test("Failures have the documented exit codes")
     func exitCodes() async throws {
         let away = try await AccountctlProcess.run("migrate", "status", "--database-url", "host=/nowhere")

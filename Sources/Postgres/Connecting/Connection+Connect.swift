@@ -166,10 +166,16 @@ extension Connection {
     /// Not a password: ``Conninfo`` refuses a string in which a part of one would be taken for any of them.
     private func failure(_ handle: ConnectionHandle) -> PostgresError {
         let message = handle.errorMessage
-        let reason = message.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "; ")
+        // libpq sets advice off by a tab.
+        let lines = message.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }
+            .map { $0.drop { $0 == "\t" || $0 == " " } }
+        let reason = lines.joined(separator: "; ")
         var diagnostics: Diagnostics?
         if let state = handle.refusalSQLState {
-            diagnostics = Diagnostics([.sqlState: state, .message: message])
+            // As the server sent it: what follows the state in libpq's line, without the host before it.
+            let mark = "\(state): "
+            let said = lines.compactMap { line in line.firstRange(of: mark).map { String(line[$0.upperBound...]) } }
+            diagnostics = Diagnostics([.sqlState: state, .message: said.first ?? reason])
         }
         let lacksTLS = diagnostics == nil && message.contains("server does not support SSL")
         let isConfiguration = diagnostics == nil && handle.socket < 0 && message.hasPrefix("invalid ")

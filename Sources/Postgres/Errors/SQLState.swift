@@ -44,6 +44,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let inFailedTransaction = SQLState(rawValue: "25P02")
     /// 26000, invalid statement name.
     package static let invalidStatementName = SQLState(rawValue: "26000")
+    /// 3D000: there is no such database.
+    package static let invalidCatalogName = SQLState(rawValue: "3D000")
     /// 3F000, invalid schema name.
     package static let invalidSchemaName = SQLState(rawValue: "3F000")
     /// 40001, serialization failure.

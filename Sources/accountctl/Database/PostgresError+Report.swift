@@ -4,12 +4,9 @@ extension PostgresError: ReportableError {
     var report: ErrorReport {
         let message = diagnostics?.message
         switch code {
-        case .connectionFailed, .connectionLost:
-            return ErrorReport(
-                sqlState.map(Self.isRefusal) == true ? .notAuthorised : .temporary,
-                "cannot reach the database: \(message ?? reason ?? description)",
-                hint: "It is named by --database-url, the setting database.url or the PG* variables."
-            )
+        case .connectionFailed: return refusedConnection
+        case .connectionLost:
+            return ErrorReport(.temporary, "the connection to the database broke: \(message ?? reason ?? description)")
         case .commitInDoubt:
             return ErrorReport(
                 .temporary,
@@ -40,6 +37,27 @@ extension PostgresError: ReportableError {
         default:
             return ErrorReport(isTransient ? .temporary : .failure, description)
         }
+    }
+
+    /// Why there is no connection: nobody answers, or what the server says to the one that asks.
+    private var refusedConnection: ErrorReport {
+        let place = "It is named by --database-url, the setting database.url or the PG* variables."
+        guard let state = sqlState, let message = diagnostics?.message else {
+            return ErrorReport(.temporary, "cannot reach the database: \(reason ?? description)", hint: place)
+        }
+        if Self.isRefusal(state) {
+            return ErrorReport(
+                .notAuthorised,
+                "the database does not let this role in: \(message)",
+                hint: "The password comes from database.password_file, PGPASSWORD or the password file of libpq."
+            )
+        }
+        if state == .invalidCatalogName {
+            return ErrorReport(.usage, "the connection string is not right: \(message)", hint: place)
+        }
+        return isTransient
+            ? ErrorReport(.temporary, "the database takes no connection now: \(message)")
+            : ErrorReport(.failure, "the database refuses the connection: \(message)", hint: place)
     }
 
     /// Wrong password or role, or a right that is missing.
