@@ -4,8 +4,16 @@ import Terminal
 
 extension CommandContext {
     /// Gives `body` a migration engine and a connection for it.
+    ///
+    /// - Parameters:
+    ///   - sessionSettings: what the migrations read from their session.
+    ///   - anyDatabase: whether `body` is called on one that is not Supabase's, too.
+    ///   - body: works.
+    /// - Returns: What `body` returns.
+    /// - Throws: ``CommandError`` for a database that is not Supabase's; what `body` throws.
     func withMigrations<Result: Sendable>(
         sessionSettings: [String: String] = [:],
+        anyDatabase: Bool = false,
         _ body: @Sendable (MigrationEngine, isolated Connection) async throws -> Result
     ) async throws -> Result {
         let settings = try settingsForDatabase()
@@ -26,7 +34,8 @@ extension CommandContext {
             event: { event in messages.note(event.sentence) }
         )
         return try await Connection.with(configuration, logger: logger) { connection in
-            try await body(engine, connection)
+            if !anyDatabase { try SupabaseDatabase.check(connection) }
+            return try await body(engine, connection)
         }
     }
 }

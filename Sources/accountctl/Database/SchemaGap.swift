@@ -17,19 +17,12 @@ struct SchemaGap {
         guard let error = error as? PostgresError, let state = error.sqlState, Self.telling.contains(state) else {
             return nil
         }
-        let hasAccounts = try? await context.withConnection { connection in
-            try connection.one("select to_regclass('auth.users') is not null", as: Bool.self)
+        let plan: MigrationPlan
+        do {
+            plan = try await context.withMigrations { engine, connection in try engine.plan(on: connection) }
+        } catch {
+            return error as? CommandError
         }
-        if hasAccounts == false {
-            return CommandError(
-                .failure,
-                "there is no auth.users: this is no database of Supabase",
-                hint: "It is named by --database-url, the setting database.url or the PG* variables."
-            )
-        }
-        guard
-            let plan = try? await context.withMigrations({ engine, connection in try engine.plan(on: connection) })
-        else { return nil }
         let said = error.diagnostics?.message.map { " (\($0))" } ?? ""
         guard plan.items.contains(where: { $0.applied != nil }) else {
             return CommandError(

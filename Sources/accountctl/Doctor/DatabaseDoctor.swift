@@ -19,6 +19,12 @@ struct DatabaseDoctor {
 
     func findings(on connection: isolated Connection) async throws -> [DoctorFinding] {
         var findings = try await look("the server") { try server(on: connection) }
+        if let absence = try SupabaseDatabase.absence(on: connection) {
+            let why = "There are no accounts here; another database was probably meant."
+            return findings + [
+                DoctorFinding(.error, "database.supabase", absence, why: why, todo: SupabaseDatabase.hint)
+            ]
+        }
         findings += try await look("the role") { try role(on: connection) }
         var isInstalled = false
         findings += try await look("the schema") {

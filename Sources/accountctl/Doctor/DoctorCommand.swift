@@ -76,7 +76,7 @@ struct DoctorCommand: AccountctlCommand {
         let settings = try context.checkedSettings().settings
         var unreachable: ExitStatus?
         do {
-            findings += try await context.withMigrations { engine, connection in
+            findings += try await context.withMigrations(anyDatabase: true) { engine, connection in
                 try await DatabaseDoctor(
                     settings: settings,
                     engine: engine,
