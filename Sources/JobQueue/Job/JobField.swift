@@ -30,6 +30,22 @@ enum JobField {
         }
     }
 
+    /// The same of lengths of time, whose bounds are told as one types them.
+    static func checkRange(_ value: Duration, _ range: ClosedRange<Duration>, field: String) throws(JobQueueError) {
+        guard range.contains(value) else {
+            throw .invalid(field, "must lie between \(words(range.lowerBound)) and \(words(range.upperBound))")
+        }
+    }
+
+    /// In the largest unit that holds it whole: `90s`, `3650d`.
+    private static func words(_ duration: Duration) -> String {
+        let milliseconds = Int64(duration / .milliseconds(1))
+        if milliseconds == 0 { return "0s" }
+        let units: [(name: String, size: Int64)] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)]
+        let unit = units.first { milliseconds.isMultiple(of: $0.size) } ?? ("ms", 1)
+        return "\(milliseconds / unit.size)\(unit.name)"
+    }
+
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }
