@@ -32,6 +32,25 @@ package struct Settings: Sendable {
         return (settings, reader.finish())
     }
 
+    /// The problems of the other environments that the settings file has sections of: their keys and forms, by the file alone.
+    ///
+    /// What they name is not looked at: files of another environment may well be on another machine.
+    ///
+    /// - Returns: those of values in their own sections, in the order of these.
+    package static func problemsElsewhere(_ inputs: SettingsInputs) -> [SettingsProblem] {
+        inputs.elsewhere.flatMap { name, places, inputs in
+            check(inputs).problems.filter { places.contains($0.source) }.map { problem in
+                SettingsProblem(
+                    key: "environments.\(name).\(problem.key)",
+                    source: problem.source,
+                    message: problem.message,
+                    stopsNothing: problem.stopsNothing
+                )
+            }
+        }
+        .inOrderOfSources
+    }
+
     private init(_ reader: inout SettingsReader, environmentName: String?) {
         self.environmentName = environmentName
         environment = EnvironmentSettings(&reader)

@@ -14,7 +14,9 @@ package struct SettingsInputs: Sendable {
     /// Whether the settings file knows the name: by a section, or as that of what stands outside of sections.
     let isEnvironmentKnown: Bool
     let problems: [SettingsProblem]
-    let readFile: @Sendable (String) throws -> String
+    /// Reads the file of a secret; nil where what files hold is not looked at.
+    let readFile: (@Sendable (String) throws -> String)?
+    private let file: SettingsFile?
     private let values: [String: RawSetting]
     private let variables: [String: RawSetting]
     /// What libpq reads where the connection string is silent.
@@ -33,7 +35,17 @@ package struct SettingsInputs: Sendable {
         environment: String? = nil,
         readFile: @escaping @Sendable (String) throws -> String
     ) {
-        let parsed = file.map { SettingsFile(text: $0.text, path: $0.path) }
+        self.init(file.map { SettingsFile(text: $0.text, path: $0.path) }, variables, flags, environment, readFile)
+    }
+
+    private init(
+        _ parsed: SettingsFile?,
+        _ variables: [String: String],
+        _ flags: [String: (value: String, flag: String)],
+        _ environment: String?,
+        _ readFile: (@Sendable (String) throws -> String)?
+    ) {
+        file = parsed
         let own = parsed?.values["environment"]?.text
         let chosen =
             environment ?? variables["ACCOUNTCTL_ENVIRONMENT"].flatMap { $0.isEmpty ? nil : $0 } ?? own
@@ -41,9 +53,8 @@ package struct SettingsInputs: Sendable {
         var values: [String: RawSetting] = [:]
         var environments: Set<String> = []
         for (key, value) in parsed?.values ?? [:] where key != "environment" {
-            let parts = key.split(separator: ".", maxSplits: 2).map(String.init)
-            if parts.count == 3, parts[0] == "environments" {
-                environments.insert(parts[1])
+            if let name = Self.environment(of: key) {
+                environments.insert(name)
             } else {
                 values[key] = value
             }
@@ -51,7 +62,7 @@ package struct SettingsInputs: Sendable {
         // What stands outside of sections is an environment, too: the file's own, or else the one that matters.
         let known = environments.union([own ?? "production"])
         if let chosen {
-            for (key, value) in parsed?.values ?? [:] where key.hasPrefix("environments.\(chosen).") {
+            for (key, value) in parsed?.values ?? [:] where Self.environment(of: key) == chosen {
                 values[String(key.dropFirst("environments.\(chosen).".count))] = value
             }
             if !environments.isEmpty, !known.contains(chosen) {
@@ -76,6 +87,23 @@ package struct SettingsInputs: Sendable {
             uniqueKeysWithValues: variables.filter { $0.key.hasPrefix(Self.prefix) }
                 .map { ($0.key, RawSetting(text: $0.value, source: .variable($0.key))) }
         )
+    }
+
+    /// The environment in whose sections a key of the file stands; nil outside of them.
+    private static func environment(of key: String) -> String? {
+        let parts = key.split(separator: ".", maxSplits: 2)
+        return parts.count == 3 && parts[0] == "environments" ? String(parts[1]) : nil
+    }
+
+    /// The environments that the file has sections of, but for the chosen one: each by the file alone, with the places of its own values.
+    var elsewhere: [(name: String, places: Set<SettingsSource>, inputs: SettingsInputs)] {
+        var places: [String: Set<SettingsSource>] = [:]
+        for (key, value) in file?.values ?? [:] {
+            if let name = Self.environment(of: key), name != environment {
+                places[name, default: []].insert(value.source)
+            }
+        }
+        return places.map { ($0, $1, SettingsInputs(file, [:], [:], $0, nil)) }
     }
 
     /// Where the name of the environment came from.

@@ -95,9 +95,10 @@ package struct SettingsReader {
             }
             standardInput = key
         }
+        guard let readFile = inputs.readFile else { return nil }
         let name = named.text == "-" ? "standard input" : PathText.naming(named.text)
         do {
-            let text = try inputs.readFile(named.text).trimmingLineEnds()
+            let text = try readFile(named.text).trimmingLineEnds()
             if text.isEmpty { report(key, named.source, "\(name) is empty", stopsNothing: !isNeeded) }
             return Secret(text)
         } catch let error as SecretFile.Failure {

@@ -206,6 +206,10 @@ struct CommandLineTests {
         let keys = try await TestKeys.make()
         defer { keys.remove() }
         #expect(try await check(keys.variables).status == 0)
+        let elsewhere = try file("environments", "environment = staging\n[environments.live.deletion]\ngrace = soon\n")
+        let other = try await check(keys.variables.merging(["ACCOUNTCTL_CONFIG": elsewhere]) { $1 })
+        #expect(other.status == 2 && other.lines.count == 1, "\(other)")
+        #expect(other.lines.first?.hasPrefix("\(elsewhere):3: environments.live.deletion.grace: ") == true, "\(other)")
         let nothing = try await check([:])
         #expect(nothing.status == 2)
         #expect(nothing.lines.count == 2 && nothing.lines.allSatisfy { $0.hasPrefix("default: keys.") }, "\(nothing)")

@@ -45,6 +45,31 @@ struct SettingsTests {
         #expect(try Settings(inputs(file, variables: variables, flags: flags)).deletion.grace == .seconds(14400))
     }
 
+    @Test("Keys and forms of every environment are checked, each with its line; what files of others hold is not")
+    func elsewhere() {
+        let file = """
+            environment = staging
+            [environments.live.database]
+            urll = postgresql://db.example.com/app
+            connections = many
+            [environments.live.apple]
+            private_key_file = /nowhere.p8
+            [environments.staging.deletion]
+            grace = tomorrow
+            [environments.next]
+            production = perhaps
+            """
+        let found = Settings.problemsElsewhere(inputs(file, variables: ["ACCOUNTCTL_DELETION_GRACE": "1h"]))
+        #expect(
+            found.map(\.description) == [
+                "a.conf:3: environments.live.database.urll: there is no such setting; did you mean database.url?",
+                "a.conf:4: environments.live.database.connections: \"many\" is not a whole number from 1 to 50",
+                "a.conf:10: environments.next.production: \"perhaps\" is not yes or no",
+            ]
+        )
+        #expect(Settings.problemsElsewhere(inputs(file, environment: "live")).map(\.key).count == 2)
+    }
+
     @Test("A file with the line ends of Windows says the same")
     func windows() throws {
         let file = "# Ours\nenvironment = production\n[deletion]\ngrace = 3h\nkept_buckets = invoices\n"

@@ -42,7 +42,7 @@ extension CommandContext {
     }
 
     /// What the settings are read from: flags, variables, the settings file.
-    private func settingsInputs() throws -> SettingsInputs {
+    func settingsInputs() throws -> SettingsInputs {
         var flags: [String: (value: String, flag: String)] = [:]
         if let url = global.databaseURL { flags["database.url"] = (url, "--database-url") }
         if let level = global.logLevel { flags["log.level"] = (level, "--log-level") }

@@ -9,7 +9,8 @@ struct ConfigCheckCommand: AccountctlCommand {
         abstract: "Report every problem of the settings at once.",
         discussion: """
             Exit code 0 when there is none that keeps a worker from starting, 2 otherwise. Key files are read and their keys looked at;
-            whether Apple, Storage and the database take them, and where addresses lead, is doctor's to tell.
+            whether Apple, Storage and the database take them, and where addresses lead, is doctor's to tell. Of the other environments
+            in the settings file keys and forms are checked; what their files hold is told with --environment.
 
             EXAMPLES
               accountctl config check --config ./accountctl.conf
@@ -30,7 +31,9 @@ struct ConfigCheckCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let (settings, told) = try context.checkedSettings()
-        let problems = settings.problemsOfParts(besides: told)
+        let problems = settings.problemsOfParts(
+            besides: told + Settings.problemsElsewhere(try context.settingsInputs())
+        )
         // Lines rather than a table: a message is never cut, whatever the width of the terminal.
         if context.output.format == .table {
             for problem in problems { try context.output.document(SafeText.line(problem.description)) }
