@@ -30,7 +30,17 @@ struct CompletionTests {
         arguments: [
             ("accountctl us", ["user"]), ("accountctl relay b", ["bounce"]), ("accountctl relay str", ["stream"]),
             ("accountctl config show --env", ["--environment"]), ("accountctl config show --format nd", ["ndjson"]),
-            ("accountctl completion z", ["zsh"]), ("accountctl nothing-like-this", []),
+            ("accountctl completion z", ["zsh"]), ("accountctl users wat", ["watch"]),
+            ("accountctl apple credential li", ["list"]), ("accountctl --environment staging us", ["user"]),
+            ("accountctl --json user wat", ["watch"]), ("accountctl --json id,state user wat", ["watch"]),
+            ("accountctl --config a.conf deletions rehe", ["rehearse"]), ("accountctl --envi", ["--environment"]),
+            ("accountctl --no-color --format nd", ["ndjson"]), ("accountctl migrate pl", ["plan"]),
+            ("accountctl apple transfer pl", []),
+            ("accountctl deletion request --file /etc/host.con", ["/etc/host.conf"]),
+            ("accountctl user export --output /etc/host.con", ["/etc/host.conf"]),
+            ("accountctl deletion replay /etc/host.con", ["/etc/host.conf"]),
+            ("accountctl --config /etc/host.con", ["/etc/host.conf"]),
+            ("accountctl nothing-like-this", []),
         ]
     )
     func offers(_ line: String, _ expected: [String]) async throws {

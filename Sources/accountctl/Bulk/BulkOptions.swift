@@ -8,7 +8,8 @@ struct BulkOptions: ParsableArguments {
         help: ArgumentHelp(
             "Ask for the deletion of every account in this list of user ids, one a line; - reads standard input.",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var file: String?
 
@@ -17,7 +18,8 @@ struct BulkOptions: ParsableArguments {
         help: ArgumentHelp(
             "With --file: the file that says what was done to each, and from which a run goes on. Default: the list's path and .results.ndjson.",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var result: String?
 

@@ -16,14 +16,6 @@ struct CompletionCommand: AccountctlCommand {
 
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish
-
-        var kind: CompletionShell {
-            switch self {
-            case .bash: .bash
-            case .zsh: .zsh
-            case .fish: .fish
-            }
-        }
     }
 
     @Argument(help: "bash, zsh or fish.")
@@ -33,7 +25,13 @@ struct CompletionCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try context.output.document(Accountctl.completionScript(for: shell.kind))
+        let script =
+            switch shell {
+            case .bash: BashCompletion.script(of: Accountctl.self)
+            case .zsh: Accountctl.completionScript(for: .zsh)
+            case .fish: Accountctl.completionScript(for: .fish)
+            }
+        try context.output.document(script)
         return .ok
     }
 }

@@ -37,5 +37,5 @@ struct CommandPath {
 
 extension ParsableCommand {
     /// The name of the command and its aliases.
-    fileprivate static var names: [String] { [_commandName] + configuration.aliases }
+    static var names: [String] { [_commandName] + configuration.aliases }
 }

@@ -6,7 +6,8 @@ import ArgumentParser
 /// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of the command:
 ///   in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a command has such columns.
 enum CommandWords {
-    private static let globalOptionsWithValue: Set<String> = [
+    /// The options of every command that always have a value.
+    static let globalOptionsWithValue: Set<String> = [
         "--database-url", "--config", "--environment", "--format", "--log-level",
     ]
 

@@ -25,7 +25,8 @@ struct KeysNewCommand: AccountctlCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The file to write; without, the key is printed.", valueName: "path")
+        help: ArgumentHelp("The file to write; without, the key is printed.", valueName: "path"),
+        completion: .file()
     )
     var output: String?
 

@@ -38,7 +38,7 @@ struct UserExportCommand: AccountctlCommand {
     @Argument(help: "Any term that user find takes.")
     var term: String
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "path"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "path"), completion: .file())
     var output: String?
 
     @Flag(name: .long, help: "Replace the file if it is there.")

@@ -42,7 +42,8 @@ struct DeletionExportCommand: AccountctlCommand {
         help: ArgumentHelp(
             "The file to write, which is there whole or not at all; without, the list is printed.",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var output: String?
 

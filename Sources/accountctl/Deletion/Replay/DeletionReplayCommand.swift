@@ -33,7 +33,7 @@ struct DeletionReplayCommand: AccountctlCommand {
 
     static let outputFields = DeletionReplaySheet.outputFields
 
-    @Argument(help: "What deletion export wrote; - reads standard input.")
+    @Argument(help: "What deletion export wrote; - reads standard input.", completion: .file())
     var file: String
 
     @Flag(
