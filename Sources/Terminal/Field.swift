@@ -35,6 +35,11 @@ package struct UnknownField: Error, Equatable, CustomStringConvertible {
     package let name: String
     package let known: [String]
 
+    package init(name: String, known: [String]) {
+        self.name = name
+        self.known = known
+    }
+
     package var description: String {
         if known.isEmpty { return "there is no field \"\(SafeText.line(name))\": the command prints none" }
         let hint = NearestName.of(name, among: known).map { " Did you mean \($0)?" } ?? ""

@@ -30,6 +30,13 @@ struct CommandLineTests {
             (["apple", "events", "list", "--outcome", "not_conirmed"], "did you mean not_confirmed?"),
             (["deletion", "request", "--file", "ids", "--by", "email"], "--by goes with a term"),
             (["user", "suspend", "anna", "--reason", "spam", "--for", "x"], "--for must be a length of time"),
+            (["user", "find", "anna", "--json", "emial"], "Did you mean email?"),
+            (["user", "find", "--json", "emial"], "stands before the option, or behind --"),
+            (["--tsv", "stat", "user", "list"], "Did you mean state?"),
+            (["audit", "list", "--limit", "-1"], "--limit must lie between 1 and 100000"),
+            (["user", "list", "--limit", "-1"], "--limit must be at least 1"),
+            (["audit", "list", "--action", "del%"], "--action holds \"%\""),
+            (["user", "list", "--deletion-state", "verified"], "residue"),
         ]
     )
     func mistyped(_ arguments: [String], _ hint: String) async throws {
@@ -70,6 +77,8 @@ struct CommandLineTests {
         "Fields may follow an option before the command; a word with dots is a selection only where columns have such names",
         arguments: [
             (["relay", "check", "--json", "spf.example.com"], ["relay", "check", "--json=all", "spf.example.com"]),
+            (["user", "find", "--json", "anna"], ["user", "find", "--json=all", "anna"]),
+            (["user", "find", "--", "--json", "emial"], ["user", "find", "--", "--json", "emial"]),
             (["relay", "check", "--csv", "spf.example.com"], ["relay", "check", "--csv=all", "spf.example.com"]),
             (["relay", "check", "--tsv", "spf,dkim", "x.de"], ["relay", "check", "--tsv=spf,dkim", "x.de"]),
             (["user", "show", "--json", "auth.email"], ["user", "show", "--json=all", "auth.email"]),

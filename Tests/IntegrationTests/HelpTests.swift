@@ -99,6 +99,8 @@ struct HelpTests {
             #expect(all.contains(line), "\(line)")
         }
         #expect(try await AccountctlProcess.run("manual", "nothing").status == 3)
+        let mistyped = try await AccountctlProcess.run("manual", "user", "fnd")
+        #expect(mistyped.status == 3 && mistyped.errors.contains("Did you mean: accountctl user find\n"), "\(mistyped)")
         let nowhere = try await AccountctlProcess.run("manual", "--into", "/nowhere")
         #expect(nowhere.status == 1 && nowhere.errors.contains("/nowhere"))
         var roff = Roff()

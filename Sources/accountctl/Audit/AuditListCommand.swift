@@ -59,12 +59,18 @@ struct AuditListCommand: AccountctlCommand {
 
     func validate() throws {
         try Self.limits.check(limit)
+        let strange = action?.lowercased().filter { !($0.isASCII && $0.isLetter) && !"._".contains($0) } ?? ""
+        if !strange.isEmpty {
+            throw ValidationError(
+                "--action holds \(SafeText.quoted(strange)), and no action does: give the start of a name, such as deletion."
+            )
+        }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = OperatorLog.Filter()
         filter.operatorName = by
-        filter.action = action
+        filter.action = action?.lowercased()
         filter.ticket = ticket
         filter.since = try since.map { try DurationArgument.moment($0, "--since", now: context.now()) }
         filter.limit = limit + 1

@@ -50,7 +50,12 @@ struct ManualCommand: AccountctlCommand {
             let words = command.first == root.commandName ? Array(command.dropFirst()) : command
             guard let found = root.find(words) else {
                 let typed = SafeText.line(words.joined(separator: " "))
-                throw CommandError(.notFound, "there is no command \"\(typed)\"", hint: "See: accountctl --help")
+                let mistake = CommandPath(root: Accountctl.self, words: words).mistake
+                throw CommandError(
+                    .notFound,
+                    mistake?.message ?? "there is no command \"\(typed)\"",
+                    hint: mistake?.hint ?? "See: accountctl --help"
+                )
             }
             try context.output.document(page(found).text)
             return .ok

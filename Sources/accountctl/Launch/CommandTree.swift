@@ -1,4 +1,5 @@
 import ArgumentParser
+import Terminal
 
 /// The way a command line takes through the command tree.
 struct CommandPath {
@@ -29,9 +30,16 @@ struct CommandPath {
     /// The names as one would type them.
     var text: String { commands.map { $0._commandName }.joined(separator: " ") }
 
-    /// The names a stray word may have meant.
-    var expected: [String] {
-        last.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap { $0.names }
+    /// What to say of the stray word, with the name that it may have meant; nil where there is none.
+    var mistake: CommandError? {
+        guard let strayWord else { return nil }
+        let expected = last.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap { $0.names }
+        let near = NearestName.of(strayWord, among: expected).map { "Did you mean: \(text) \($0)\n" } ?? ""
+        return CommandError(
+            .usage,
+            "there is no command \"\(text) \(SafeText.line(strayWord))\"",
+            hint: near + "See: \(text) --help"
+        )
     }
 }
 

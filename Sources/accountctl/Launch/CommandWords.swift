@@ -1,10 +1,13 @@
 import ArgumentParser
+import Terminal
 
 /// Brings a command line into the form that the parser reads without doubt.
 ///
 /// - Global options may stand before the command: `accountctl --json user find anna`.
 /// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of the command:
 ///   in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a command has such columns.
+/// - A single word behind one of these that is nearly a field is taken for a mistyped one: ``unknownField(_:root:)``.
+/// - A number below zero is the value of the option before it, which then tells its bounds: no option is called so.
 enum CommandWords {
     /// The options of every command that always have a value.
     static let globalOptionsWithValue: Set<String> = [
@@ -12,7 +15,40 @@ enum CommandWords {
     ]
 
     static func normalised(_ words: [String], root: any ParsableCommand.Type) -> [String] {
-        joinFields(moveLeadingOptions(words, root: root), root: root)
+        joinNegativeNumbers(joinFields(moveLeadingOptions(words, root: root), root: root))
+    }
+
+    private static func joinNegativeNumbers(_ words: [String]) -> [String] {
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        return words[..<end].reduce(into: []) { joined, word in
+            let isNegative =
+                word.utf8.count > 1 && word.hasPrefix("-") && word.utf8.dropFirst().allSatisfy { 48...57 ~= $0 }
+            if isNegative, let option = joined.last, option.hasPrefix("--"), !option.contains("=") {
+                joined[joined.count - 1] += "=" + word
+            } else {
+                joined.append(word)
+            }
+        } + words[end...]
+    }
+
+    /// The mistyped field of brought words; nil where there is none.
+    static func unknownField(_ words: [String], root: any ParsableCommand.Type) -> UnknownField? {
+        for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
+            let parts = word.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, GlobalOptions.fieldOptions.contains(String(parts[0])) else { continue }
+            let command = CommandPath(root: root, words: words).last as? any AccountctlCommand.Type
+            if isNearlyField(String(parts[1]), of: command), let command {
+                return UnknownField(name: String(parts[1]), known: command.outputFields)
+            }
+        }
+        return nil
+    }
+
+    private static func isNearlyField(_ word: String, of command: (any AccountctlCommand.Type)?) -> Bool {
+        guard let known = command?.outputFields, word != GlobalOptions.FieldSelection.all, !known.contains(word),
+            word.allSatisfy({ $0.isASCII && ($0.isLowercase || $0 == "_") })
+        else { return false }
+        return NearestName.of(word, among: known) != nil
     }
 
     private static func moveLeadingOptions(_ words: [String], root: any ParsableCommand.Type) -> [String] {
@@ -77,6 +113,7 @@ enum CommandWords {
         guard shaped, names.count == 1 else { return shaped }
         let section = word.prefix { $0 != "." }
         return word.contains(".")
-            ? sectionFields.contains { $0.hasPrefix(section + ".") } : command?.outputFields.contains(word) == true
+            ? sectionFields.contains { $0.hasPrefix(section + ".") }
+            : command?.outputFields.contains(word) == true || isNearlyField(word, of: command)
     }
 }

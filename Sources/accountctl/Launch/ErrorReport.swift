@@ -22,7 +22,8 @@ struct ErrorReport: Equatable {
         case let error as PromptRefusal:
             self.init(.usage, error.description)
         case let error as UnknownField:
-            self.init(.usage, error.description)
+            let hint = "A word that is no field stands before the option, or behind --."
+            self.init(.usage, error.description, hint: error.known.isEmpty ? nil : hint)
         case is OutputClosed:
             self.init(.outputClosed, "")
         case let error as OutputFailed:

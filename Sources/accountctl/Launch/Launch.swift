@@ -26,6 +26,7 @@ struct Launch {
 
     /// Runs the command; everything that ``answerPlainly()`` answers as well.
     func run() async -> ExitStatus {
+        if let unknown = CommandWords.unknownField(words, root: Accountctl.self) { return report(unknown) }
         let command: any AccountctlCommand
         do {
             guard let parsed = try Self.command(words) else { return .ok }
@@ -163,12 +164,8 @@ struct Launch {
             let message = Accountctl.fullMessage(for: error)
             return answer(help(message, of: asked) ?? message + "\n")
         }
-        if let stray = asked.strayWord {
-            let near = NearestName.of(stray, among: asked.expected).map { "Did you mean: \(asked.text) \($0)\n" } ?? ""
-            messages.failure(
-                "there is no command \"\(asked.text) \(SafeText.line(stray))\"",
-                hint: near + "See: \(asked.text) --help"
-            )
+        if let mistake = asked.mistake {
+            messages.failure(mistake.message, hint: mistake.hint)
         } else {
             messages.failure(SafeText.lines(Accountctl.message(for: error)), hint: "See: \(asked.text) --help")
         }

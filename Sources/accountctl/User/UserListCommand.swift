@@ -84,7 +84,7 @@ struct UserListCommand: AccountctlCommand {
     var deletion: Bool?
 
     @Option(name: .long, help: "With an open deletion request in this state; may be repeated.")
-    var deletionState: [DeletionState] = []
+    var deletionState: [OpenDeletionState] = []
 
     @Option(name: .long, help: "The most accounts listed.")
     var limit: Int?
@@ -108,9 +108,6 @@ struct UserListCommand: AccountctlCommand {
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
         if count, limit != nil || after != nil {
             throw ValidationError("--count counts all accounts of the filter: leave --limit and --after out")
-        }
-        if let ended = deletionState.first(where: \.isFinal) {
-            throw ValidationError("--deletion-state \(ended.rawValue): an ended request is no state of an account")
         }
         if deletion == false, !deletionState.isEmpty {
             throw ValidationError("--no-deletion and --deletion-state exclude each other")
@@ -158,14 +155,15 @@ struct UserListCommand: AccountctlCommand {
         filter.signedInAfter = try moment(signedInAfter, "--signed-in-after")
         filter.signedInBefore = try moment(signedInBefore, "--signed-in-before")
         filter.idleSince = try moment(idleSince, "--idle-since")
-        filter.provider = provider
+        // As Supabase writes them.
+        filter.provider = provider?.lowercased()
         filter.isRelay = relay
         filter.isBanned = banned
         filter.isAnonymous = anonymous
         filter.isSoftDeleted = softDeleted
         filter.isBeingDeleted = deletion
         filter.isHeld = held
-        filter.deletionStates = Set(deletionState)
+        filter.deletionStates = Set(deletionState.map(\.state))
         return filter
     }
 }

@@ -1,0 +1,14 @@
+import AccountLifecycle
+import ArgumentParser
+
+/// The state of an open deletion request on the command line: one that has ended is no state of an account.
+struct OpenDeletionState: ExpressibleByArgument {
+    let state: DeletionState
+
+    static let allValueStrings = DeletionState.allCases.filter { !$0.isFinal }.map(\.rawValue)
+
+    init?(argument: String) {
+        guard let state = DeletionState(rawValue: argument), !state.isFinal else { return nil }
+        self.state = state
+    }
+}
