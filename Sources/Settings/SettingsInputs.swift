@@ -65,8 +65,11 @@ package struct SettingsInputs: Sendable {
             for (key, value) in parsed?.values ?? [:] where Self.environment(of: key) == chosen {
                 values[String(key.dropFirst("environments.\(chosen).".count))] = value
             }
-            if !environments.isEmpty, !known.contains(chosen) {
-                let near = NearestName.of(chosen, among: known).map { "; did you mean \($0)?" } ?? ""
+            // Where nobody wrote down what this is, it may be called anything.
+            if own != nil || !environments.isEmpty, !known.contains(chosen) {
+                let near =
+                    NearestName.of(chosen, among: known).map { "; did you mean \($0)?" }
+                    ?? own.map { "; what stands outside of sections is \($0)" } ?? ""
                 problems.append(
                     SettingsProblem(
                         key: "environment",

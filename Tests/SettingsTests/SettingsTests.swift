@@ -315,6 +315,17 @@ struct SettingsTests {
         #expect(error?.description.contains("did you mean production?") == true)
     }
 
+    @Test("A file that says what it is stands for no other environment, sections or none")
+    func otherEnvironment() throws {
+        let file = "environment = production\n[deletion]\ngrace = 2h\n"
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(file, environment: "staging")) }
+        let problem = try #require(error?.problems.first)
+        #expect(problem.message.contains("[environments.staging]") && problem.message.contains("is production"))
+        #expect(problem.leavesEnvironmentInDoubt)
+        // Where nobody said what it is, a name may be chosen.
+        #expect(try Settings(inputs("deletion.grace = 2h", environment: "staging")).environmentName == "staging")
+    }
+
     @Test("A password in the connection string of the file is told, and stops nothing")
     func passwordInTheFile() throws {
         for url in ["postgresql://u:SECRET@h/db", "host=h password=SECRET"] {
