@@ -150,6 +150,36 @@ struct DeletionCommandTests {
     func accepted() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
+    @Test("A pause of the queue, or of everything, is told with the request, with its account and beside the list")
+    func pausedWhole() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let looks = [
+                ["deletion", "show", id, "--tsv", "paused"], ["user", "show", id, "--tsv", "paused"],
+            ]
+            let words = [["deletion", "show", id], ["user", "show", id], ["deletion", "list"]]
+            for (stop, release) in [
+                (["jobs", "pause", "deletions", "--yes"], ["jobs", "resume", "deletions"]),
+                (["deletion", "pause", "--all"], ["deletion", "resume", "--all", "--confirm=all"]),
+            ] {
+                #expect(try await stage.run(stop + ["--reason", "incident 7"]).status == 0)
+                for look in looks { #expect(try await stage.run(look).output == "true\n", "\(stop) \(look)") }
+                for look in words {
+                    let told = try await stage.run(look)
+                    #expect((told.output + told.errors).contains("incident 7"), "\(stop) \(look): \(told)")
+                }
+                #expect(try await stage.run(release).status == 0)
+                for look in looks { #expect(try await stage.run(look).output != "true\n", "\(release) \(look)") }
+                for look in words {
+                    let told = try await stage.run(look)
+                    #expect(!(told.output + told.errors).contains("incident 7"), "\(release) \(look): \(told)")
+                }
+            }
+        }
+    }
+
             try await site.leaveResidue()
             let stored = "select string_agg(column_name || ': ' || reason, ', ') from accountctl.accepted_columns"
             @Sendable func accept(_ column: String, _ more: String...) async throws -> AccountctlProcess.Result {

@@ -42,6 +42,7 @@ extension AccountReport {
                 : RelayDirectory.Entry(of: match.id, sign: sign, identities, relayDomains)
             let hash = try hashKey.map { try SubjectHash.checked(match.id, key: $0, on: connection).bytes }
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
+            let open = deletions.first { $0.finishedAt == nil }
             let profile = hasProfiles ? try profile(match.id, on: connection) : nil
             let isSmall = try hasStorage && isSmall(TableName("storage", "objects"), on: connection)
             return AccountReport(
@@ -57,6 +58,7 @@ extension AccountReport {
                 files: hasStorage ? try await files(match.id, profile, byOwner: isSmall, on: connection) : [],
                 filesAreWhole: isSmall,
                 deletions: deletions,
+                brakes: try open.map { try StandingBrakes.read(of: $0.request, on: connection) },
                 jobs: isInstalled ? try jobs(deletions, on: connection) : [],
                 holds: isInstalled ? try DeletionDesk.holds(of: match.id, on: connection) : [],
                 dependents: try await dependents(match.id, on: connection),

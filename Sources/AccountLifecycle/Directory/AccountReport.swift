@@ -138,6 +138,8 @@ package struct AccountReport: Sendable {
     /// Whether files were looked for by their owner too, wherever they lie: there is no index, so a large Storage is not read for it.
     package let filesAreWhole: Bool
     package let deletions: [Deletion]
+    /// What operators stopped its open deletion by; nil where none is open.
+    package let brakes: StandingBrakes?
     package let jobs: [Job]
     package let holds: [DeletionDesk.Hold]
     package let dependents: [Dependent]

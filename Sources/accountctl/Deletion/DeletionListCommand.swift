@@ -15,8 +15,8 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
-            The column paused is of requests that are paused one by one, in whatever state; a pause of everything is told by deletion
-            show, and by the doctor.
+            The column paused is of requests that are paused one by one, in whatever state; a pause of everything, or of the queue of
+            deletions, is told on standard error, by deletion show and by the doctor.
 
             EXAMPLES
               accountctl deletion list
@@ -72,8 +72,14 @@ struct DeletionListCommand: AccountctlCommand {
         let open = DeletionState.allCases.filter { all || !$0.isFinal }
         let states = Set(state.isEmpty ? open : state)
         let (paused, limit) = (paused, limit)
-        let requests = try await context.withConnection {
-            try DeletionSummary.list(states, pausedOnly: paused, limit: limit + 1, on: $0)
+        let (requests, brakes) = try await context.withConnection { connection in
+            (
+                try DeletionSummary.list(states, pausedOnly: paused, limit: limit + 1, on: connection),
+                try StandingBrakes.read(on: connection)
+            )
+        }
+        if requests.contains(where: { $0.finishedAt == nil }) {
+            for words in brakes.words(of: nil) { context.messages.warning(words) }
         }
         try context.list(requests, Self.fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
         return .ok

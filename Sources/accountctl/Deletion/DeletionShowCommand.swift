@@ -79,13 +79,7 @@ struct DeletionSheet {
                     .init("detail", "More", .text(request.situation?.detail)),
                     .init("since", "Since", .date(request.situationSince)),
                     .init("ended_by", "Ends by", .text(request.endedBy)),
-                    .init(
-                        "paused",
-                        "Paused",
-                        request.isPaused || details.isEverythingPaused ? true : nil,
-                        .caution,
-                        shown: details.isEverythingPaused ? "everything is" : nil
-                    ),
+                    .paused(request.finishedAt == nil ? details.brakes : nil),
                     .init("held", "Legal hold", .bool(request.isHeld), request.isHeld ? .caution : .none),
                     .init("origin", "Asked by", .text(request.origin)),
                     .init("requested_at", "Requested", .date(request.requestedAt)),

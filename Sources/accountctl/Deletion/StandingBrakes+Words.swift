@@ -17,6 +17,14 @@ extension StandingBrakes {
         return words.map { SafeText.line($0) }
     }
 
+    /// What is paused besides the request itself, in a few words: "everything is (incident 7)"; nil where nothing is.
+    var pausedWhole: String? {
+        let words = [everything.map { ("everything", $0) }, queue.map { ("the queue \(Self.queueName)", $0) }]
+            .compactMap(\.self)
+            .map { what, pause in what + " is" + (pause.reason.map { " (\($0))" } ?? "") }
+        return words.isEmpty ? nil : SafeText.line(words.joined(separator: ", "))
+    }
+
     /// The same of a queue, whatever is done in it.
     static func words(ofQueue name: String, _ reason: String?) -> String {
         SafeText.line(
@@ -31,5 +39,19 @@ extension StandingBrakes.Pause {
         let who = by.map { ", by \($0)" } ?? ""
         let why = reason.map { ": \($0)" } ?? ""
         return SafeText.line("every deletion is paused\(who)\(why); go on with: accountctl deletion resume --all")
+    }
+}
+
+extension Sheet.Fact {
+    /// Whether a request is paused, by itself or with others; empty where it is not, or where there is none.
+    static func paused(_ brakes: StandingBrakes?) -> Sheet.Fact {
+        let whole = brakes?.pausedWhole
+        return Sheet.Fact(
+            "paused",
+            "Paused",
+            brakes?.isPaused == true || whole != nil ? true : nil,
+            .caution,
+            shown: whole
+        )
     }
 }

@@ -87,6 +87,14 @@ struct AccountSheet {
         ])
     }
 
+    private var warnings: [String] {
+        guard let deletion = report.openDeletion, let paused = report.brakes?.pausedWhole else {
+            return report.warnings
+        }
+        let see = "see deletion show \(deletion.request.uuidString.lowercased())"
+        return report.warnings + ["Its deletion is paused: \(paused); \(see)."]
+    }
+
     private var head: [Sheet.Fact] {
         var (ban, deletedAt, deletion) = (AccountBan?.none, Date?.none, DeletionInBrief?.none)
         switch report.standing {
@@ -104,7 +112,7 @@ struct AccountSheet {
             .init("step", "Step", .text(deletion?.step)),
             .init("situation", "Why", .text(report.openDeletion?.situation?.code.rawValue), .caution),
             .init("subject", "About", .text(report.openDeletion?.situation?.subject)),
-            .init("paused", "Paused", report.openDeletion?.isPaused == true ? true : nil, .caution),
+            .paused(report.brakes),
             moment("legal_deadline", "Legal deadline", deletion?.legalDeadline),
         ]
     }

@@ -38,8 +38,8 @@ package struct DeletionDetails: Sendable {
     package let receipt: Int64?
     /// What it found that may stay, as operators decided: counted by now, or with its next look.
     package let accepted: [AcceptedColumn]
-    /// Whether everything is paused.
-    package let isEverythingPaused: Bool
+    /// What operators stopped, the request or more than it.
+    package let brakes: StandingBrakes
 
     /// Reads a request; nil when there is none.
     package static func read(_ request: UUID, on connection: isolated Connection) throws -> DeletionDetails? {
@@ -84,10 +84,7 @@ package struct DeletionDetails: Sendable {
                 as: Int64.self
             ),
             accepted: found.isEmpty ? [] : try AcceptedColumn.all(among: found.map(\.column), on: connection),
-            isEverythingPaused: try connection.one(
-                "select paused_at is not null from accountctl.deletion_brakes",
-                as: Bool.self
-            )
+            brakes: try StandingBrakes.read(of: request, on: connection)
         )
     }
 }
