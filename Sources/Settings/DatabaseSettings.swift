@@ -13,6 +13,8 @@ package struct DatabaseSettings: Sendable {
     package let pooler: Pooler
     /// The hosted project that the connection leads to, where it names one.
     package let project: String?
+    /// Whether it is on another machine, as far as the connection string and the environment say.
+    let isElsewhere: Bool
 
     /// What lies between here and the server.
     package enum Pooler: String, CaseIterable, Sendable {
@@ -58,6 +60,7 @@ package struct DatabaseSettings: Sendable {
                 stopsNothing: true
             )
         }
+        isElsewhere = connection.leadsElsewhere(environmentHost: reader.connectionVariable("PGHOST"))
         let named = connection.parameters
         project = ProjectReference.ofDatabase(
             user: named["user"] ?? reader.connectionVariable("PGUSER"),

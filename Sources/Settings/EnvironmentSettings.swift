@@ -14,4 +14,14 @@ package struct EnvironmentSettings: Sendable {
                 + "Default: yes in the environment of that name, and in one that the file does not know."
         )
     }
+
+    /// Tells where nobody said whether this is production, although it may be: then nothing needs `--production`.
+    func checkName(of database: DatabaseSettings, _ reader: inout SettingsReader) {
+        guard database.isElsewhere, reader.environment.name == nil, !reader.isSet("production") else { return }
+        reader.report(
+            "environment",
+            "no environment is named, so nothing needs --production: write environment = production, or what it is",
+            stopsNothing: true
+        )
+    }
 }

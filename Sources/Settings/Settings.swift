@@ -64,6 +64,7 @@ package struct Settings: Sendable {
         mail = MailSettings(&reader)
         listeners = ListenerSettings(&reader)
         log = LogSettings(&reader)
+        environment.checkName(of: database, &reader)
         storage.checkProject(of: database, &reader)
         worker.checkLease(against: ("storage.timeout", storage.timeout), &reader)
         // Two calls: a client id that Apple rejected is tested before it is used again.

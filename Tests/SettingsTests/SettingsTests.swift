@@ -329,15 +329,16 @@ struct SettingsTests {
     @Test("A password in the connection string of the file is told, and stops nothing")
     func passwordInTheFile() throws {
         for url in ["postgresql://u:SECRET@h/db", "host=h password=SECRET"] {
-            let (settings, problems) = Settings.check(inputs("database.url = \(url)"))
+            let (settings, problems) = Settings.check(inputs("production = no\ndatabase.url = \(url)"))
             #expect(problems.map(\.key) == ["database.url"] && problems.map(\.stopsNothing) == [true])
             #expect(problems.first?.message.contains("database.password_file") == true)
             #expect(!"\(problems)".contains("SECRET"))
             #expect(settings.database.url == url)
             // Variables may hold secrets.
-            #expect(Settings.check(inputs(variables: ["ACCOUNTCTL_DATABASE_URL": url])).problems.isEmpty)
+            let variables = ["ACCOUNTCTL_DATABASE_URL": url, "ACCOUNTCTL_PRODUCTION": "no"]
+            #expect(Settings.check(inputs(variables: variables)).problems.isEmpty)
         }
-        #expect(Settings.check(inputs("database.url = postgresql://u@h/db")).problems.isEmpty)
+        #expect(Settings.check(inputs("production = no\ndatabase.url = postgresql://u@h/db")).problems.isEmpty)
     }
 
     @Test func unknownEnvironment() {
@@ -391,6 +392,20 @@ struct SettingsTests {
             try !Settings(inputs("[environments.staging.log]\nlevel = info", environment: "staging")).environment
                 .isProduction
         )
+    }
+
+    @Test("That a database elsewhere has no brake of production, as nobody says what it is, is told and stops nothing")
+    func unnamed() {
+        func told(_ file: String, _ variables: [String: String] = [:]) -> [String] {
+            Settings.check(inputs(file, variables: variables)).problems.filter(\.stopsNothing).map(\.key)
+        }
+        let elsewhere = "[database]\nurl = host=db.example.com user=postgres\n"
+        #expect(told(elsewhere) == ["environment"])
+        #expect(told("", ["PGHOST": "db.example.com"]) == ["environment"])
+        for said in ["environment = staging\n", "production = no\n"] { #expect(told(said + elsewhere).isEmpty) }
+        for host in ["127.0.0.1", "/run/postgresql"] {
+            #expect(told("database.url = host=\(host)", ["PGHOST": "db.example.com"]).isEmpty)
+        }
     }
 
     @Test("Comments, quotes and blanks in values")

@@ -19,6 +19,11 @@ extension ConnectionConfiguration: CustomStringConvertible {
         return Dictionary(parsed.parameters.map { ($0.keyword, $0.value) }) { $1 }
     }
 
+    /// Whether what the connection string names, or else the environment's host, is another machine.
+    package func leadsElsewhere(environmentHost: String?) -> Bool {
+        TLSRule.leadsElsewhere(parameters.merging(environmentHost.map { ["host": $0] } ?? [:]) { own, _ in own })
+    }
+
     /// Whether the connection string holds a password; one that libpq cannot read may.
     package var holdsSecret: Bool {
         guard let conninfo, Conninfo.isConnectionString(conninfo) else { return false }

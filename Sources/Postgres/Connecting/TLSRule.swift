@@ -4,7 +4,11 @@ enum TLSRule {
     ///
     /// `prefer` is libpq's own default, so it cannot be told from a wish; `disable` can.
     static func allowsPlaintextToOthers(_ parameters: [String: String]) -> Bool {
-        guard ["allow", "prefer"].contains(parameters["sslmode"] ?? "prefer") else { return false }
+        ["allow", "prefer"].contains(parameters["sslmode"] ?? "prefer") && leadsElsewhere(parameters)
+    }
+
+    /// Whether some host of the parameters is another machine.
+    static func leadsElsewhere(_ parameters: [String: String]) -> Bool {
         // An address given besides the name is where the connection goes.
         let hosts = HostAttempts.parts(parameters["host"])
         let addresses = HostAttempts.parts(parameters["hostaddr"])
