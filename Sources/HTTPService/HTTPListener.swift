@@ -10,6 +10,8 @@ struct HTTPListener {
     let started: @Sendable (Int) -> Void
 
     /// Serves until the service is shut down or cancelled.
+    ///
+    /// - Throws: ``ListenerRefusal`` where nobody can listen at the address.
     func run<Context: RequestContext>(_ router: Router<Context>) async throws
     where Context.Source == ApplicationRequestContextSource {
         let (started, limits) = (started, limits)
@@ -30,6 +32,11 @@ struct HTTPListener {
             onServerRunning: { channel in started(channel.localAddress?.port ?? 0) },
             logger: logger
         )
-        try await application.run()
+        do {
+            try await application.run()
+        } catch {
+            if let refusal = ListenerRefusal(error) { throw refusal }
+            throw error
+        }
     }
 }

@@ -46,6 +46,25 @@ struct WorkerProcessTests {
         }
     }
 
+    @Test("An address at which it cannot listen is told with the setting that names it")
+    func addresses() async throws {
+        try await withKeys { keys in
+            try await TestDatabase.with(.migrated) { database in
+                try await DeafServer.with { port in
+                    let taken = "127.0.0.1:\(port)"
+                    for (address, status, said) in [(taken, 75, "is taken"), ("192.0.2.1:9090", 2, "is not one of")] {
+                        let admin = ["ACCOUNTCTL_LISTEN_ADMIN": address]
+                        let variables = database.variables.merging(keys) { $1 }.merging(admin) { $1 }
+                        let result = try await AccountctlProcess.run("serve", environment: variables)
+                        #expect(result.status == status, "\(result)")
+                        let line = result.errors.split(separator: "\n").last { $0.hasPrefix("error: ") } ?? ""
+                        #expect(line.contains("listen.admin: \(address) \(said)"), "\(result.errors)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("Drops the days of its history that are past worker.retention", arguments: ["1d", "30d"])
     func retention(_ retention: String) async throws {
         try await withKeys { keys in

@@ -8,7 +8,7 @@ struct WorkerCommand: AccountctlCommand {
         abstract: "Carry out the work that is due, until told to stop.",
         discussion: """
             The service: deletions, Apple's credentials, periodic jobs. Serves health and metrics where listen.admin is set. Any
-            number may run at once.
+            number may run at once; on one machine each with addresses of its own.
 
             SIGTERM or Ctrl-C: takes no new job and lets running ones end (worker.shutdown_timeout); what does not end is handed
             back. A second signal hands everything back at once. Without its database it ends a few seconds later all the same; what
@@ -16,7 +16,7 @@ struct WorkerCommand: AccountctlCommand {
 
             EXIT CODES
               0 stopped when told, or idle with --until-idle; 75 the database could not be reached, also when outcomes of jobs
-              could not be written; 130 stopped at once
+              could not be written, or another process has the address of a listener; 130 stopped at once
 
             EXAMPLES
               accountctl worker

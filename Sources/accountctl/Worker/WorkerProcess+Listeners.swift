@@ -15,9 +15,9 @@ extension WorkerProcess {
         _ queue: JobQueue,
         _ pool: Pool,
         _ logger: Logger
-    ) -> AdminListener? {
+    ) -> ConfiguredListener<AdminListener>? {
         guard let address = settings.listeners.admin else { return nil }
-        return AdminListener(
+        let listener = AdminListener(
             address: ListenerAddress(host: address.host, port: address.port),
             health: health,
             metrics: { metrics.text() },
@@ -25,6 +25,7 @@ extension WorkerProcess {
             logger: logger,
             started: { port in logger.notice("admin listener started", metadata: ["port": "\(port)"]) }
         )
+        return ConfiguredListener(key: "listen.admin", address: address, listener: listener)
     }
 
     /// Takes Apple's notifications, where an address for them is set.
@@ -33,7 +34,7 @@ extension WorkerProcess {
         _ parts: WorkerServices,
         _ apple: AppleClients?,
         _ logger: Logger
-    ) throws -> PublicListener? {
+    ) throws -> ConfiguredListener<PublicListener>? {
         guard let address = settings.listeners.publicAddress else { return nil }
         guard let credentials = try parts.credentialServices(pool: pool, apple: apple) else {
             throw CommandError(
@@ -43,7 +44,7 @@ extension WorkerProcess {
             )
         }
         let intake = NotificationIntake(credentials)
-        return PublicListener(
+        let listener = PublicListener(
             address: ListenerAddress(host: address.host, port: address.port),
             logger: logger,
             notification: { body in
@@ -55,6 +56,7 @@ extension WorkerProcess {
             },
             started: { port in logger.notice("public listener started", metadata: ["port": "\(port)"]) }
         )
+        return ConfiguredListener(key: "listen.public", address: address, listener: listener)
     }
 
     private static func wake(_ queue: JobQueue, _ pool: Pool, _ logger: Logger) async {
