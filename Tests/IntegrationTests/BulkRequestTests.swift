@@ -44,6 +44,8 @@ struct BulkRequestTests {
             #expect(!result.errors.contains("line 5"))
             #expect(try await requests(database) == "0|0")
             #expect(!FileManager.default.fileExists(atPath: stage.path("r")))
+            let printed = try await stage.run(["deletion", "request", "--file", "-", "--result", "-", "--dry-run"])
+            #expect(printed.status == 2 && printed.errors.contains("--result"), "\(printed)")
             let away = try await stage.run(["deletion", "request", "--file", "/nowhere"])
             #expect(away.status == 2)
             #expect(away.errors.contains("cannot read /nowhere: No such file"))

@@ -379,7 +379,7 @@ struct CommandLineTests {
         )
         for (words, said) in [
             (["b", "--output", path], "there already"), (["a", "--output", path, "--append"], "has a key a already"),
-            (["b", "--append"], "--output"),
+            (["b", "--append"], "--output"), (["b", "--output", "-", "--append"], "--output"),
         ] {
             let refused = try await AccountctlProcess(["keys", "new"] + words).result()
             #expect(refused.status == 2 && refused.errors.contains(said), "\(words): \(refused)")
@@ -388,6 +388,9 @@ struct CommandLineTests {
         // One that an editor left without its last line's end.
         try before.dropLast().write(toFile: path, atomically: false, encoding: .utf8)
         let second = try await make("b", "--output", path, "--append")
+        let printed = try await AccountctlProcess(["keys", "new", "b", "--output", "-"], directory: folder).result()
+        #expect(printed.status == 0 && printed.output.hasPrefix("b:"), "\(printed)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["sealing.keys"])
         #expect(second.status == 0, "\(second)")
         let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 3 && lines[0] + "\n" == before && lines[1].hasPrefix("b:") && lines[2].isEmpty)

@@ -417,6 +417,13 @@ struct ErasureListTests {
             )
             for subject in logged.split(separator: "\n") { #expect(list.output.contains(subject), "\(list.output)") }
             #expect(list.output.hasSuffix("{\"end\":2}\n"), "\(list.output)")
+            let printed = try await AccountctlProcess(
+                ["deletion", "export", "--output", "-"],
+                environment: stage.variables,
+                directory: stage.folder
+            ).result()
+            #expect(printed.status == 0 && printed.output.hasSuffix("{\"end\":2}\n"), "\(printed)")
+            #expect(!FileManager.default.fileExists(atPath: stage.path("-")))
             let path = try write("", "unused", stage) + ".ndjson"
             let file = try await stage.run(["deletion", "export", "--output", path])
             #expect(file.status == 0 && file.output.isEmpty, "\(file)")

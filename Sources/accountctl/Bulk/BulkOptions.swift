@@ -38,6 +38,9 @@ struct BulkOptions: ParsableArguments {
                 ("--result", result != nil), ("--rate", rate != nil), ("--stop-after", stopAfter != nil),
             ] where isGiven { throw ValidationError("\(name) goes with --file") }
         }
+        if result == "-" {
+            throw ValidationError("--result takes the path of a file, from which the run can go on later")
+        }
         if let rate, rate.count < 1 { throw ValidationError("--rate must be at least one account, such as 1/s") }
         if let stopAfter, stopAfter < 1 { throw ValidationError("--stop-after must be at least 1") }
     }

@@ -25,7 +25,7 @@ struct KeysNewCommand: AccountctlCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The file to write; without, the key is printed.", valueName: "path"),
+        help: ArgumentHelp("The file to write; without, or with -, the key is printed.", valueName: "path"),
         completion: .file()
     )
     var output: String?
@@ -37,7 +37,7 @@ struct KeysNewCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func validate() throws {
-        if append, output == nil {
+        if append, output == nil || output == "-" {
             throw ValidationError("give --output PATH with --append: the file to add the key to")
         }
     }
@@ -47,7 +47,7 @@ struct KeysNewCommand: AccountctlCommand {
             throw CommandError(.usage, "\"\(id)\" is no id of a key: letters, digits, - and _, at most 32")
         }
         let key = SealingKey.random(id: id)
-        if let output {
+        if let output, output != "-" {
             if append { try KeyFile.append(key, to: output) } else { try await KeyFile.create(output, with: key) }
             context.messages.note(
                 "The key \(id) is in \(output). Keep a copy of that file elsewhere, before anything needs it."

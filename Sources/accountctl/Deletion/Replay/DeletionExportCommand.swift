@@ -40,7 +40,7 @@ struct DeletionExportCommand: AccountctlCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write, which is there whole or not at all; without, the list is printed.",
+            "The file to write, which is there whole or not at all; without, or with -, the list is printed.",
             valueName: "path"
         ),
         completion: .file()
@@ -53,7 +53,7 @@ struct DeletionExportCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let key = try context.neededHashKey()
         let since = try since.map { try DurationArgument.moment($0, "--since", now: context.now()) }
-        guard let output else {
+        guard let output, output != "-" else {
             try await write(to: context.output.sink, since, key, context)
             return .ok
         }
