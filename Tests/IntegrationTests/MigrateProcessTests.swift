@@ -79,11 +79,38 @@ struct MigrateProcessTests {
                 try await AccountctlProcess.run("migrate", "up", "--with-profiles", environment: database.variables)
                     .status == 0
             )
+            try await verifiesAsFarAs(database)
             try await database.psql("drop policy profiles_update_own on public.profiles")
             let verify = try await AccountctlProcess.run("migrate", "verify", "--json", environment: database.variables)
             #expect(verify.status == 5)
             #expect(verify.output.contains("policy profiles_update_own on profiles"))
         }
+    }
+
+    /// A comparison says no more than it has found: what a newer program did, and what is still to be done, is told.
+    private func verifiesAsFarAs(_ database: TestDatabase) async throws {
+        func verify() async throws -> (status: Int32, words: String) {
+            let result = try await AccountctlProcess.run("migrate", "verify", environment: database.variables)
+            return (result.status, result.output + result.errors)
+        }
+        let same = try await verify()
+        #expect(same.status == 0 && same.words.contains("No difference."), "\(same)")
+        #expect(!same.words.contains("pending"), "\(same)")
+        let last = "where number = (select max(number) from accountctl.migrations)"
+        try await database.psql(
+            """
+            create table public.last_migration as select * from accountctl.migrations \(last);
+            insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
+            select 9999, name, bundle, checksum, state, duration_ms, version from public.last_migration
+            """
+        )
+        let newer = try await verify()
+        #expect(newer.status == 5 && newer.words.contains("9999"), "\(newer)")
+        #expect(!newer.words.contains("No difference."), "\(newer)")
+        for _ in 1...2 { try await database.psql("delete from accountctl.migrations \(last)") }
+        let behind = try await verify()
+        #expect(behind.status == 0 && behind.words.contains("1 migration is pending"), "\(behind)")
+        try await database.psql("insert into accountctl.migrations select * from public.last_migration")
     }
 
     @Test("What the platform locks for each statement on policies stands in the plan")

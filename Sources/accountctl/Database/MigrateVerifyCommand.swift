@@ -16,7 +16,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
             upgrade of the server change anything, though another major version may print what is there in other words.
 
             EXIT CODES
-              0 the same; 5 differences
+              0 the same, as far as it was migrated; 5 differences
 
             EXAMPLES
               accountctl migrate verify
@@ -69,7 +69,16 @@ struct MigrateVerifyCommand: AccountctlCommand {
                 "a run of migrate up goes on, or has not ended well: what it made is among the differences; start it again"
             )
         }
-        try context.output.list(differences, Self.fields, whenEmpty: "No difference.")
+        let (pending, isSame) = (plan.pending.count, plan.conflicts.isEmpty)
+        if pending > 0 {
+            let are = pending == 1 ? "is" : "are"
+            context.messages.note("\(Wording.count(pending, "migration")) \(are) pending; see: accountctl migrate plan")
+        }
+        try context.output.list(
+            differences,
+            Self.fields,
+            whenEmpty: isSame ? "No difference." : "Nothing else differs."
+        )
         if accept, !write.dryRun, !differences.isEmpty {
             try context.confirm("Record these \(differences.count) differences as what should be there?", write)
             let signature = try context.signature(acting)
@@ -86,9 +95,9 @@ struct MigrateVerifyCommand: AccountctlCommand {
                     hint: "Look again: accountctl migrate verify"
                 )
             }
-            return plan.conflicts.isEmpty ? .ok : .residue
+            return isSame ? .ok : .residue
         }
-        return differences.isEmpty && plan.conflicts.isEmpty ? .ok : .residue
+        return differences.isEmpty && isSame ? .ok : .residue
     }
 }
 
