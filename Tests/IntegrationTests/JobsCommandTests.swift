@@ -436,6 +436,16 @@ struct JobsCommandTests {
             #expect(known.status == 0 && !known.errors.contains("warning"), "\(known.errors)")
             let unknown = try await jobs("pause", "aple", "--yes", "--dry-run")
             #expect(unknown.status == 0 && unknown.errors.contains("did you mean apple?"), "\(unknown.errors)")
+            for (words, meant) in [
+                (["resume", "aple"], "apple"), (["limit", "aple", "--count", "3"], "apple"),
+                (["limit", "--kind", "mail.chek", "--running", "2"], "mail.check"),
+            ] {
+                let told = try await AccountctlProcess(["jobs"] + words, environment: database.variables).result()
+                #expect(told.status == 0 && told.errors.contains("did you mean \(meant)?"), "\(words): \(told)")
+                let right = words.map { $0 == "aple" || $0 == "mail.chek" ? meant : $0 }
+                let silent = try await AccountctlProcess(["jobs"] + right, environment: database.variables).result()
+                #expect(silent.status == 0 && !silent.errors.contains("warning"), "\(right): \(silent)")
+            }
         }
     }
 

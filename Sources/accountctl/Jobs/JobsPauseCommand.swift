@@ -40,11 +40,7 @@ struct JobsPauseCommand: AccountctlCommand {
         if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
         let wasPaused = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                let known = try JobQueue().queueSettings(on: connection).map(\.name) + AccountLifecycle.queues.values
-                if !known.contains(queue) {
-                    let near = NearestName.of(queue, among: known).map { "; did you mean \($0)?" } ?? ""
-                    context.messages.warning("no job was in a queue of this name yet" + near)
-                }
+                try context.warnOfUnknown(queue: queue, on: connection)
                 let wasPaused = try !JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
                 try signature.log("jobs.pause", facts: ["queue": queue], on: connection)
                 return wasPaused
@@ -87,6 +83,7 @@ struct JobsResumeCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         let wasPaused = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
+                try context.warnOfUnknown(queue: queue, on: connection)
                 let wasPaused = try JobQueue().resume(queue: queue, on: connection)
                 if wasPaused { try signature.log("jobs.resume", facts: ["queue": queue], on: connection) }
                 return wasPaused
