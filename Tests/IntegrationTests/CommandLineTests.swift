@@ -183,9 +183,12 @@ struct CommandLineTests {
         #expect(away.status == 75)
         let refused = try await AccountctlProcess.run("config", "check", "--config", "/nowhere.conf")
         #expect(refused.status == 2)
-        #expect(refused.errors.contains("there is no such file"))
+        #expect(refused.errors.contains("No such file"))
         let folder = try await AccountctlProcess.run("config", "check", "--config", "/")
-        #expect(folder.status == 2 && folder.errors.contains("it is a folder"), "\(folder)")
+        #expect(folder.status == 2 && folder.errors.contains("Is a directory"), "\(folder)")
+        let piped = "printf '[deletion]\\ngrace = soon\\n' | \(AccountctlProcess.path) config check --config /dev/stdin"
+        let pipe = try await AccountctlProcess(["-c", piped], program: "/bin/sh").result()
+        #expect(pipe.status == 2 && pipe.output.contains("/dev/stdin:2: deletion.grace"), "\(pipe)")
         try await TestDatabase.with(.platform) { database in
             let stranger = database.variables.merging(["PGUSER": "nobody_of_that_name"]) { $1 }
             #expect(try await AccountctlProcess.run("migrate", "status", environment: stranger).status == 4)
@@ -385,12 +388,12 @@ struct CommandLineTests {
             #expect(refused.status == 2 && refused.errors.contains(said), "\(words): \(refused)")
             #expect(try text() == before)
         }
-        // One that an editor left without its last line's end.
-        try before.dropLast().write(toFile: path, atomically: false, encoding: .utf8)
-        let second = try await make("b", "--output", path, "--append")
         let printed = try await AccountctlProcess(["keys", "new", "b", "--output", "-"], directory: folder).result()
         #expect(printed.status == 0 && printed.output.hasPrefix("b:"), "\(printed)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["sealing.keys"])
+        // One that an editor left without its last line's end.
+        try before.dropLast().write(toFile: path, atomically: false, encoding: .utf8)
+        let second = try await make("b", "--output", path, "--append")
         #expect(second.status == 0, "\(second)")
         let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 3 && lines[0] + "\n" == before && lines[1].hasPrefix("b:") && lines[2].isEmpty)

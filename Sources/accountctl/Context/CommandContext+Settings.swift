@@ -105,26 +105,20 @@ struct SettingsFileSearch {
     }
 
     private func read(_ path: String) throws -> String {
-        do {
-            return try String(contentsOfFile: path, encoding: .utf8)
+        do throws(SecretFile.Failure) {
+            // By its descriptor, which serves a pipe as well. Standard input is left to secrets: `-` is a file's name here.
+            let contents = try SecretFile.read(path == "-" ? "./-" : path, limit: Self.longest)
+            guard let text = contents.text?.reveal() else {
+                throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
+            }
+            return text
         } catch {
-            let isFolder = (try? FileManager.default.contentsOfDirectory(atPath: path)) != nil
-            let reason = isFolder ? "it is a folder" : error.localizedReason
-            throw CommandError(.usage, "cannot read the settings file \(path): \(reason)")
+            throw CommandError(.usage, "cannot read the settings file \(path): \(error.reason)")
         }
     }
-}
 
-extension Error {
-    /// The words of a file error without the type around them.
-    fileprivate var localizedReason: String {
-        switch (self as? CocoaError)?.code {
-        case .fileReadNoSuchFile?, .fileNoSuchFile?: "there is no such file"
-        case .fileReadNoPermission?: "no permission"
-        case .fileReadInapplicableStringEncoding?, .fileReadCorruptFile?: "it is not UTF-8 text"
-        default: String(describing: self)
-        }
-    }
+    /// The most bytes of a settings file.
+    private static let longest = 1 << 20
 }
 
 extension SettingsError: ReportableError {
