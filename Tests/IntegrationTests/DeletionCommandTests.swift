@@ -94,7 +94,11 @@ struct DeletionCommandTests {
                 "update accountctl.deletion_requests set run_after = now() + interval '1 day'"
             )
             #expect(try await site.deletion(["resume", account]).status == 0)
-            #expect(try await site.deletion(["retry", account]).status == 0)
+            let early = try await site.deletion(["retry", account, "--tsv", "outcome"])
+            #expect(early.output == "unchanged\n" && early.errors.contains("the end of grace"), "\(early)")
+            _ = try await site.database.psql("update accountctl.deletion_requests set failures = 1")
+            let retried = try await site.deletion(["retry", account, "--tsv", "outcome"])
+            #expect(retried.output == "done\n", "\(retried)")
             // What no step tells of, such as an end by the time limit, stands with the job.
             _ = try await site.database.psql(
                 """
@@ -146,10 +150,6 @@ struct DeletionCommandTests {
         }
     }
 
-    @Test("Only a column that some request reports can be accepted; what was accepted is shown, and can be withdrawn")
-    func accepted() async throws {
-        try await ErasureSite.with(accounts: 1) { site in
-            let request = try await site.request()
     @Test("A pause of the queue, or of everything, is told with the request, with its account and beside the list")
     func pausedWhole() async throws {
         try await OperatorStage.with { stage in
@@ -180,6 +180,10 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("Only a column that some request reports can be accepted; what was accepted is shown, and can be withdrawn")
+    func accepted() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
             try await site.leaveResidue()
             let stored = "select string_agg(column_name || ': ' || reason, ', ') from accountctl.accepted_columns"
             @Sendable func accept(_ column: String, _ more: String...) async throws -> AccountctlProcess.Result {

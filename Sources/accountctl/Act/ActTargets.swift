@@ -102,6 +102,11 @@ struct RequestTarget: ActTarget {
             context.messages.note("Nothing to do.")
             words.tellBrakes(in: context)
             return .unchanged
+        case .waiting(let state, let until):
+            let what = state == .settling ? "the last search" : "the end of grace"
+            context.messages.note("Nothing to do: it waits for \(what), \(Wording.moment(until)).")
+            words.tellBrakes(in: context)
+            return .unchanged
         case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
         case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
         case .refused(let why): throw CommandError(.blocked, why)

@@ -8,6 +8,8 @@ struct DeletionRetryCommand: ActCommand {
         commandName: "retry",
         abstract: "Look at a deletion again now, after its fault is gone.",
         discussion: """
+            One that had no fault, and waits for the end of grace or for its last search, is left as it is.
+
             EXAMPLES
               accountctl deletion retry 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
             """

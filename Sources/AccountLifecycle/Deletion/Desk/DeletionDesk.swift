@@ -68,6 +68,8 @@ package struct DeletionDesk: Sendable {
         case done
         /// It was so already.
         case unchanged
+        /// Nothing is in its way: it waits for this moment.
+        case waiting(DeletionState, until: Date)
         case unknownRequest
         /// The request has ended.
         case ended(DeletionState)
@@ -123,9 +125,10 @@ package struct DeletionDesk: Sendable {
         ) ?? false
     }
 
-    /// Has a request looked at again now.
+    /// Has a request looked at again now, unless it only waits for its time.
     package func retry(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.retry", reason, connection) { connection, _ in
+            if let (state, until) = try Self.wait(of: request, on: connection) { return .waiting(state, until: until) }
             try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -136,6 +139,27 @@ package struct DeletionDesk: Sendable {
             try DeletionJobs.wake(request, on: connection)
             return .done
         }
+    }
+
+    /// What a request without a fault waits for; nil for one that has had a fault, or that is due.
+    private static func wait(of request: UUID, on connection: isolated Connection) throws -> (DeletionState, Date)? {
+        try connection.first(
+            """
+            select w.state, w.until
+            from (
+                select state, case when state = 'settling' then settle_after else run_after end as until
+                from accountctl.deletion_requests
+                where id = \(request)
+                  and state in ('requested', 'grace', 'settling')
+                  and situation is null
+                  and failures = 0
+                  and apple_failures = 0
+            ) as w
+            where w.until > clock_timestamp()
+            """,
+            as: (String, Date).self
+        )
+        .flatMap { state, until in DeletionState(rawValue: state).map { ($0, until) } }
     }
 
     /// Stops one request before its next irreversible step.

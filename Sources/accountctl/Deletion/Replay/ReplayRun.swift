@@ -167,7 +167,7 @@ struct ReplayRun {
         case .refused(let words):
             done.refused += 1
             context.messages.warning("\(request.uuidString.lowercased()): \(words)")
-        case .unchanged, .unknownRequest, .ended: break
+        case .unchanged, .waiting, .unknownRequest, .ended: break
         }
     }
 
