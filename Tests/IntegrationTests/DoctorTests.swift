@@ -4,6 +4,8 @@ import Sandbox
 import TestSupport
 import Testing
 
+@testable import accountctl
+
 /// Every fault is made in a database of its own; the doctor is asked as a monitor would ask it.
 @Suite("The doctor finds", .timeLimit(.minutes(3)))
 struct DoctorTests {
@@ -220,6 +222,14 @@ struct DoctorTests {
                 }
             }
         }
+    }
+
+    @Test(
+        "which server it was not tested with",
+        arguments: [(149_999, "warning"), (150_000, "ok"), (160_000, "notice"), (180_000, "warning")]
+    )
+    func versions(_ number: Int, _ severity: String) {
+        #expect(DatabaseDoctor.version(number, "1").severity.rawValue == severity)
     }
 
     @Test("clocks that differ")

@@ -7,8 +7,19 @@ import Postgres
 #endif
 
 extension DatabaseDoctor {
+    /// What is known of a server's version: with 15 alone the tests ran.
+    static func version(_ number: Int, _ name: String) -> DoctorFinding {
+        let (code, what) = ("database.version", "PostgreSQL \(name)")
+        let why = "This program is tested with PostgreSQL 15, and made for what 15 to 17 have in common."
+        return switch number {
+        case 150_000..<160_000: .ok(code, what)
+        case 160_000..<180_000:
+            DoctorFinding(.notice, code, what, why: why, todo: "Rehearse a deletion before real ones.")
+        default: DoctorFinding(.warning, code, what, why: why, todo: "Use one of these.")
+        }
+    }
+
     func server(on connection: isolated Connection) throws -> [DoctorFinding] {
-        let version = connection.serverVersion
         let (name, isStandby, serverTime) = try connection.one(
             """
             select current_setting('server_version'), pg_is_in_recovery(),
@@ -16,20 +27,7 @@ extension DatabaseDoctor {
             """,
             as: (String, Bool, Double).self
         )
-        var findings: [DoctorFinding] = []
-        if (150_000..<180_000).contains(version) {
-            findings.append(.ok("database.version", "PostgreSQL \(name)"))
-        } else {
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "database.version",
-                    "PostgreSQL \(name)",
-                    why: "This program is tested with PostgreSQL 15, and made for what 15 to 17 have in common.",
-                    todo: "Use one of these."
-                )
-            )
-        }
+        var findings = [Self.version(connection.serverVersion, name)]
         if isStandby {
             findings.append(
                 DoctorFinding(
