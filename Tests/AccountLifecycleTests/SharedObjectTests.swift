@@ -304,6 +304,64 @@ import Testing
         }
     }
 
+    @Test func aHostileProfileTakesNobodysFiles() async throws {
+        try await Stage.with { stage in
+            let victim = try await stage.signUp("victim")
+            let owned = "\(UUID().uuidString).jpeg"
+            #expect(try await stage.upload(owned, by: victim))
+            var attackers: [Person] = []
+            for number in 0..<4 { attackers.append(try await stage.signUp("attacker\(number)")) }
+            // Files nobody owns: one that two profiles name, one in the victim's folder, one that the attacker alone names.
+            for key in ["shared.jpeg", "\(victim.text)/free.jpeg", "own.jpeg"] {
+                #expect(try await stage.upload(key, by: nil))
+            }
+            try await stage.sql("update public.profiles set avatar_url = 'shared.jpeg' where id = \(victim.id)")
+            let left = ["shared.jpeg", "\(victim.text)/free.jpeg", owned]
+            for (index, url) in (left + ["own.jpeg"]).enumerated() {
+                let person = attackers[index]
+                let full = index == 2 ? "https://x.supabase.co/storage/v1/object/public/avatars/\(url)?v=1" : url
+                try await stage.sql("update public.profiles set avatar_url = \(full) where id = \(person.id)")
+                let request = try await stage.request(person)
+                #expect(try await stage.drive(request) == .ended(.verified))
+            }
+            let keys = try await stage.admin.withConnection {
+                try $0.query("select name from storage.objects order by name", as: String.self)
+            }
+            // What two name, what lies in somebody's folder and what somebody owns all stay.
+            #expect(Set(keys).isSuperset(of: left))
+            #expect(!keys.contains("own.jpeg"))
+        }
+    }
+
+    /// Put there by the app's server, for one: it is its owner's, and the receipt tells of it.
+    @Test func whatSomebodyElseOwnsInTheFolderStays() async throws {
+        try await Stage.with { stage in
+            let owner = try await stage.signUp("owner")
+            let person = try await stage.signUp()
+            for (name, owner) in [("own", person.id), ("nobodys", nil), ("theirs", owner.id)] {
+                let key = "\(person.text)/\(name).png"
+                #expect(try await stage.upload(key, by: nil))
+                try await stage.sql(
+                    "update storage.objects set owner = \(owner), owner_id = \(owner)::text where name = \(key)"
+                )
+            }
+            // Handed over by the column that Storage documents; the deprecated one says otherwise.
+            #expect(try await stage.upload("handed-over.png", by: person))
+            try await stage.sql("update storage.objects set owner_id = \(owner.text) where name = 'handed-over.png'")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let keys = try await stage.admin.withConnection {
+                try $0.query("select name from storage.objects order by name collate \"C\"", as: String.self)
+            }
+            #expect(keys == ["\(person.text)/theirs.png", "handed-over.png"])
+            let receipt = try await stage.value(
+                "select document::text from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(receipt.contains("files that other accounts own") && !receipt.contains(person.text))
+        }
+    }
+
     /// However many profiles there are, they are read once, and hardly any is sent.
     @Test func profilesAreReadOnce() async throws {
         try await Stage.with { stage in

@@ -1,0 +1,200 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import Sealing
+import Synchronization
+import TestSupport
+import Testing
+
+/// Apple out of reach, answers that are lost, and keys that are missing.
+@Suite(.timeLimit(.minutes(3))) struct AppleFaultTests {
+    @Test func onlyWhoHoldsACredentialWaitsForAppleAndNotForEver() async throws {
+        try await Stage.with { stage in
+            let holder = try await stage.fullAccount()
+            let other = try await stage.signUp("berta", apple: false)
+            for fault in [Fault.appleError("invalid_client"), .html(), .drop(), .status(503)] {
+                let id = stage.sandbox.faults.set(fault, for: .appleToken)
+                let request = try await stage.request(holder)
+                try await stage.drive(request)
+                #expect(try await stage.state(request) == "waiting_for_apple", "with \(fault)")
+                let code = try await stage.situation(request)?.code
+                #expect(code == .appleMisconfigured || code == .appleUnreachable)
+                #expect(try await stage.count("select from auth.sessions where user_id = \(holder.id)") == 1)
+                stage.sandbox.faults.clear(id)
+            }
+            for endpoint in [Endpoint.appleToken, .appleRevoke] {
+                stage.sandbox.faults.set(.appleError("invalid_client"), for: endpoint)
+            }
+            let unaffected = try await stage.request(other)
+            #expect(try await stage.drive(unaffected) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, unaffected) == "not_held")
+            // A week later the run goes on; the credential is kept for later, without the account.
+            let request = try await stage.request(holder)
+            try await stage.sql(
+                "update accountctl.deletion_requests set apple_waiting_since = now() - interval '8 days'"
+            )
+            try await stage.driveThroughFailures(request)
+            #expect(try await stage.state(request) == "verified")
+            #expect(try await stage.outcome(.revokeApple, request) == "pending")
+            #expect(try await stage.traces(of: holder) == "")
+            #expect(try await stage.count("select from accountctl.pending_revocations where state = 'waiting'") == 1)
+            stage.sandbox.faults.clearAll()
+            // What closes the breaker is its self-test, which the next preflight brings about.
+            try await stage.testApple()
+            try await stage.sql("update accountctl.pending_revocations set last_tried_at = null")
+            let stillWaiting = try await stage.retryRevocations()
+            #expect(stillWaiting == 0)
+            #expect(stage.sandbox.apple.liveConsents == 0)
+            let outcome = try await stage.value(
+                "select apple_outcome from accountctl.deletion_requests where id = \(request)",
+                as: String.self
+            )
+            #expect(outcome == "revoked")
+        }
+    }
+
+    @Test func anOperatorMayProceedWithoutApple() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            for endpoint in [Endpoint.appleToken, .appleRevoke] {
+                stage.sandbox.faults.set(.appleError("invalid_client"), for: endpoint)
+            }
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "waiting_for_apple")
+            let desk = stage.desk
+            let act = try await stage.pool.withConnection { connection in
+                try await desk.proceed(
+                    request,
+                    withoutApple: true,
+                    withoutIdentifiers: false,
+                    reason: "x",
+                    on: connection
+                )
+            }
+            #expect(act == .done)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "pending")
+            #expect(try await stage.count("select from accountctl.operator_log where action = 'deletion.proceed'") == 1)
+        }
+    }
+
+    @Test func aCodeComesAtOnceAndItsFailuresAreTold() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let expired = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            #expect(try await stage.exchange(expired, of: person, after: "6 minutes") == .settled(.expired))
+            let used = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            #expect(try await stage.exchange(used, of: person) == .settled(.exchanged))
+            try await stage.sql(
+                "update accountctl.authorization_codes set received_at = received_at - interval '2 hours'"
+            )
+            #expect(try await stage.exchange(used + "x", of: person) == .settled(.refused))
+            // Somebody else's code ends nobody's sign-in.
+            let other = try await stage.signUp("berta")
+            let foreign = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: other.sub)
+            #expect(try await stage.exchange(foreign, of: person) == .settled(.wrongAccount))
+            #expect(try await stage.count("select from accountctl.authorization_codes where code is not null") == 0)
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+        }
+    }
+
+    @Test func aCrashRightAfterAppleAnsweredIsGrantUnknown() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            let request = try await stage.request(person, code: code)
+            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            let crash = stage.services(probe: SimulatedCrash.once(at: .afterExchange))
+            await #expect(throws: SimulatedCrash.self) { try await CodeExchange(crash).run(id) }
+            #expect(try await CodeExchange(stage.services()).run(id) == .settled(.grantUnknown))
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
+        }
+    }
+
+    @Test func aLostAnswerIsGrantUnknownAndTheAppIsAskedForAnotherCode() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            let id = stage.sandbox.faults.set(.drop(.before), for: .appleToken)
+            #expect(try await stage.exchange(code, of: person) == .settled(.grantUnknown))
+            stage.sandbox.faults.clear(id)
+            let status = try await stage.call(person, "select public.request_account_deletion()")
+            #expect(status.contains(#""wants_apple_code": true"#))
+            let second = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            #expect(try await stage.exchange(second, of: person) == .settled(.exchanged))
+        }
+    }
+
+    @Test func noCredentialIsAnOutcomeOfItsOwn() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_held")
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+        }
+    }
+
+    @Test func aCredentialWhoseIdentityMovedIsNotRevoked() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await stage.signUp("berta", apple: false)
+            try await stage.sql("update auth.identities set user_id = \(other.id) where provider_id = \(person.sub)")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+            #expect(stage.sandbox.apple.liveConsents == 1)
+        }
+    }
+
+    @Test func aMissingSealingKeyStopsBeforeSayingDone() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            await #expect(throws: SimulatedCrash.self) {
+                try await stage.drive(request, probe: SimulatedCrash.once(at: .before(.verify)))
+            }
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            _ = try await DeletionDriver(strange).drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
+            #expect(try await stage.situation(request)?.subject == "test1")
+            // Lost for good: the end says so.
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.proceed(
+                    request,
+                    withoutApple: false,
+                    withoutIdentifiers: true,
+                    reason: "lost",
+                    on: connection
+                )
+            }
+            #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+        }
+    }
+
+    @Test func aRequestGoesOnWhenItsKeyIsConfiguredLater() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.verify)))
+            let file = Mutex<KeyRing?>(nil)
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+                .following(every: .zero) { file.withLock(\.self) }
+            let running = DeletionDriver(
+                stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            )
+            _ = try await running.drive(request)
+            #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
+            file.withLock { $0 = stage.vault.keys }
+            #expect(try await running.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "ok")
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import AccountLifecycle
+import Foundation
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+/// Rows go, however many there are and whatever table they lie in, and no others.
+@Suite(.timeLimit(.minutes(3))) struct RowDeletionTests {
+    @Test func anUnrelatedProfilesTableIsLeftAlone() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("drop table public.profiles cascade")
+            try await stage.sql("create table public.profiles (id int primary key, avatar_url text, owner uuid)")
+            try await stage.sql("insert into public.profiles values (1, 'x', null)")
+            let person = try await stage.signUpWithoutProfile()
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.profiles") == 1)
+        }
+    }
+
+    @Test func manyRowsGoInBatches() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
+            )
+            try await stage.sql("create index on public.posts (author)")
+            try await stage.sql("grant select, delete on public.posts to postgres")
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta")
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 2500) as g")
+            try await stage.sql("insert into public.posts select g, \(other.id) from generate_series(1, 100) as g")
+            try await stage.sql("analyze public.posts")
+            var policy = Stage.swift
+            policy.batchRows = 1000
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.count("select from public.posts") == 100)
+            let batched = try await stage.value(
+                "select (facts -> 'counts' ->> 'batched_rows')::int from accountctl.deletion_steps where step = 'delete_rows'",
+                as: Int.self
+            )
+            #expect(batched == 2500)
+        }
+    }
+
+    /// Only their partitions have statistics.
+    @Test func manyRowsOfAPartitionedTableGoInBatches() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.posts (id int, author uuid references auth.users on delete cascade)
+                partition by range (id)
+                """
+            )
+            try await stage.sql("create table public.early partition of public.posts for values from (0) to (1000)")
+            try await stage.sql("create table public.late partition of public.posts default")
+            try await stage.sql("create index on public.posts (author)")
+            try await stage.sql("grant select, delete on public.posts to postgres")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 2500) as g")
+            try await stage.sql("analyze public.early")
+            try await stage.sql("analyze public.late")
+            var policy = Stage.swift
+            policy.batchRows = 1000
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let batched = try await stage.value(
+                "select (facts -> 'counts' ->> 'batched_rows')::int from accountctl.deletion_steps where step = 'delete_rows'",
+                as: Int.self
+            )
+            #expect(batched == 2500)
+        }
+    }
+
+    /// No key reaches the rows of a table that inherits from its own; the search finds them.
+    @Test(arguments: [3, 2500]) func whatInheritsFromATableIsLeftWhereItIs(_ rows: Int) async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)",
+                "create index on public.posts (author)",
+                "create table public.old_posts () inherits (public.posts)",
+                "create table public.orders (buyer uuid references auth.users)",
+                "create table public.old_orders () inherits (public.orders)",
+                "grant select, delete on all tables in schema public to postgres",
+            ] { try await stage.sql(Statement(unsafeSQL: statement)) }
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, \(rows)) as g")
+            try await stage.sql("insert into public.old_posts select g, \(person.id) from generate_series(1, 3) as g")
+            try await stage.sql("insert into public.old_orders values (\(person.id))")
+            try await stage.sql("analyze public.posts")
+            var policy = Stage.swift
+            policy.batchRows = 1000
+            let request = try await stage.request(person)
+            try await stage.drive(request, policy)
+            let findings = try await stage.situation(request)?.findings
+            #expect(findings?.map(\.column) == ["public.old_orders.buyer", "public.old_posts.author"])
+            #expect(findings?.map(\.count) == [1, 3])
+        }
+    }
+
+    /// Keys that cascade without an index take as long as their tables are large.
+    @Test func aDeleteMayTakeLongerThanStatementsUsuallyMay() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
+            )
+            try await stage.sql(
+                """
+                create function public.take_time() returns trigger language plpgsql as
+                $$ begin perform pg_sleep(3); return old; end $$
+                """
+            )
+            try await stage.sql(
+                "create trigger take_time before delete on public.posts for each row execute function public.take_time()"
+            )
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts values (1, \(person.id))")
+            let request = try await stage.request(person)
+            var hasty = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            hasty.connection.statementDeadline = .seconds(2)
+            // Compiling the look at the catalog takes about as long on a busy machine.
+            hasty.connection.sessionSettings = ["jit": "off"]
+            let logger = Logger.silent
+            try await Pool.withPool(hasty, logger: logger) { pool in
+                let pause = try await DeletionDriver(stage.services(pool: pool)).drive(request)
+                #expect(pause == .ended(.verified))
+            }
+        }
+    }
+
+    @Test func whatTheDatabaseRefusesIsToldAndTriedAgain() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.sql("alter table auth.flow_state rename to away")
+            let told = Situation(.failing, detail: "lock_out: SQLSTATE 42P01")
+            #expect(try await stage.drive(request) == .failed(after: 30, told))
+            #expect(try await stage.drive(request) == .failed(after: 60, told))
+            #expect(try await stage.situation(request) == told)
+            try await stage.sql("alter table auth.away rename to flow_state")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    /// The lock-out is as slow to begin there, and would find none that is fresh.
+    @Test func whereThePreflightTookLongItHoldsLong() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request) { point in
+                guard point == .after(.preflight), once.take() else { return }
+                try await stage.sql(
+                    """
+                    update accountctl.deletion_steps
+                    set started_at = started_at - interval '10 minutes', finished_at = finished_at - interval '5 minutes'
+                    """
+                )
+            }
+            #expect(pause == .ended(.verified))
+            let runs: Statement = "select runs::int from accountctl.deletion_steps where step = 'preflight'"
+            #expect(try await stage.value(runs, as: Int.self) == 1)
+        }
+    }
+
+    @Test func betweenTwoBatchesOthersHaveTheConnection() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
+            )
+            try await stage.sql("create index on public.posts (author)")
+            try await stage.sql("grant select, delete on public.posts to postgres")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 250) as g")
+            try await stage.sql("analyze public.posts")
+            let request = try await stage.request(person)
+            let pauses = Counter()
+            // Of three connections the deletion has one.
+            try await stage.pool.withConnection { _ in
+                try await stage.pool.withConnection { _ in
+                    var policy = Stage.swift
+                    policy.batchRows = 100
+                    let pause = try await stage.drive(request, policy) { point in
+                        guard point == .between(.deleteRows) else { return }
+                        try await stage.pool.withConnection { _ = try $0.one("select 1", as: Int.self) }
+                        pauses.add()
+                    }
+                    #expect(pause == .ended(.verified))
+                }
+            }
+            #expect(pauses.value == 3)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import SignInWithApple
+
+extension Stage {
+    /// Stores a code as the app does and exchanges it.
+    func exchange(
+        _ code: String,
+        of person: Person,
+        after age: String = "0 seconds",
+        by apple: AppleClients? = nil
+    ) async throws -> CodeExchange.Outcome {
+        _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(Self.clientID))")
+        let id = try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+        try await sql(
+            "update accountctl.authorization_codes set expires_at = expires_at - \(age)::interval where id = \(id)"
+        )
+        return try await CodeExchange(services(apple: apple)).run(id)
+    }
+
+    /// Drives a request on through failing attempts, as its job would in time.
+    func driveThroughFailures(_ request: UUID) async throws {
+        for _ in 0..<20 {
+            guard case .failed = try await drive(request) else { return }
+        }
+    }
+
+    func retryRevocations() async throws -> Int {
+        try await PendingRevocation.retry(with: services())
+    }
+
+    func signUpWithoutProfile() async throws -> Person {
+        try await sql("drop trigger if exists on_auth_user_created on auth.users")
+        return try await signUp()
+    }
+}

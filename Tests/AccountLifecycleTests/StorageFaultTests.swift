@@ -1,0 +1,168 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+/// Storage that fails, lies or is left alone, and files that only look like somebody's.
+@Suite(.timeLimit(.minutes(3))) struct StorageFaultTests {
+    /// Whoever uploads may write much into a row, and Storage answers a delete with the rows.
+    @Test func objectsWithLongMetadataGoAtOnce() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id, user_metadata)
+                select 'avatars', n::text, \(person.id), \(person.text), jsonb_build_object('note', repeat('x', 3000))
+                from generate_series(1, 600) as n
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from storage.objects") == 0)
+        }
+    }
+
+    @Test func storageThatLiesIsNotBelieved() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            for fault in [Fault.emptySuccess, .pretendedSuccess] {
+                let id = stage.sandbox.faults.set(fault, for: .storageDeleteMany)
+                guard case .failed(_, let situation) = try await stage.drive(request) else {
+                    Issue.record("believed \(fault)")
+                    return
+                }
+                #expect(situation.code == .storageUnusable)
+                #expect(try await stage.state(request) == "running")
+                #expect(try await stage.count("select from auth.users where id = \(person.id)") == 1)
+                stage.sandbox.faults.clear(id)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    @Test func storageThatDeletesWhatNobodyAskedForIsTold() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let id = stage.sandbox.faults.set(
+                .status(200, body: #"[{"name": "stranger.jpeg"}]"#),
+                for: .storageDeleteMany
+            )
+            guard case .failed(_, let situation) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(situation.detail?.contains("nobody asked for") == true, "\(situation)")
+            stage.sandbox.faults.clear(id)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    @Test func storageThatIsDownHoldsUpBeforeTheLockOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            for fault in [Fault.html(), .storageBusy, .drop(), .status(500)] {
+                let id = stage.sandbox.faults.set(fault)
+                guard case .failed(let delay, let situation) = try await stage.drive(request) else {
+                    Issue.record("went on with \(fault)")
+                    return
+                }
+                #expect(delay >= 30)
+                #expect(situation.code == .storageUnusable)
+                #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+                stage.sandbox.faults.clear(id)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    @Test func storageIsLeftAloneForAsLongAsItAsks() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let busy = #"{"statusCode":"503","error":"Service Unavailable","message":"slow","code":"SlowDown"}"#
+            for fault in [Fault.html(), .status(503, body: busy, retryAfter: "900")] {
+                let id = stage.sandbox.faults.set(fault)
+                guard case .failed(let delay, let situation) = try await stage.drive(request) else {
+                    Issue.record("went on with \(fault)")
+                    return
+                }
+                if case .status = fault.answer { #expect(delay == 900) } else { #expect(delay < 900) }
+                #expect(situation.code == .storageUnusable)
+                stage.sandbox.faults.clear(id)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    @Test func aBucketNobodyDecidedAboutBlocks() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("insert into storage.buckets (id, name) values ('invoices', 'invoices')")
+            let person = try await stage.signUp()
+            try await stage.sql(
+                "insert into storage.objects (bucket_id, name, owner_id) values ('invoices', '1.pdf', \(person.text))"
+            )
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .undecidedBucket)
+            #expect(try await stage.situation(request)?.subject == "invoices")
+            var policy = Stage.swift
+            policy.keptBuckets = ["invoices"]
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.count("select from storage.objects") == 1)
+        }
+    }
+
+    /// Their rows are not searched, and what is the account's there stays.
+    @Test func theReceiptNamesTheBucketsThatAreKept() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for bucket in ["invoices", "letters"] {
+                try await stage.sql("insert into storage.buckets (id, name) values (\(bucket), \(bucket))")
+            }
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner_id)
+                values ('invoices', '1.pdf', \(person.text)), ('invoices', \(person.text + "/2.pdf"), null),
+                       ('invoices', '3.pdf', null)
+                """
+            )
+            var policy = Stage.swift
+            policy.keptBuckets = ["invoices", "letters"]
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let document = try await stage.value(
+                "select document from accountctl.deletion_receipts where request_id = \(request)",
+                as: JSON<ReceiptDocument>.self
+            ).value
+            for step in document.steps where ["verify", "settle"].contains(step.step) {
+                #expect(step.facts.kept == ["invoices": 2, "letters": 0], "\(step.step)")
+            }
+            #expect(document.outOfScope.contains { $0.contains("bucket invoices") && $0.contains("2 objects") })
+            #expect(document.outOfScope.contains { $0.contains("bucket letters") && $0.contains("0 objects") })
+        }
+    }
+
+    /// A file of nobody, in every way in which Storage writes its address.
+    @Test(arguments: [
+        "my%20face.png", "https://x.supabase.co/storage/v1/object/public/avatars/my%20face.png?v=1", "my face.png",
+    ])
+    func theFileOfAnEscapedAddressIsThePersons(_ url: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for key in ["my%20face.png", "other.png"] { #expect(try await stage.upload(key, by: nil)) }
+            #expect(try await stage.count("select from storage.objects where name = 'my face.png'") == 1)
+            try await stage.sql("update public.profiles set avatar_url = \(url) where id = \(person.id)")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let keys = try await stage.admin.withConnection {
+                try $0.query("select name from storage.objects", as: String.self)
+            }
+            #expect(keys == ["other.png"])
+        }
+    }
+}

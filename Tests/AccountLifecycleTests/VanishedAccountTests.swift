@@ -1,0 +1,90 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import Synchronization
+import TestSupport
+import Testing
+
+/// An account that goes, comes back or never was.
+@Suite(.timeLimit(.minutes(3))) struct VanishedAccountTests {
+    @Test func aUserDeletedMeanwhileIsStillCleanedUp() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.deleteRows, request) == "already_gone")
+            // Its credential went with it, unrevoked: nobody knows any more that there was one.
+            #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
+            #expect(try await stage.traces(of: person) == "")
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+
+    @Test func aUserDeletedAfterTheLockOutTookWhatItHeldAlong() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let end = try await stage.drive(request) { point in
+                guard point == .after(.lockOut) else { return }
+                try await stage.sql("delete from auth.users where id = \(person.id)")
+            }
+            #expect(end == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
+        }
+    }
+
+    @Test func anAccountMadeAfterTheRequestIsNotTheOneMeant() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.sql(
+                "update auth.users set created_at = now() + interval '1 minute' where id = \(person.id)"
+            )
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .otherAccount)
+            #expect(try await stage.count("select from auth.users where id = \(person.id)") == 1)
+        }
+    }
+
+    @Test func whoSignedUpAgainIsLeftAlone() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let again = Counter(1)
+            let returned = Returned()
+            let pause = try await stage.drive(request) { point in
+                guard point == .after(.deleteRows), again.take() else { return }
+                // The same address and the same Apple sub, under another id.
+                returned.person = try await stage.signUp("anna", email: person.email, sub: person.sub)
+            }
+            #expect(pause == .ended(.verified))
+            let new = try #require(returned.person)
+            #expect(new.sub == person.sub)
+            #expect(try await stage.count("select from auth.users where id = \(new.id)") == 1)
+            #expect(try await stage.count("select from public.profiles where id = \(new.id)") == 1)
+        }
+    }
+
+    @Test func anUnknownUserCannotBeAskedFor() async throws {
+        try await Stage.with { stage in
+            let desk = stage.desk
+            let opening = try await stage.pool.withConnection { try await desk.request(UUID(), reason: "x", on: $0) }
+            #expect(opening == .unknownUser)
+            let stranger = Person(id: UUID(), email: "x@example.com", sub: nil)
+            let state = await sqlState { try await stage.call(stranger, "select public.request_account_deletion()") }
+            #expect(state == "PT410")
+        }
+    }
+}
+
+/// What a probe hands back to its test.
+private final class Returned: Sendable {
+    private let stored = Mutex<Person?>(nil)
+
+    var person: Person? {
+        get { stored.withLock(\.self) }
+        set { stored.withLock { $0 = newValue } }
+    }
+}
