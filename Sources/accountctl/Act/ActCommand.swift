@@ -6,12 +6,8 @@ protocol ActCommand: AccountctlCommand {
     associatedtype Target: ActTarget
     associatedtype Consent: ConsentOptions
 
-    /// What is acted on.
-    var target: Target { get }
-    /// Who acts, and why.
-    var acting: ActingOptions { get }
-    /// Whether it is only shown, and how the question is answered beforehand.
-    var consent: Consent { get }
+    /// What is acted on, by whom and why, and what was answered beforehand.
+    var options: ActOptions<Target, Consent> { get }
 
     /// What is done.
     ///
@@ -20,9 +16,11 @@ protocol ActCommand: AccountctlCommand {
 }
 
 extension ActCommand {
+    var global: GlobalOptions { options.global }
+
     static var outputFields: [String] { [Target.idField.name, ActOutcome.field] }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.carryOut(try act(in: context), on: target, acting, consent)
+        try await context.carryOut(try act(in: context), on: options.target, options.acting, options.consent)
     }
 }

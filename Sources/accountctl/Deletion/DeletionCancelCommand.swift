@@ -19,19 +19,10 @@ struct DeletionCancelCommand: ActCommand {
     )
 
     @OptionGroup
-    var target: RequestTarget
-
-    @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: WriteOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<RequestTarget, WriteOptions>
 
     func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
-        let reason = acting.reason
+        let reason = options.acting.reason
         return Act(
             plan: "would be cancelled",
             done: "cancelled",

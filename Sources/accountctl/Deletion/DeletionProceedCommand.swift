@@ -17,9 +17,6 @@ struct DeletionProceedCommand: ActCommand {
             """
     )
 
-    @OptionGroup
-    var target: RequestTarget
-
     @Flag(name: .long, help: "Do not wait for Apple any longer.")
     var withoutApple = false
 
@@ -27,13 +24,7 @@ struct DeletionProceedCommand: ActCommand {
     var withoutIdentifiers = false
 
     @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: ConfirmOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<RequestTarget, ConfirmOptions>
 
     func validate() throws {
         if !withoutApple, !withoutIdentifiers {
@@ -42,7 +33,7 @@ struct DeletionProceedCommand: ActCommand {
     }
 
     func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
-        let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, acting.reason)
+        let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, options.acting.reason)
         return Act(
             plan: "would go on",
             done: "goes on",

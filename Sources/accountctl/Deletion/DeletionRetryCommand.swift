@@ -16,19 +16,10 @@ struct DeletionRetryCommand: ActCommand {
     )
 
     @OptionGroup
-    var target: RequestTarget
-
-    @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: WriteOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<RequestTarget, WriteOptions>
 
     func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
-        let reason = acting.reason
+        let reason = options.acting.reason
         return Act(
             plan: "would be tried again",
             done: "tried again as soon as a worker is free",

@@ -16,19 +16,10 @@ struct UserHoldCommand: ActCommand {
     )
 
     @OptionGroup
-    var target: AccountTarget
-
-    @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: WriteOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<AccountTarget, WriteOptions>
 
     func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
-        guard let reason = acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
+        guard let reason = options.acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
         return Act(
             plan: "Would be done: held.",
             done: "held",

@@ -23,9 +23,6 @@ struct UserReleaseCommand: ActCommand {
             """
     )
 
-    @OptionGroup
-    var target: AccountTarget
-
     @Option(name: .long, help: ArgumentHelp("Only the hold of this number.", valueName: "number"))
     var hold: Int64?
 
@@ -33,16 +30,10 @@ struct UserReleaseCommand: ActCommand {
     var allHolds = false
 
     @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: ConfirmOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<AccountTarget, ConfirmOptions>
 
     func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
-        let reason = acting.reason
+        let reason = options.acting.reason
         return Act(
             plan: "Would be done: released.",
             done: "released",

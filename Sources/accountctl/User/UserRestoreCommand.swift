@@ -21,19 +21,10 @@ struct UserRestoreCommand: ActCommand {
     )
 
     @OptionGroup
-    var target: AccountTarget
-
-    @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: WriteOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<AccountTarget, WriteOptions>
 
     func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
-        let reason = acting.reason
+        let reason = options.acting.reason
         let latest = context.now() + UserSuspendCommand.longest / .seconds(1)
         return Act(
             plan: "Would be done: may sign in again.",

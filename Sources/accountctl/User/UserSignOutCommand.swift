@@ -16,19 +16,10 @@ struct UserSignOutCommand: ActCommand {
     )
 
     @OptionGroup
-    var target: AccountTarget
-
-    @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: WriteOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<AccountTarget, WriteOptions>
 
     func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
-        let reason = acting.reason
+        let reason = options.acting.reason
         return Act(
             plan: "Would be done: signed out everywhere.",
             done: "signed out everywhere",

@@ -23,9 +23,6 @@ struct UserSuspendCommand: ActCommand {
             """
     )
 
-    @OptionGroup
-    var target: AccountTarget
-
     @Option(
         name: .customLong("for"),
         help: ArgumentHelp("How long, such as 12h or 30d; at most 36500d. Default: 3650d.", valueName: "time")
@@ -48,13 +45,7 @@ struct UserSuspendCommand: ActCommand {
     static let longest = Duration.seconds(36500 * 86400)
 
     @OptionGroup
-    var acting: ActingOptions
-
-    @OptionGroup
-    var consent: WriteOptions
-
-    @OptionGroup
-    var global: GlobalOptions
+    var options: ActOptions<AccountTarget, WriteOptions>
 
     func validate() throws {
         if length != nil, until != nil { throw ValidationError("--for and --until exclude each other") }
@@ -62,7 +53,7 @@ struct UserSuspendCommand: ActCommand {
 
     func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
         let until = try end(now: context.now())
-        guard let reason = acting.reason else {
+        guard let reason = options.acting.reason else {
             throw CommandError(.usage, "a suspension needs a --reason: somebody will ask")
         }
         let done = "suspended until \(Wording.moment(until))"
