@@ -57,5 +57,6 @@ package enum EmbeddedSQL {
         File(name: "0054_definer_paths.sql") { PackageResources._054_definer_paths_sql },
         File(name: "0055_platform_columns.sql") { PackageResources._055_platform_columns_sql },
         File(name: "0056_profiles_sign_up.sql") { PackageResources._056_profiles_sign_up_sql },
+        File(name: "0057_job_running.sql") { PackageResources._057_job_running_sql },
     ]
 }

@@ -7,6 +7,8 @@ import Testing
 
 /// A session that holds an old snapshot keeps every dead row in the way: claims must not walk over them.
 @Suite(.timeLimit(.minutes(1))) struct PinnedSnapshotTests {
+    typealias Limits = JobKind<Note>.Limits
+
     static let kind = JobKind<Note>("test.plain")
     static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 
@@ -81,6 +83,104 @@ import Testing
                         #expect(near * 2 < far, "a bounded claim touched \(near) pages, one from the start \(far)")
                     }
                 }
+            }
+        }
+    }
+
+    /// What a claim under limits read of the indexes of the jobs, dead entries included.
+    private func entries(
+        _ lanes: [Lane],
+        _ request: JobQueue.ClaimRequest,
+        on connection: isolated Connection
+    ) async throws -> Int {
+        struct Undo: Error {}
+        let read: Statement = """
+            select sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint
+            from pg_index
+            where indrelid = 'accountctl.jobs'::regclass
+            """
+        var entries = 0
+        do {
+            try await connection.transaction { connection in
+                // What transactions before it did may be among them still.
+                let before = try connection.one(read, as: Int.self)
+                _ = try JobQueue().claimLimitedLocked(lanes, request, on: connection)
+                entries = try connection.one(read, as: Int.self) - before
+                throw Undo()
+            }
+        } catch is Undo {}
+        return entries
+    }
+
+    /// Puts 20,000 jobs through two limited kinds, and compares a claim from remembered bounds with one from the start.
+    private func checkLimitedClaims(_ limit: Limits, _ harness: JobHarness) async throws {
+        let queue = harness.queue
+        let lanes = Self.lanes + [Lane(queue: "default", kind: "test.other", timeout: .seconds(60))]
+        let limits = lanes.map {
+            JobQueue.KindLimit(kind: $0.kind, running: limit.running, runningPerKey: limit.runningPerKey)
+        }
+        try await harness.pool.withConnection { connection in
+            let worker = try queue.register(
+                .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: limits, lifetime: .seconds(600)),
+                on: connection
+            ).id
+            // Without the full scan of each second, whose cost is not the point here.
+            var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
+            let hundred = try (0..<100).map { n in
+                try NewJob(
+                    kind: lanes[n % 2].kind,
+                    queue: "default",
+                    limitKey: limit.runningPerKey == nil ? nil : "\(n / 2 % 10)"
+                )
+            }
+            for _ in 0..<3 { try queue.enqueue(hundred, on: connection) }
+            for _ in 0..<200 {
+                try queue.enqueue(hundred, on: connection)
+                let known = bounds.bounds(now: .now)
+                let request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: known)
+                let claim = try await queue.claimLimited(lanes, request, on: connection)
+                bounds.claimed(claim, wasBounded: known != nil, now: .now)
+                let (ids, leases) = (claim.jobs.map(\.id), claim.jobs.map(\.lease))
+                _ = try queue.finish(.init(outcome: .completed, ids: ids, leases: leases), on: connection)
+            }
+            let near = try await entries(
+                lanes,
+                .init(worker: worker, limit: 10, bounds: bounds.bounds(now: .now)),
+                on: connection
+            )
+            let far = try await entries(lanes, .init(worker: worker, limit: 10), on: connection)
+            // The snapshot does hold the dead rows: a claim from the start meets them all.
+            #expect(near * 4 < far, "a bounded claim read \(near) entries, one from the start \(far)")
+        }
+    }
+
+    /// What went through a limited kind is walked over neither to find the next job nor to count the running ones.
+    ///
+    /// What waits for its key is walked by each claim still, which the last of these does.
+    @Test(arguments: [Limits(running: 100), Limits(runningPerKey: 10), Limits(running: 1000, runningPerKey: 1)])
+    func claimsUnderLimitsStayCheapBehindAnOldSnapshot(_ limit: Limits) async throws {
+        try await JobHarness.with { harness in
+            try await harness.database.withConnection { pinning in
+                try await pinning.transaction(isolation: .repeatableRead) { pinning in
+                    _ = try pinning.one("select count(*) from accountctl.jobs", as: Int.self)
+                    try await checkLimitedClaims(limit, harness)
+                }
+            }
+        }
+    }
+
+    /// The same behind the slot of a standby that has gone, which no session tells of.
+    @Test func claimsUnderLimitsStayCheapBehindASlot() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(in: cluster) { harness in
+                try await cluster.psql("select pg_create_physical_replication_slot('standby')")
+                let settings = ["hot_standby_feedback=on", "primary_slot_name=standby"]
+                try await Standby.with(of: cluster, settings: settings) { _ in
+                    try await harness.until {
+                        try await harness.count("select count(*) from pg_replication_slots where xmin is not null") == 1
+                    }
+                }
+                try await checkLimitedClaims(Limits(running: 100), harness)
             }
         }
     }

@@ -250,7 +250,7 @@ import Testing
                         Self.lanes,
                         .init(worker: worker, limit: 5),
                         on: connection
-                    ).count
+                    ).jobs.count
                 }
             }
             try await harness.pool.withConnection { connection in

@@ -17,6 +17,18 @@ extension JobQueue {
             self.suspects = suspects
             self.bounds = bounds
         }
+
+        /// That the jobs `j` are among those, spelled as an equality where it is one: the claim index goes on behind it.
+        var crashed: Statement { suspects ? "j.crashes > 0" : "j.crashes = 0" }
+
+        /// The request for the rest, when a claim from bounds found so few; nil when it found enough, or looked at everything.
+        func belowBounds(after found: Int) -> ClaimRequest? {
+            guard found < limit, bounds?.isEmpty == false else { return nil }
+            var rest = self
+            rest.limit -= found
+            rest.bounds = nil
+            return rest
+        }
     }
 
     /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under new leases.
@@ -42,12 +54,13 @@ extension JobQueue {
         """
     }
 
-    /// Locks the best jobs of the lanes.
+    /// Locks the best jobs of the lanes, leaving out those that are not open where `onlyOpen`.
     ///
     /// The caller makes a materialised CTE of it: inlined, a sub-select with a limit may be run again for each row of
     /// an outer loop, and take more than its limit.
-    func picked(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
-        let crashed: Statement = request.suspects ? "j.crashes > 0" : "j.crashes = 0"
+    func picked(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool = true) -> Statement {
+        // `offset 0` keeps the planner from asking whether a lane is open only after it locked jobs that nobody may have.
+        let open: Statement = onlyOpen ? "\(whereLaneIsOpen) offset 0" : ""
         // Every condition of a partial index is spelled as in its definition, or the planner does not see that it serves.
         guard let bounds = request.bounds, !bounds.isEmpty else {
             return """
@@ -55,13 +68,13 @@ extension JobQueue {
                 from (
                     select lane.*
                     from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind)
-                    \(whereLaneIsOpen)
+                    \(open)
                 ) as lane,
                 lateral (
                     select j.id, j.priority, j.run_at
                     from \(tables.jobs) j
                     where j.state = 'available'
-                    and \(crashed)
+                    and \(request.crashed)
                     and \(JobTables.isLane())
                     order by j.priority, j.run_at, j.id
                     limit \(request.limit)
@@ -71,35 +84,20 @@ extension JobQueue {
                 limit \(request.limit)
                 """
         }
-        // One probe per lane and priority, each from its own bound: an urgent job is found though less urgent ones are behind.
-        var queues: [String] = []
-        var kinds: [String] = []
-        var priorities: [Int16] = []
-        var from: [Int64] = []
-        for lane in lanes {
-            for priority in Int16(0)...9 {
-                queues.append(lane.queue)
-                kinds.append(lane.kind)
-                priorities.append(priority)
-                from.append(bounds[ClaimBounds.Key(lane: lane.name, priority: priority)] ?? 0)
-            }
-        }
         return """
             select picked.id
             from (
                 select lane.*
-                from unnest(\(queues)::text[], \(kinds)::text[], \(priorities)::smallint[], \(from)::bigint[])
-                    as lane(queue, kind, priority, floor)
-                \(whereLaneIsOpen)
+                from \(Self.probes(of: lanes, from: bounds)) as lane(n, queue, kind, priority, floor)
+                \(open)
             ) as lane,
             lateral (
                 select j.id, j.priority, j.run_at
                 from \(tables.jobs) j
                 where j.state = 'available'
-                and \(crashed)
+                and \(request.crashed)
                 and \(JobTables.isLane())
-                and j.priority = lane.priority
-                and j.run_at >= 'epoch'::timestamptz + lane.floor * interval '1 microsecond'
+                and \(Self.isAboveBound)
                 order by j.priority, j.run_at, j.id
                 limit \(request.limit)
                 for update skip locked
@@ -109,7 +107,38 @@ extension JobQueue {
             """
     }
 
-    /// Ends a sub-select of lanes; `offset 0` keeps the planner from asking only after it locked jobs that nobody may have.
+    /// One probe per lane and priority, each from its own bound: an urgent job is found though less urgent ones are behind.
+    ///
+    /// Rows of the place of the lane, from 0, its queue and kind, the priority and the bound.
+    static func probes(of lanes: [Lane], from bounds: [ClaimBounds.Key: Int64]) -> Statement {
+        var places: [Int32] = []
+        var queues: [String] = []
+        var kinds: [String] = []
+        var priorities: [Int16] = []
+        var from: [Int64] = []
+        for (place, lane) in lanes.enumerated() {
+            for priority in Int16(0)...9 {
+                places.append(Int32(place))
+                queues.append(lane.queue)
+                kinds.append(lane.kind)
+                priorities.append(priority)
+                from.append(bounds[ClaimBounds.Key(lane: lane.name, priority: priority)] ?? 0)
+            }
+        }
+        return """
+            unnest(
+                \(places)::int[], \(queues)::text[], \(kinds)::text[], \(priorities)::smallint[], \(from)::bigint[]
+            )
+            """
+    }
+
+    /// That the jobs `j` are those that a probe is to find.
+    static let isAboveBound: Statement = """
+        j.priority = lane.priority
+        and j.run_at >= 'epoch'::timestamptz + lane.floor * interval '1 microsecond'
+        """
+
+    /// That a lane is neither paused nor under a limit.
     private var whereLaneIsOpen: Statement {
         """
         where not exists (
@@ -124,7 +153,6 @@ extension JobQueue {
             where l.kind = lane.kind
             and \(Self.isLimited)
         )
-        offset 0
         """
     }
 

@@ -11,8 +11,8 @@ extension JobQueue {
         _ lanes: [Lane],
         _ request: ClaimRequest,
         on connection: isolated Connection
-    ) async throws -> [ClaimedJob] {
-        guard !lanes.isEmpty, request.limit > 0 else { return [] }
+    ) async throws -> LimitedClaim {
+        guard !lanes.isEmpty, request.limit > 0 else { return LimitedClaim() }
         return try await connection.transaction { connection in
             // Whoever else holds these rows, such as a worker that was stopped or a forgotten session, must not hold up the worker.
             try connection.execute("set local lock_timeout = '1s'")
@@ -25,17 +25,18 @@ extension JobQueue {
         _ lanes: [Lane],
         _ request: ClaimRequest,
         on connection: isolated Connection
-    ) throws -> [ClaimedJob] {
+    ) throws -> LimitedClaim {
         // By name, everywhere: two claims wait for, but never deadlock, each other.
         let limits = try connection.query(
             """
-            select kind, \(Self.running), \(Self.runningPerKey)
+            select kind, \(Self.running), \(Self.runningPerKey), counted_from
             from \(tables.limits)
             where kind = any(\(Set(lanes.map(\.kind)).sorted())::text[])
+            and \(Self.isLimited)
             order by kind
             for update
             """,
-            as: (String, Int32?, Int32?).self
+            as: (String, Int32?, Int32?, Int64).self
         )
         let queues = try connection.query(
             """
@@ -53,41 +54,35 @@ extension JobQueue {
             if isPaused { paused.insert(name) }
             if let left { tokens[name] = Int(left) }
         }
-        let limitOf = Dictionary(uniqueKeysWithValues: limits.map { ($0.0, (running: $0.1, perKey: $0.2)) })
-        var claimed: [ClaimedJob] = []
-        for lane in try byUrgency(lanes, request, on: connection) where !paused.contains(lane.queue) {
-            var room = min(request.limit - claimed.count, tokens[lane.queue] ?? .max)
-            let limit = limitOf[lane.kind]
-            if let running = limit?.running {
-                let count = try connection.one(
-                    "select count(*) from \(tables.jobs) where state = 'running' and kind = \(lane.kind)",
-                    as: Int64.self
-                )
-                room = min(room, Int(running) - Int(count))
-            }
-            guard room > 0 else { continue }
+        var counts = try count(
+            limits.map { kind, running, perKey, floor in
+                // Below the floor may stand what was claimed while nobody knew of the limit.
+                let from = request.bounds == nil ? 0 : floor
+                return (kind, RunningCount(most: running, perKey: perKey, storedFloor: floor, from: from))
+            },
+            on: connection
+        )
+        var claim = LimitedClaim()
+        // Full ones first of all: nothing is to be looked for in them.
+        let open = lanes.filter { !paused.contains($0.queue) && tokens[$0.queue] != 0 && counts[$0.kind]?.room != 0 }
+        for lane in try byUrgency(open, request, on: connection) {
+            var part = request
+            part.limit = min(
+                request.limit - claim.jobs.count,
+                tokens[lane.queue] ?? .max,
+                counts[lane.kind]?.room ?? .max
+            )
+            guard part.limit > 0 else { continue }
+            part.bounds = request.bounds?.filter { $0.key.lane == lane.name }
             let taken: [ClaimedJob]
-            if let perKey = limit?.perKey {
-                taken = try claimKeyed(lane, room: room, perKey: perKey, request, on: connection)
+            if let count = counts[lane.kind], let perKey = count.perKey {
+                let keyed = try claimKeyed(lane, perKey: perKey, from: count.from, part, on: connection)
+                taken = keyed.jobs
+                claim.parked += keyed.parked
             } else {
-                taken = try connection.query(
-                    """
-                    with picked as materialized (
-                        select id
-                        from \(tables.jobs) j
-                        where j.state = 'available'
-                        and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
-                        and \(JobTables.isLane("\(lane.queue)", "\(lane.kind)"))
-                        order by j.priority, j.run_at, j.id
-                        limit \(room)
-                        for update skip locked
-                    )
-                    \(take("array(select id from picked)", [lane], worker: request.worker))
-                    """,
-                    as: ClaimRow.self
-                )
-                .map(ClaimedJob.init(row:))
+                taken = try claimUnkeyed(lane, part, on: connection)
             }
+            counts[lane.kind]?.took(taken)
             if let left = tokens[lane.queue], !taken.isEmpty {
                 tokens[lane.queue] = left - taken.count
                 try connection.execute(
@@ -99,9 +94,47 @@ extension JobQueue {
                     """
                 )
             }
-            claimed += taken
+            claim.jobs += taken
         }
-        return claimed
+        try remember(counts, on: connection)
+        return claim
+    }
+
+    /// Counts the running jobs of kinds whose rows are locked.
+    private func count(
+        _ kinds: [(String, RunningCount)],
+        on connection: isolated Connection
+    ) throws -> [String: RunningCount] {
+        guard !kinds.isEmpty else { return [:] }
+        var counts = Dictionary(uniqueKeysWithValues: kinds)
+        let rows = try connection.query(
+            """
+            select limited.kind, running.count, running.least
+            from unnest(\(kinds.map(\.0))::text[], \(kinds.map(\.1.from))::bigint[]) as limited(kind, floor),
+            lateral (
+                select count(*) as count, min(j.lease) as least
+                from \(tables.jobs) j
+                where \(JobTables.isRunning("limited.kind", from: "limited.floor"))
+            ) as running
+            """,
+            as: (String, Int64, Int64?).self
+        )
+        for (kind, count, least) in rows { counts[kind]?.found(count, least: least) }
+        return counts
+    }
+
+    /// Moves on the floors from which the next claim counts.
+    private func remember(_ counts: [String: RunningCount], on connection: isolated Connection) throws {
+        let moved = counts.compactMapValues(\.newFloor).sorted { $0.key < $1.key }
+        guard !moved.isEmpty else { return }
+        try connection.execute(
+            """
+            update \(tables.limits) l
+            set counted_from = moved.floor
+            from unnest(\(moved.map(\.key))::text[], \(moved.map(\.value))::bigint[]) as moved(kind, floor)
+            where l.kind = moved.kind
+            """
+        )
     }
 
     /// The lanes in the order of their best jobs, those without one last.
@@ -116,59 +149,94 @@ extension JobQueue {
         let order = try connection.query(
             """
             select lane.n
-            from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) with ordinality as lane(queue, kind, n)
+            from \(Self.probes(of: lanes, from: request.bounds ?? [:])) as lane(n, queue, kind, priority, floor)
             left join lateral (
                 select j.priority, j.run_at
                 from \(tables.jobs) j
                 where j.state = 'available'
-                and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
+                and \(request.crashed)
                 and \(JobTables.isLane())
+                and \(Self.isAboveBound)
                 order by j.priority, j.run_at, j.id
                 limit 1
             ) as best on true
             order by best.priority, best.run_at, lane.n
             """,
-            as: Int64.self
+            as: Int32.self
         )
-        return order.map { lanes[Int($0) - 1] }
+        var seen: Set<Int32> = []
+        return order.filter { seen.insert($0).inserted }.map { lanes[Int($0)] }
     }
 
-    /// Under the lock of the kind's limit row: lets parked jobs on whose key has room, takes up to `room`, parks what
+    /// Takes the best jobs of one lane; where fewer than wanted lie above the bounds, those below as well.
+    private func claimUnkeyed(
+        _ lane: Lane,
+        _ request: ClaimRequest,
+        on connection: isolated Connection
+    ) throws -> [ClaimedJob] {
+        func take(_ request: ClaimRequest) throws -> [ClaimedJob] {
+            try connection.query(
+                """
+                with picked as materialized (
+                \(picked([lane], request, onlyOpen: false))
+                )
+                \(self.take("array(select id from picked)", [lane], worker: request.worker))
+                """,
+                as: ClaimRow.self
+            )
+            .map(ClaimedJob.init(row:))
+        }
+        let taken = try take(request)
+        guard let rest = request.belowBounds(after: taken.count) else { return taken }
+        return try taken + take(rest)
+    }
+
+    /// Under the lock of the kind's limit row: lets parked jobs on whose key has room, takes up to what is wanted, parks what
     /// finds its key full.
     ///
     /// Parking keeps a thousand jobs of one busy key from being walked over at each claim.
     private func claimKeyed(
         _ lane: Lane,
-        room: Int,
         perKey: Int32,
+        from floor: Int64,
         _ request: ClaimRequest,
         on connection: isolated Connection
-    ) throws -> [ClaimedJob] {
-        try unpark(lane.kind, perKey: perKey, on: connection)
-        var taken: [ClaimedJob] = []
+    ) throws -> LimitedClaim {
+        // As old as they were: a bound may be above them.
+        var freed = try unpark(lane.kind, perKey: perKey, from: floor, on: connection)
+        let room = request.limit
+        var request = request
+        var claim = LimitedClaim()
         // Each turn takes or parks all it looked at; the bound only keeps one claim short.
-        for _ in 0..<20 where taken.count < room {
+        for _ in 0..<20 where claim.jobs.count < room {
+            request.limit = room - claim.jobs.count
             let looked = try connection.query(
                 """
-                select id, limit_key
+                with picked as materialized (
+                \(picked([lane], request, onlyOpen: false))
+                )
+                select j.id, j.limit_key
                 from \(tables.jobs) j
-                where j.state = 'available'
-                and \(request.suspects ? "j.crashes > 0" : "j.crashes = 0" as Statement)
-                and \(JobTables.isLane("\(lane.queue)", "\(lane.kind)"))
+                where j.id = any(array(select id from picked) || \(freed.sorted())::bigint[])
+                and j.queue = \(lane.queue)
+                and \(request.crashed)
                 order by j.priority, j.run_at, j.id
-                limit \(room - taken.count)
-                for update skip locked
+                limit \(request.limit)
                 """,
                 as: (Int64, String?).self
             )
-            guard !looked.isEmpty else { break }
+            freed.subtract(looked.map(\.0))
+            if let rest = request.belowBounds(after: looked.count) {
+                request = rest
+            } else if looked.isEmpty {
+                break
+            }
             let keys = Set(looked.compactMap(\.1)).sorted()
             let running = try connection.query(
                 """
                 select limit_key, count(*)
-                from \(tables.jobs)
-                where state = 'running'
-                and kind = \(lane.kind)
+                from \(tables.jobs) j
+                where \(JobTables.isRunning("\(lane.kind)", from: "\(floor)"))
                 and limit_key = any(\(keys)::text[])
                 group by limit_key
                 """,
@@ -191,28 +259,37 @@ extension JobQueue {
                 }
             }
             if !park.isEmpty {
-                try connection.execute(
+                claim.parked += try connection.query(
                     """
                     update \(tables.jobs)
                     set state = 'parked', parked_for = 'limit'
                     where id = any(\(park)::bigint[])
-                    """
+                    returning priority, (extract(epoch from \(Self.readyAt)) * 1000000)::bigint
+                    """,
+                    as: (Int16, Int64).self
                 )
+                .map { (ClaimBounds.Key(lane: lane.name, priority: $0.0), $0.1) }
             }
             if !take.isEmpty {
-                taken += try connection.query(
+                claim.jobs += try connection.query(
                     self.take("\(take)::bigint[]", [lane], worker: request.worker),
                     as: ClaimRow.self
                 )
                 .map(ClaimedJob.init(row:))
             }
         }
-        return taken
+        return claim
     }
 
-    /// Makes as many parked jobs of each key available as the key has room for, by a walk from key to key in the index.
-    private func unpark(_ kind: String, perKey: Int32, on connection: isolated Connection) throws {
-        try connection.execute(
+    /// Makes as many parked jobs of each key available as the key has room for, by a walk from key to key in the index, and returns
+    /// which.
+    private func unpark(
+        _ kind: String,
+        perKey: Int32,
+        from floor: Int64,
+        on connection: isolated Connection
+    ) throws -> Set<Int64> {
+        let freed = try connection.query(
             """
             with recursive keys(limit_key) as (
                 (
@@ -239,10 +316,9 @@ extension JobQueue {
             free as (
                 select keys.limit_key, \(perKey) - (
                     select count(*)
-                    from \(tables.jobs) r
-                    where r.state = 'running'
-                    and r.kind = \(kind)
-                    and r.limit_key = keys.limit_key
+                    from \(tables.jobs) j
+                    where \(JobTables.isRunning("\(kind)", from: "\(floor)"))
+                    and j.limit_key = keys.limit_key
                 ) as room
                 from keys
                 where keys.limit_key is not null
@@ -265,7 +341,10 @@ extension JobQueue {
             update \(tables.jobs)
             set state = 'available', parked_for = null
             where id = any(array(select id from chosen))
-            """
+            returning id
+            """,
+            as: Int64.self
         )
+        return Set(freed)
     }
 }

@@ -44,6 +44,18 @@ struct JobTables: Sendable {
         """
     }
 
+    /// That the jobs `j` are running ones of a kind, from a lease on, as their index finds them.
+    ///
+    /// Two kinds may share a number.
+    static func isRunning(_ kind: Statement, from lease: Statement) -> Statement {
+        """
+        j.state = 'running'
+        and hashtextextended(j.kind, 0) = hashtextextended(\(kind), 0)
+        and j.kind = \(kind)
+        and j.lease >= \(lease)
+        """
+    }
+
     /// That a row is one of these jobs under the lease of this job.
     ///
     /// Two arrays by themselves would do if no number came twice: a failover that loses the end of the log gives some out again.

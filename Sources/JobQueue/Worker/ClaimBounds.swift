@@ -23,7 +23,7 @@ package struct ClaimBounds: Sendable {
     ///
     /// Bounds only serve a worker that is behind: one whose last claim found nothing looks at everything.
     package mutating func bounds(now: ContinuousClock.Instant) -> [Key: Int64]? {
-        guard let lastFullScan, now - lastFullScan < fullScanInterval, !bounds.isEmpty else { return nil }
+        guard let lastFullScan, now - lastFullScan < fullScanInterval else { return nil }
         return bounds
     }
 
@@ -40,8 +40,17 @@ package struct ClaimBounds: Sendable {
             return
         }
         for job in jobs {
-            let key = Key(lane: Lane.Name(queue: job.queue, kind: job.kind), priority: job.priority)
-            bounds[key] = max(bounds[key] ?? .min, job.readyAt)
+            passed(Key(lane: Lane.Name(queue: job.queue, kind: job.kind), priority: job.priority), at: job.readyAt)
         }
+    }
+
+    /// Takes note of a claim from lanes under limits, which looks below the bounds by itself where one of them comes short.
+    mutating func claimed(_ claim: LimitedClaim, wasBounded: Bool, now: ContinuousClock.Instant) {
+        claimed(claim.jobs, isFull: true, wasBounded: wasBounded, now: now)
+        for (key, readyAt) in claim.parked { passed(key, at: readyAt) }
+    }
+
+    private mutating func passed(_ key: Key, at readyAt: Int64) {
+        bounds[key] = max(bounds[key] ?? .min, readyAt)
     }
 }

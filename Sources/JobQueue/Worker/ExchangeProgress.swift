@@ -4,25 +4,25 @@ import Synchronization
 final class ExchangeProgress: Sendable {
     private struct State {
         var written = Settlement.Written()
-        var claimed: [ClaimedJob] = []
-        var plainClaims: Int?
+        var plain: [ClaimedJob]?
+        var limited: LimitedClaim?
     }
 
     private let state = Mutex(State())
 
-    var hasClaimed: Bool { state.withLock { $0.plainClaims != nil } }
-
     var written: Settlement.Written { state.withLock { $0.written } }
-    var claims: (jobs: [ClaimedJob], plain: Int) { state.withLock { ($0.claimed, $0.plainClaims ?? 0) } }
+    /// What was claimed of the lanes without limits, and of those under limits; nil where nothing was asked for or the claim failed.
+    var claims: (plain: [ClaimedJob]?, limited: LimitedClaim?) { state.withLock { ($0.plain, $0.limited) } }
 
     func wrote(_ part: Settlement.Written) {
         state.withLock { $0.written.add(part) }
     }
 
-    func claimed(_ jobs: [ClaimedJob], isPlain: Bool) {
-        state.withLock { state in
-            state.claimed += jobs
-            if isPlain { state.plainClaims = jobs.count }
-        }
+    func claimed(_ jobs: [ClaimedJob]) {
+        state.withLock { $0.plain = jobs }
+    }
+
+    func claimed(_ claim: LimitedClaim) {
+        state.withLock { $0.limited = claim }
     }
 }

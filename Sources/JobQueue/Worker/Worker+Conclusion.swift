@@ -11,6 +11,8 @@ extension Worker {
         let limit: Int
         let scope: ClaimScope
         let request: JobQueue.ClaimRequest?
+        /// Where lanes under limits are claimed from.
+        let limitedBounds: [ClaimBounds.Key: Int64]?
         /// Of the claim, in the book of leases; nil where nothing is claimed.
         let number: Int?
         let generation: Int
@@ -29,13 +31,8 @@ extension Worker {
         var isInDoubt = false
         if let failure = failure as? PostgresError { isInDoubt = !failure.outcomeKnown }
         settled(exchange.batch, progress.written, isInDoubt: isInDoubt)
-        let (claimed, plainCount) = progress.claims
-        let unused = began(
-            claimed,
-            of: exchange,
-            // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-            isFull: claimed.count >= exchange.limit || (claimed.count - plainCount) * 2 >= exchange.limit
-        )
+        let (plain, limited) = progress.claims
+        let unused = began(plain ?? [], limited: limited, of: exchange)
         if let failure {
             failed(failure)
         } else {
@@ -88,8 +85,11 @@ extension Worker {
     }
 
     /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
-    private func began(_ claimed: [ClaimedJob], of exchange: Exchange, isFull: Bool) -> [ClaimedJob] {
+    private func began(_ plain: [ClaimedJob], limited: LimitedClaim?, of exchange: Exchange) -> [ClaimedJob] {
         guard let number = exchange.number else { return [] }
+        let claimed = (limited?.jobs ?? []) + plain
+        // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
+        let isFull = claimed.count >= exchange.limit || (claimed.count - plain.count) * 2 >= exchange.limit
         var jobs: [RunningJob] = []
         jobs.reserveCapacity(claimed.count)
         for job in claimed {
@@ -105,6 +105,10 @@ extension Worker {
                 // Of where the others begin, a claim of urgent ones tells nothing.
                 if exchange.scope == .all {
                     core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: exchange.sentAt)
+                }
+                if let limited {
+                    let wasBounded = exchange.limitedBounds != nil
+                    core.limitedBounds.claimed(limited, wasBounded: wasBounded, now: exchange.sentAt)
                 }
                 // A bounded claim that came back short has not looked at everything.
                 if isFull || wasBounded { core.plan.leftSome(of: exchange.scope) }

@@ -87,7 +87,9 @@ extension Worker {
         let sentAt = ContinuousClock.now
         return core.withLock { core in
             let batch = core.takeFinished()
-            let bounds = configuration.remembersBounds && scope == .all ? core.bounds.bounds(now: sentAt) : nil
+            let remembers = configuration.remembersBounds
+            let bounds = remembers && scope == .all ? core.bounds.bounds(now: sentAt) : nil
+            let limitedBounds = remembers && scope != .suspects ? core.limitedBounds.bounds(now: sentAt) : nil
             let number = limit > 0 ? core.book.claimSent(now: sentAt) : nil
             if limit > 0 { core.plan.claimSent(from: scope) }
             let request = core.worker.map {
@@ -98,6 +100,7 @@ extension Worker {
                 limit: limit,
                 scope: scope,
                 request: number == nil ? nil : request,
+                limitedBounds: limitedBounds,
                 number: number,
                 generation: core.book.generation,
                 plainGoesFirst: core.plainGoesFirst(claiming: limit),
@@ -125,22 +128,29 @@ extension Worker {
         if !exchange.plainGoesFirst {
             // Before the others and for half of the slots: behind a full queue without limits they would never have their turn. A
             // job of theirs that ends makes the worker look again.
-            failure = try await claimLimited(limited, &request, atMost: { ($0 + 1) / 2 }, progress, on: connection)
+            failure = try await claimLimited(
+                limited,
+                of: exchange,
+                &request,
+                atMost: { ($0 + 1) / 2 },
+                progress,
+                on: connection
+            )
         }
         if configuration.fusesClaims, let request, request.limit > 0, !unwritten.isEmpty, !plain.isEmpty {
             if let fused = try fused(unwritten, request, plain, on: connection) {
                 unwritten = []
                 progress.wrote(fused.written)
-                progress.claimed(fused.claimed, isPlain: true)
+                progress.claimed(fused.claimed)
             }
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
-        if let request, request.limit > 0, !progress.hasClaimed, !plain.isEmpty {
-            progress.claimed(try queue.claim(plain, request, on: connection), isPlain: true)
+        if let request, request.limit > 0, progress.claims.plain == nil, !plain.isEmpty {
+            progress.claimed(try queue.claim(plain, request, on: connection))
         }
         if exchange.plainGoesFirst {
-            request?.limit -= progress.claims.plain
-            failure = try await claimLimited(limited, &request, atMost: { $0 }, progress, on: connection)
+            request?.limit -= progress.claims.plain?.count ?? 0
+            failure = try await claimLimited(limited, of: exchange, &request, atMost: { $0 }, progress, on: connection)
         }
         if let failure { throw failure }
     }
@@ -151,6 +161,7 @@ extension Worker {
     /// written nor other lanes from being claimed.
     private func claimLimited(
         _ lanes: [Lane],
+        of exchange: Exchange,
         _ request: inout JobQueue.ClaimRequest?,
         atMost share: (Int) -> Int,
         _ progress: ExchangeProgress,
@@ -158,11 +169,11 @@ extension Worker {
     ) async throws -> (any Error)? {
         guard var part = request, !lanes.isEmpty else { return nil }
         part.limit = share(part.limit)
-        part.bounds = nil
+        part.bounds = exchange.limitedBounds
         do {
             let claimed = try await queue.claimLimited(lanes, part, on: connection)
-            progress.claimed(claimed, isPlain: false)
-            request?.limit -= claimed.count
+            progress.claimed(claimed)
+            request?.limit -= claimed.jobs.count
             return nil
         } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {
             return error
@@ -190,6 +201,7 @@ extension Worker {
             core.plan.pausedUntil = ContinuousClock.now.advanced(by: .seconds(wait))
             core.plan.wake()
             core.bounds = ClaimBounds()
+            core.limitedBounds = ClaimBounds()
             return core.failures
         }
         logger.log(

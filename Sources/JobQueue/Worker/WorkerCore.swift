@@ -13,7 +13,10 @@ struct WorkerCore: Sendable {
     var book: LeaseBook
     var plan: ExchangePlan
     var suspects = SuspectTurn()
+    /// Of the lanes without limits.
     var bounds = ClaimBounds()
+    /// Of those under limits, which come short for other reasons than that there is no more.
+    var limitedBounds = ClaimBounds()
     var worker: Int64?
     var jobs: [Int64: RunningJob] = [:]
     var finished: [FinishedJob] = []

@@ -1,0 +1,6 @@
+/// What a claim from lanes under limits did.
+struct LimitedClaim: Sendable {
+    var jobs: [ClaimedJob] = []
+    /// Where jobs stood that it set aside since their keys have no room, in microseconds since 1970: others begin behind them.
+    var parked: [(key: ClaimBounds.Key, readyAt: Int64)] = []
+}
