@@ -149,12 +149,19 @@ extension JobQueue {
         throw JobQueueError(.wrongState, "job \(id) \(state.isEnded ? "has completed" : "is running")")
     }
 
+    /// Checks how long a job is to wait.
+    ///
+    /// - Throws: ``JobQueueError`` naming `for` when that is out of bounds.
+    package static func check(wait: Duration) throws(JobQueueError) {
+        try JobField.checkRange(wait, .zero...(.seconds(3650 * 86_400)), field: "for")
+    }
+
     /// Has a job that waits wait on, for so long from now.
     ///
     /// - Throws: ``JobQueueError``: naming `for` when that is out of bounds, `notFound`, `wrongState` when it runs, ended or is set
     ///   aside; ``PostgresError``.
     package func snooze(_ id: Int64, for wait: Duration, on connection: isolated Connection) throws {
-        try JobField.checkRange(wait, .zero...(.seconds(3650 * 86_400)), field: "for")
+        try Self.check(wait: wait)
         let moved = try connection.execute(
             """
             update \(tables.jobs)

@@ -8,16 +8,18 @@
 
 /// The lines of a file or of standard input, read in pieces: a long list needs no memory of its own.
 enum InputLines {
-    /// A line longer than this is cut: nothing that a list holds is.
-    private static let longest = 4096
-
     /// Gives each line, without its end, to `body`, with its number from 1.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
+    ///   - longest: a line of more bytes is cut: nothing that a list holds is.
     ///   - body: takes a line; bytes that are not UTF-8 are replaced.
     /// - Throws: ``CommandError`` when the file cannot be read, and what `body` throws.
-    static func forEach(in path: String, _ body: (_ number: Int, _ line: String) throws -> Void) throws {
+    static func forEach(
+        in path: String,
+        longest: Int = 4096,
+        _ body: (_ number: Int, _ line: String) throws -> Void
+    ) throws {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path) }
         defer { if path != "-" { close(descriptor) } }

@@ -8,14 +8,18 @@ import Terminal
 struct JobsEnqueueCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "enqueue",
-        abstract: "Add a job, such as to have periodic work done now.",
+        abstract: "Add a job, such as to have periodic work done now, or every job of a list.",
         discussion: """
             With --unique-key no job is added while one with the key is unfinished: its id is told. Exit codes as everywhere.
+
+            A line of a list is a JSON object with the field kind and, where wanted, queue, arguments, arguments_version, priority,
+            in, at, unique_key, limit_key and max_attempts. A bad line is told with its number and field, and nothing is added then.
 
             EXAMPLES
               accountctl jobs enqueue deletion.upkeep --unique-key deletion.upkeep
               accountctl jobs enqueue mail.schedule --priority 1 --in 10m
               accountctl jobs enqueue mail.schedule --at 2026-11-20T12:00:00Z
+              accountctl jobs enqueue --file jobs.ndjson
             """
     )
 
@@ -39,89 +43,102 @@ struct JobsEnqueueCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
+    @OptionGroup
+    var options: NewJobOptions
+
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The queue that the kind's workers take from. Default: the kind's own, or default for a kind of yours.",
-            valueName: "name"
-        )
+            "Add every job of this list, a JSON object a line; - reads standard input.",
+            valueName: "path"
+        ),
+        completion: .file()
     )
-    var queue: String?
-
-    @Option(name: .long, help: ArgumentHelp("A JSON object.", valueName: "json"))
-    var arguments = "{}"
-
-    @Option(name: .long, help: ArgumentHelp("The version of the form of the arguments.", valueName: "number"))
-    var argumentsVersion: Int16 = 1
-
-    @Option(name: .long, help: ArgumentHelp("0, the most urgent, to 9.", valueName: "number"))
-    var priority: Int16 = 5
-
-    @Option(name: .long, help: ArgumentHelp("How long from now it waits, such as 10m.", valueName: "duration"))
-    var `in`: String?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("When it runs at the earliest, such as 2026-11-20T12:00:00Z.", valueName: "time")
-    )
-    var at: String?
-
-    @Option(name: .long, help: ArgumentHelp("At most one unfinished job has it.", valueName: "key"))
-    var uniqueKey: String?
-
-    @Option(name: .long, help: ArgumentHelp("What a limit per key counts by.", valueName: "key"))
-    var limitKey: String?
-
-    @Option(name: .long, help: ArgumentHelp("Instead of the kind's attempts.", valueName: "number"))
-    var maxAttempts: Int16?
+    var file: String?
 
     @Argument(help: "The kind.")
-    var kind: String
+    var kind: String?
 
     func validate() throws {
-        if `in` != nil, at != nil { throw ValidationError("--in and --at exclude each other") }
+        if file == nil, kind == nil { throw ValidationError("name a kind, or give a list with --file") }
+        if file != nil, kind != nil || options.areGiven {
+            throw ValidationError("--file says everything of its jobs: no kind and no options of one job go with it")
+        }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let own = AccountLifecycle.queues[kind]
-        if own == nil {
-            let known = AccountLifecycle.queues.keys.sorted()
-            let near = NearestName.of(kind, among: known).map { "; did you mean \($0)?" } ?? ""
-            context.messages.warning("accountctl's own workers know no jobs of this kind" + near)
-        }
-        let queue = queue ?? own ?? "default"
-        let wait = try `in`.map { try DurationArgument.required($0, "--in") }
-        let job = try NewJob(
-            kind: kind,
-            queue: queue,
-            arguments: JobDocument(object: arguments),
-            argumentsVersion: argumentsVersion,
-            priority: priority,
-            runAt: try at.map { try DurationArgument.absolute($0, "--at") },
-            uniqueKey: uniqueKey,
-            limitKey: limitKey,
-            maxAttempts: maxAttempts
-        )
+        var orders: [JobOrder] = []
+        if let kind { orders.append(try options.order(kind)) }
+        if let file { orders += try JobList(path: file).orders }
+        warn(of: Set(orders.map(\.job.kind)), context)
         let signature = try context.signature(acting)
-        let added = try await context.withConnection { connection in
+        let added = try await context.withConnection { [orders] connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                let jobs = JobQueue()
-                let added = try jobs.enqueue([job], on: connection)
-                if let wait {
-                    for job in added where job.isNew { try jobs.snooze(job.id, for: wait, on: connection) }
-                }
-                try jobs.wakeAtCommit([queue], on: connection)
-                for job in added where job.isNew {
-                    try signature.log("jobs.enqueue", facts: ["job": "\(job.id)", "kind": kind], on: connection)
-                }
+                let added = try Self.add(orders, on: connection)
+                try log(added, orders, signature, on: connection)
                 return added
             }
         }
         if write.dryRun {
-            context.messages.note(added.contains(where: \.isNew) ? "would be added" : "is there already")
+            context.messages.note(Self.rehearsal(added))
             guard context.output.format.isForPrograms else { return .ok }
         }
         try context.output.list(added, write.dryRun ? Self.rehearsedFields : Self.fields)
         return .ok
+    }
+
+    private func warn(of kinds: Set<String>, _ context: CommandContext) {
+        let known = AccountLifecycle.queues.keys.sorted()
+        for kind in kinds.subtracting(known).sorted() {
+            let near = NearestName.of(kind, among: known).map { "; did you mean \($0)?" } ?? ""
+            context.messages.warning(
+                "accountctl's own workers know no jobs of \(file == nil ? "this kind" : "the kind \(kind)")" + near
+            )
+        }
+    }
+
+    /// Adds the jobs, a thousand at a time; the result is in their order.
+    private static func add(_ orders: [JobOrder], on connection: isolated Connection) throws -> [EnqueuedJob] {
+        let queue = JobQueue()
+        var added: [Int: EnqueuedJob] = [:]
+        // By their keys: two lists with the same ones wait for, but never deadlock, each other.
+        let sorted = orders.indices.sorted {
+            (orders[$0].job.uniqueKey ?? "", $0) < (orders[$1].job.uniqueKey ?? "", $1)
+        }
+        for start in stride(from: 0, to: sorted.count, by: 1000) {
+            let batch = sorted[start..<min(start + 1000, sorted.count)]
+            for (index, job) in zip(batch, try queue.enqueue(batch.map { orders[$0].job }, on: connection)) {
+                added[index] = job
+            }
+        }
+        for (index, job) in added where job.isNew {
+            if let wait = orders[index].wait { try queue.snooze(job.id, for: wait, on: connection) }
+        }
+        try queue.wakeAtCommit(Set(orders.map(\.job.queue)), on: connection)
+        return added.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Logs the one job that was added, or how many of each kind.
+    private func log(
+        _ added: [EnqueuedJob],
+        _ orders: [JobOrder],
+        _ signature: OperatorSignature,
+        on connection: isolated Connection
+    ) throws {
+        let new = zip(added, orders).filter(\.0.isNew)
+        if file == nil, let (job, order) = new.first {
+            try signature.log("jobs.enqueue", facts: ["job": "\(job.id)", "kind": order.job.kind], on: connection)
+            return
+        }
+        for (kind, jobs) in Dictionary(grouping: new, by: \.1.job.kind).sorted(by: { $0.key < $1.key }) {
+            try signature.log("jobs.enqueue", facts: ["kind": kind, "jobs": "\(jobs.count)"], on: connection)
+        }
+    }
+
+    private static func rehearsal(_ added: [EnqueuedJob]) -> String {
+        let new = added.count(where: \.isNew)
+        if added.count == 1 { return new == 1 ? "would be added" : "is there already" }
+        let there = added.count - new
+        return "\(Wording.count(new, "job")) would be added" + (there > 0 ? "; \(there) are there already" : "")
     }
 }

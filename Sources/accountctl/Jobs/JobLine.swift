@@ -1,0 +1,110 @@
+import JobQueue
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A line of a list of jobs: a JSON object with the fields that the options of one job have.
+struct JobLine {
+    /// What is wrong with a line, for whoever wrote it.
+    struct Malformed: Error {
+        let words: String
+
+        init(_ words: String) { self.words = words }
+    }
+
+    private enum Field: String, CaseIterable {
+        case kind, queue, arguments, priority, `in`, at
+        case argumentsVersion = "arguments_version"
+        case uniqueKey = "unique_key"
+        case limitKey = "limit_key"
+        case maxAttempts = "max_attempts"
+    }
+
+    private let fields: [String: JSONValue]
+
+    /// Reads a line.
+    ///
+    /// - Throws: ``Malformed`` when it is no JSON object, or has a field that a job has not.
+    init(_ text: String) throws {
+        guard let fields = try? JSONDecoder().decode([String: JSONValue].self, from: Data(text.utf8)) else {
+            throw Malformed("is no JSON object")
+        }
+        let known = Field.allCases.map(\.rawValue)
+        if let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) {
+            let near = NearestName.of(unknown, among: known).map { "; did you mean \($0)?" } ?? ""
+            throw Malformed("\"\(SafeText.line(unknown.prefix(60)))\" is no field of a job\(near)")
+        }
+        self.fields = fields
+    }
+
+    /// The job that the line asks for.
+    ///
+    /// - Throws: ``Malformed`` that names the field.
+    func order() throws -> JobOrder {
+        guard let kind = try text(.kind) else { throw Malformed("kind is missing") }
+        let (length, moment) = (try text(.in), try text(.at))
+        if length != nil, moment != nil { throw Malformed("in and at exclude each other") }
+        do {
+            let wait = try length.map { try DurationArgument.required($0, "in") }
+            if let wait { try JobQueue.check(wait: wait) }
+            let job = try NewJob(
+                kind: kind,
+                queue: text(.queue) ?? JobOrder.queue(of: kind),
+                arguments: JobDocument(encoding: arguments()),
+                argumentsVersion: number(.argumentsVersion) ?? 1,
+                priority: number(.priority) ?? 5,
+                runAt: moment.map { try DurationArgument.absolute($0, "at") },
+                uniqueKey: text(.uniqueKey),
+                limitKey: text(.limitKey),
+                maxAttempts: number(.maxAttempts)
+            )
+            return JobOrder(job: job, wait: wait)
+        } catch let error as JobQueueError {
+            throw Malformed(Self.words(error))
+        } catch let error as CommandError {
+            throw Malformed(error.message)
+        }
+    }
+
+    private func text(_ field: Field) throws -> String? {
+        switch fields[field.rawValue] {
+        case nil, .null: nil
+        case .string(let text): text
+        default: throw Malformed("\(field.rawValue) must be a text")
+        }
+    }
+
+    private func number(_ field: Field) throws -> Int16? {
+        switch fields[field.rawValue] {
+        case nil, .null: return nil
+        case .number(let number):
+            if let whole = Int16(number.description) { return whole }
+        default: break
+        }
+        throw Malformed("\(field.rawValue) must be a whole number of at most \(Int16.max)")
+    }
+
+    private func arguments() throws -> [String: JSONValue] {
+        switch fields[Field.arguments.rawValue] {
+        case nil: [:]
+        case .object(let arguments): arguments
+        default: throw Malformed("arguments must be a JSON object")
+        }
+    }
+
+    /// The message, which begins with the field, by the name that it has in a line.
+    private static func words(_ error: JobQueueError) -> String {
+        guard let field = error.field, error.message.hasPrefix(field) else { return error.message }
+        let name =
+            switch field {
+            case "runAt": "at"
+            case "for": "in"
+            default: field.map { $0.isUppercase ? "_" + $0.lowercased() : String($0) }.joined()
+            }
+        return name + error.message.dropFirst(field.count)
+    }
+}

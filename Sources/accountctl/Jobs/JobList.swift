@@ -1,0 +1,41 @@
+import Terminal
+
+/// Jobs read from a file or from standard input, one a line; blank lines are skipped.
+struct JobList {
+    /// The most jobs taken at once.
+    static let limit = 100_000
+    /// No line that a job fits in is longer.
+    private static let longestLine = 1 << 20
+
+    private(set) var orders: [JobOrder] = []
+
+    /// Reads a list.
+    ///
+    /// - Parameter path: a file, or `-` for standard input.
+    /// - Throws: ``CommandError`` that names every line out of form, and its field.
+    init(path: String) throws {
+        let name = path == "-" ? "standard input" : path
+        var problems = LineProblems()
+        try InputLines.forEach(in: path, longest: Self.longestLine) { number, text in
+            if text.allSatisfy(\.isWhitespace) { return }
+            do {
+                guard text.utf8.count < Self.longestLine else { throw JobLine.Malformed("is too long for a job") }
+                let order = try JobLine(text).order()
+                guard orders.count < Self.limit else {
+                    throw CommandError(.usage, "\(name) has more than \(Self.limit) jobs: split it")
+                }
+                orders.append(order)
+            } catch let malformed as JobLine.Malformed {
+                problems.add("line \(number): \(malformed.words)")
+            }
+        }
+        if let text = problems.text {
+            throw CommandError(
+                .usage,
+                text,
+                hint: "Nothing was done. A line is a JSON object with kind, and the options of one job as fields."
+            )
+        }
+        if orders.isEmpty { throw CommandError(.usage, "\(name) holds no job") }
+    }
+}

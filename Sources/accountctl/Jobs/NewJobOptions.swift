@@ -1,0 +1,73 @@
+import ArgumentParser
+import JobQueue
+
+/// What is asked of one job besides its kind.
+struct NewJobOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The queue that the kind's workers take from. Default: the kind's own, or default for a kind of yours.",
+            valueName: "name"
+        )
+    )
+    var queue: String?
+
+    @Option(name: .long, help: ArgumentHelp("A JSON object; default: {}.", valueName: "json"))
+    var arguments: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The version of the form of the arguments; default: 1.", valueName: "number")
+    )
+    var argumentsVersion: Int16?
+
+    @Option(name: .long, help: ArgumentHelp("0, the most urgent, to 9; default: 5.", valueName: "number"))
+    var priority: Int16?
+
+    @Option(name: .long, help: ArgumentHelp("How long from now it waits, such as 10m.", valueName: "duration"))
+    var `in`: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("When it runs at the earliest, such as 2026-11-20T12:00:00Z.", valueName: "time")
+    )
+    var at: String?
+
+    @Option(name: .long, help: ArgumentHelp("At most one unfinished job has it.", valueName: "key"))
+    var uniqueKey: String?
+
+    @Option(name: .long, help: ArgumentHelp("What a limit per key counts by.", valueName: "key"))
+    var limitKey: String?
+
+    @Option(name: .long, help: ArgumentHelp("Instead of the kind's attempts.", valueName: "number"))
+    var maxAttempts: Int16?
+
+    /// Whether any of these was given.
+    var areGiven: Bool {
+        queue != nil || arguments != nil || argumentsVersion != nil || priority != nil || `in` != nil || at != nil
+            || uniqueKey != nil || limitKey != nil || maxAttempts != nil
+    }
+
+    func validate() throws {
+        if `in` != nil, at != nil { throw ValidationError("--in and --at exclude each other") }
+    }
+
+    /// The job of a kind that they describe.
+    ///
+    /// - Throws: `JobQueueError` or ``CommandError`` that names what is out of form.
+    func order(_ kind: String) throws -> JobOrder {
+        let wait = try `in`.map { try DurationArgument.required($0, "--in") }
+        let job = try NewJob(
+            kind: kind,
+            queue: queue ?? JobOrder.queue(of: kind),
+            arguments: JobDocument(object: arguments ?? "{}"),
+            argumentsVersion: argumentsVersion ?? 1,
+            priority: priority ?? 5,
+            runAt: at.map { try DurationArgument.absolute($0, "--at") },
+            uniqueKey: uniqueKey,
+            limitKey: limitKey,
+            maxAttempts: maxAttempts
+        )
+        return JobOrder(job: job, wait: wait)
+    }
+}
