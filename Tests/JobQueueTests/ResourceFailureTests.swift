@@ -157,4 +157,60 @@ import Testing
             try await ExactJobs.expect(150, harness.database)
         }
     }
+
+    /// Every tenth statement that writes jobs ends as a conflict, as a deadlock, or at the server's time limit.
+    ///
+    /// The engine's own and those of handlers alike; also under a limit, whose claims are transactions.
+    @Test(arguments: [
+        ("raise exception 'made by the test' using errcode = 'serialization_failure'", true),
+        ("raise exception 'made by the test' using errcode = 'deadlock_detected'", false),
+        ("perform pg_sleep(60)", true),
+    ])
+    func refusedStatementsLoseNothing(_ fault: String, isLimited: Bool) async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try ExactJobs.make(60))
+            if isLimited {
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.limit(kind: ExactJobs.kind.name, running: 6, runningPerKey: nil, on: connection)
+                }
+            }
+            // Sequences count what is undone, too.
+            try await harness.database.psql(
+                """
+                create sequence public.writes;
+                create sequence public.faults;
+                create function public.fail() returns trigger language plpgsql security definer as $$
+                begin
+                    if nextval('public.writes') % 10 = 0 then
+                        perform nextval('public.faults');
+                        \(fault);
+                    end if;
+                    return null;
+                end
+                $$;
+                create trigger fail before insert or update or delete on accountctl.jobs
+                    for each statement execute function public.fail()
+                """
+            )
+            var connection = harness.database.configuration
+            connection.statementDeadline = .milliseconds(500)
+            try await Pool.withPool(PoolConfiguration(connection: connection), logger: harness.logger) { pool in
+                let worker = try Worker(
+                    queue: harness.queue,
+                    pool: pool,
+                    listener: nil,
+                    registry: try ExactJobs.registry(),
+                    configuration: harness.configuration { $0.slots = 8 },
+                    logger: harness.logger
+                )
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await worker.run() }
+                    try await harness.until { try await harness.unfinished() == 0 }
+                    group.cancelAll()
+                }
+            }
+            try await ExactJobs.expect(60, harness.database)
+            #expect(try await harness.database.psql("select last_value > 5 from public.faults") == "t")
+        }
+    }
 }

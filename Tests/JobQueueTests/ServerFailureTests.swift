@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -152,6 +153,149 @@ import Testing
                     // What the standby had not yet received happened again; in its history each job ended once.
                     try await ExactJobs.expect(300, harness.database, in: standby)
                 }
+            }
+        }
+    }
+
+    /// What the standby had not received is lost with the primary, lease numbers included, which are given out once more; and the
+    /// listener hears of new jobs from the new primary.
+    @Test func aFailoverThatLosesTheEndOfTheLog() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(in: cluster) { harness in
+                let name = harness.database.name
+                try await enqueue(harness, 400)
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.limit(kind: ExactJobs.kind.name, running: 6, runningPerKey: nil, on: connection)
+                }
+                try await Standby.with(of: cluster) { standby in
+                    let both = ConnectionConfiguration(
+                        conninfo: """
+                            host=\(cluster.socket),\(standby.socket) port=\(cluster.port),\(standby.port) user=postgres \
+                            dbname=\(name) target_session_attrs=read-write
+                            """
+                    )
+                    try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
+                        let worker = try Worker(
+                            queue: harness.queue,
+                            pool: pool,
+                            listener: JobListener(both, logger: harness.logger),
+                            registry: try ExactJobs.registry(.milliseconds(20)),
+                            configuration: harness.configuration {
+                                settings(&$0)
+                                $0.pollInterval = .seconds(3600)
+                            },
+                            logger: harness.logger
+                        )
+                        try await withThrowingTaskGroup(of: Void.self) { group in
+                            group.addTask { try await worker.run() }
+                            try await harness.until {
+                                try await ExactJobs.left(harness.database, in: standby) ?? 400 < 390
+                            }
+                            try await standby.psql("alter system set primary_conninfo = ''")
+                            try await standby.psql("select pg_reload_conf()")
+                            try await harness.until {
+                                try await standby.psql("select count(*) from pg_stat_wal_receiver") == "0"
+                            }
+                            let received = try await ExactJobs.left(harness.database, in: standby) ?? 0
+                            #expect(received > 30)
+                            // These end on the primary alone.
+                            try await harness.until {
+                                try await ExactJobs.left(harness.database).map { $0 < received - 30 } ?? false
+                            }
+                            try await cluster.stop(mode: "immediate")
+                            try await standby.psql(database: name, "select pg_promote()")
+                            try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
+                            // The poll is an hour away.
+                            try await standby.psql(
+                                database: name,
+                                #"select accountctl.enqueue_job('\#(ExactJobs.kind.name)', '{"text": ""}')"#
+                            )
+                            try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
+                            group.cancelAll()
+                        }
+                    }
+                    try await ExactJobs.expect(401, harness.database, in: standby)
+                }
+            }
+        }
+    }
+
+    /// One session listens, however many queues there are; and when the server allows no more of them than there are, what finds none
+    /// is tried again.
+    @Test func tooFewConnectionsLoseNothing() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(connections: 1, in: cluster) { harness in
+                let database = harness.database
+                var registry = try ExactJobs.registry()
+                for queue in ["one", "two", "three"] {
+                    try registry.register(JobKind<Note>(queue, queue: queue)) { _, _ in .completed() }
+                }
+                try await Pool.withPool(
+                    PoolConfiguration(connection: database.configuration),
+                    logger: harness.logger
+                ) { [registry] pool in
+                    let worker = try Worker(
+                        queue: harness.queue,
+                        pool: pool,
+                        listener: JobListener(database.configuration, logger: harness.logger),
+                        registry: registry,
+                        configuration: harness.configuration(settings),
+                        logger: harness.logger
+                    )
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask { try await worker.run() }
+                        try await database.waitUntilListening("accountctl_jobs")
+                        let sessions: Statement = """
+                            from pg_stat_activity
+                            where datname = current_database()
+                            and usename = current_user
+                            and pid <> pg_backend_pid()
+                            and query
+                            """
+                        #expect(try await harness.count("select count(*) \(sessions) ilike 'listen%'") == 1)
+                        // Room for the harness, the listener and one more.
+                        try await database.psql("alter database \(database.name) connection limit 3")
+                        try await harness.execute("select pg_terminate_backend(pid) \(sessions) not ilike 'listen%'")
+                        try await enqueue(harness, 100)
+                        try await harness.until { try await ExactJobs.left(database) == 0 }
+                        group.cancelAll()
+                    }
+                }
+                try await ExactJobs.expect(100, database)
+                let log = try String(contentsOfFile: cluster.folder + "/log", encoding: .utf8)
+                #expect(log.contains("too many connections for database"))
+            }
+        }
+    }
+
+    /// Each of 32 clients has a job in a transaction that stays open; they commit in the reverse order, while jobs that came later
+    /// and were committed before have long been claimed.
+    @Test func longTransactionsThatCommitInAnyOrder() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(connections: 40, in: cluster) { harness in
+                let inserted = Mutex(0)
+                // Whose turn it is; nobody's at first.
+                let turns = Mutex(33)
+                let client = { @Sendable (turn: Int) in
+                    try await harness.pool.withTransaction { connection in
+                        try harness.queue.enqueue(try ExactJobs.make(1), on: connection)
+                        inserted.withLock { $0 += 1 }
+                        try await harness.until { turns.withLock { $0 == turn } }
+                    }
+                    turns.withLock { $0 -= 1 }
+                }
+                try await harness.withWorker(try ExactJobs.registry(), settings) {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for turn in 1...32 { group.addTask { try await client(turn) } }
+                        try await harness.until { inserted.withLock { $0 } == 32 }
+                        try await enqueue(harness, 200)
+                        try await harness.until { try await harness.unfinished() == 0 }
+                        turns.withLock { $0 -= 1 }
+                        try await group.waitForAll()
+                    }
+                    try await harness.until { try await harness.unfinished() == 0 }
+                }
+                try await ExactJobs.expect(232, harness.database)
             }
         }
     }
