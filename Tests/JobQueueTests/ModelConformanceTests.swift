@@ -20,7 +20,7 @@ import Testing
                 var claims: [(id: Int64, model: Int64, real: Int64)] = []
                 var workers: [Int64] = []
                 for step in 0..<600 {
-                    switch Int.random(in: 0..<13, using: &random) {
+                    switch Int.random(in: 0..<16, using: &random) {
                     case 0, 1:
                         let id = try harness.queue.enqueue([Self.kind.job(Note())], on: connection)[0].id
                         model.jobs[id] = ModelTable.Job()
@@ -63,7 +63,7 @@ import Testing
                         for job in real {
                             let others = model.jobs.filter { $0.value.state == "available" && $0.key != job.id }
                             for id in others.keys { model.jobs[id]?.state = "hidden" }
-                            let claimed = model.claim(worker: worker, limit: 1, now: step)
+                            let claimed = model.claim(worker: worker, limit: 1, now: step, timeout: 1000)
                             for id in others.keys { model.jobs[id]?.state = "available" }
                             #expect(claimed.map(\.id) == [job.id])
                             guard let claim = claimed.first else { continue }
@@ -79,19 +79,19 @@ import Testing
                         #expect(landed.isEmpty != model.finish(claim.id, claim.model, "completed"))
                     case 8:
                         guard let claim = claims.randomElement(using: &random) else { break }
-                        let gives = Bool.random(using: &random)
+                        let (gives, waits) = (Bool.random(using: &random), Bool.random(using: &random))
                         let real = try harness.queue.giveBack(
                             .init(
                                 id: claim.id,
                                 lease: claim.real,
-                                wait: nil,
+                                wait: waits ? .seconds(3600) : nil,
                                 givesAttemptBack: gives,
                                 failure: nil,
                                 isExhausted: false
                             ),
                             on: connection
                         )
-                        #expect(real == model.giveBack(claim.id, claim.model, givesAttemptBack: gives))
+                        #expect(real == model.giveBack(claim.id, claim.model, waits: waits, givesAttemptBack: gives))
                     case 9:
                         guard let claim = claims.randomElement(using: &random) else { break }
                         let real = try harness.queue.release(ids: [claim.id], leases: [claim.real], on: connection)
@@ -109,6 +109,23 @@ import Testing
                         let real = try harness.queue.rescue(on: connection).jobs
                         #expect(real == model.rescue(now: 0))
                         workers.removeAll { $0 == worker }
+                    case 12:
+                        guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
+                        try connection.execute(
+                            "update accountctl.jobs set run_at = clock_timestamp() where id = \(id) and state = 'running'"
+                        )
+                        model.wake(id)
+                    case 13:
+                        guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
+                        try connection.execute(
+                            "update accountctl.jobs set deadline_at = now() - interval '1 minute' where id = \(id)"
+                        )
+                        model.jobs[id]?.deadlineAt = -60
+                        let real = try harness.queue.takeOverdue(grace: .seconds(30), alarmed: [:], on: connection)
+                        #expect(real == model.takeOverdue(now: 0, grace: 30).count)
+                    case 14:
+                        try connection.execute("update accountctl.jobs set run_at = now() where state = 'scheduled'")
+                        #expect(try harness.queue.promote(on: connection).promoted == model.promote())
                     default:
                         guard let worker = workers.randomElement(using: &random) else { break }
                         let some = claims.filter { _ in Bool.random(using: &random) }

@@ -11,7 +11,10 @@ struct ModelTable {
         var attempt = 0
         var crashes = 0
         var claimedAt = 0
+        var deadlineAt = 0
         var cancelRequested = false
+        /// Whether it was told to run at once while it ran.
+        var isWoken = false
     }
 
     struct Host: Equatable {
@@ -35,7 +38,7 @@ struct ModelTable {
         hosts[id] = Host(expiresAt: now + lifetime)
     }
 
-    mutating func claim(worker: Int64, limit: Int, now: Int) -> [(id: Int64, lease: Int64)] {
+    mutating func claim(worker: Int64, limit: Int, now: Int, timeout: Int) -> [(id: Int64, lease: Int64)] {
         let ids = jobs.filter { $0.value.state == "available" }.keys.sorted().prefix(limit)
         return ids.map { id in
             let lease = nextLease()
@@ -44,6 +47,8 @@ struct ModelTable {
             jobs[id]?.lease = lease
             jobs[id]?.attempt += 1
             jobs[id]?.claimedAt = now
+            jobs[id]?.deadlineAt = now + timeout
+            jobs[id]?.isWoken = false
             return (id, lease)
         }
     }
@@ -59,10 +64,32 @@ struct ModelTable {
         return true
     }
 
-    mutating func giveBack(_ id: Int64, _ lease: Int64, givesAttemptBack: Bool) -> Bool {
-        guard holds(id, lease), jobs[id]?.cancelRequested == false else { return false }
+    mutating func giveBack(_ id: Int64, _ lease: Int64, waits: Bool, givesAttemptBack: Bool) -> Bool {
+        guard holds(id, lease), let job = jobs[id], !job.cancelRequested else { return false }
         free(id, attempt: givesAttemptBack ? -1 : 0)
+        if waits, !job.isWoken { jobs[id]?.state = "scheduled" }
         return true
+    }
+
+    mutating func wake(_ id: Int64) {
+        if jobs[id]?.state == "running" { jobs[id]?.isWoken = true }
+    }
+
+    /// The time of all that waits has come.
+    mutating func promote() -> Int {
+        let due = jobs.filter { $0.value.state == "scheduled" }.keys
+        for id in due { jobs[id]?.state = "available" }
+        return due.count
+    }
+
+    /// Takes what is past its deadline by `grace`, and returns which jobs.
+    mutating func takeOverdue(now: Int, grace: Int) -> [Int64] {
+        let overdue = jobs.filter { $0.value.state == "running" && $0.value.deadlineAt < now - grace }.keys.sorted()
+        for id in overdue {
+            free(id, attempt: 0)
+            jobs[id]?.state = "scheduled"
+        }
+        return overdue
     }
 
     mutating func release(_ id: Int64, _ lease: Int64) -> Bool {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import JobQueue
 
-/// Thousands of interleavings of claim, heartbeat, rescue, cancel, completion, lost replies, frozen and killed
-/// processes, on injected time.
+/// Thousands of interleavings of claim, heartbeat, rescue, cancel, wake-up, deadline, completion, lost replies, handlers that
+/// do not stop, frozen and killed processes, on injected time.
 ///
 /// The workers' book is the real one, the table a model.
 @Suite struct SimulationTests {
@@ -31,8 +31,8 @@ struct Simulation {
 
     /// What travels.
     enum Message {
-        case claim(number: Int, generation: Int, limit: Int)
-        case claimed(number: Int, generation: Int, jobs: [(id: Int64, lease: Int64)])
+        case claim(number: Int, generation: Int, limit: Int, sentAt: Int)
+        case claimed(number: Int, generation: Int, deadline: Int, jobs: [(id: Int64, lease: Int64)])
         case claimFailed(number: Int)
         case beat(LeaseBook.SentBeat, releasesBefore: Int?)
         case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer)
@@ -53,6 +53,9 @@ struct Simulation {
     }
 
     let lifetime = 100
+    /// How long a handler may take, and how long after that its job is taken although its worker lives.
+    let timeout = 60
+    let grace = 15
     let base = ContinuousClock.now
     var random: SeededRandom
     var now = 0
@@ -98,10 +101,16 @@ struct Simulation {
             return deliver()
         case 45..<82:
             return act()
-        case 82..<90:
+        case 82..<88:
             now += Int.random(in: 1...40, using: &random)
-        case 90..<94:
+        case 88:
+            _ = table.promote()
+        case 89:
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { table.wake(id) }
+        case 90..<92:
             _ = table.rescue(now: now)
+        case 92..<94:
+            takeOverdue()
         case 94..<96:
             if let id = table.jobs.keys.sorted().randomElement(using: &random) { table.cancel(id) }
         case 96..<98:
@@ -142,8 +151,8 @@ struct Simulation {
     private mutating func atTable(_ index: Int, _ message: Message, isReplyLost: Bool) {
         let worker = processes[index].id
         switch message {
-        case .claim(let number, let generation, let limit):
-            let jobs = table.claim(worker: worker, limit: limit, now: now)
+        case .claim(let number, let generation, let limit, let sentAt):
+            let jobs = table.claim(worker: worker, limit: limit, now: now, timeout: timeout)
             wire.append(
                 (
                     false, index,
@@ -152,6 +161,7 @@ struct Simulation {
                         : .claimed(
                             number: number,
                             generation: generation,
+                            deadline: sentAt + timeout,
                             jobs: jobs
                         )
                 )
@@ -184,7 +194,8 @@ struct Simulation {
         switch verdict {
         case "completed", "discarded": table.finish(id, lease, verdict)
         case "retry", "snooze":
-            table.giveBack(id, lease, givesAttemptBack: verdict == "snooze") || table.finish(id, lease, "cancelled")
+            table.giveBack(id, lease, waits: true, givesAttemptBack: verdict == "snooze")
+                || table.finish(id, lease, "cancelled")
         default: table.release(id, lease)
         }
     }
@@ -194,14 +205,15 @@ struct Simulation {
         // What runs first in any process that was away is the look at the clock.
         carryOut(index, processes[index].book.tick(now: instant(now)))
         switch message {
-        case .claimed(let number, let generation, let jobs):
+        case .claimed(let number, let generation, let deadline, let jobs):
             let mayRun = processes[index].book.claimReturned(
                 number,
-                jobs.map { (id: $0.id, lease: $0.lease, deadline: instant(now + 100_000)) },
+                jobs.map { (id: $0.id, lease: $0.lease, deadline: instant(deadline)) },
                 sentIn: generation,
                 now: instant(now)
             )
-            guard mayRun else { break }
+            // One that comes after its deadline is stopped before it begins anything.
+            guard mayRun, now < deadline else { break }
             for job in jobs {
                 guard let row = table.jobs[job.id], row.lease == job.lease, row.state == "running" else {
                     return "job \(job.id) begins under lease \(job.lease), which does not hold"
@@ -241,10 +253,20 @@ struct Simulation {
     }
 
     private mutating func carryOut(_ index: Int, _ stops: [LeaseBook.Stop]) {
-        for stop in stops where stop.reason != .leaseLost {
-            // The handler heeds its cancellation at once.
-            end(index, lease: stop.lease, stop.reason == .cancelRequested ? "discarded" : "release")
+        for stop in stops {
+            // Most handlers heed their cancellation at once.
+            switch stop.reason {
+            case .leaseLost: break
+            case .deadline: if !random.chance(30) { end(index, lease: stop.lease, "retry") }
+            case .cancelRequested: end(index, lease: stop.lease, "discarded")
+            case .shutdown: end(index, lease: stop.lease, "release")
+            }
         }
+    }
+
+    /// The attempts count.
+    private mutating func takeOverdue() {
+        for id in table.takeOverdue(now: now, grace: grace) { counted[id, default: 0] += 1 }
     }
 
     private mutating func end(_ index: Int, lease: Int64, _ verdict: String) {
@@ -275,7 +297,7 @@ struct Simulation {
             let number = processes[index].book.claimSent(now: instant(now))
             let generation = processes[index].book.generation
             let limit = Int.random(in: 1...3, using: &random)
-            wire.append((true, index, .claim(number: number, generation: generation, limit: limit)))
+            wire.append((true, index, .claim(number: number, generation: generation, limit: limit, sentAt: now)))
         case 3..<6:
             guard !processes[index].isBeating else { break }
             let sent = processes[index].book.beat(now: instant(now))
@@ -305,7 +327,8 @@ struct Simulation {
     private func check() -> String? {
         var holders: [Int64: Int] = [:]
         for process in processes where !process.isDead && process.book.trusts(now: instant(now)) {
-            for (lease, entry) in process.book.entries where entry.isRunning {
+            // Past its deadline a handler is told to stop, and its job may be taken from it.
+            for (lease, entry) in process.book.entries where entry.isRunning && instant(now) < entry.deadline {
                 holders[entry.id, default: 0] += 1
                 guard table.jobs[entry.id]?.lease == lease, table.jobs[entry.id]?.state == "running" else {
                     return "process \(process.id) trusts lease \(lease) of job \(entry.id), which does not hold"
@@ -328,6 +351,14 @@ struct Simulation {
     /// All faults end; then every job must come to its end.
     private mutating func drain() -> String? {
         for index in processes.indices { processes[index].isFrozen = false }
+        // However long their workers live.
+        now += timeout + grace + 1
+        takeOverdue()
+        if let id = table.jobs.first(where: { $0.value.state == "running" })?.key {
+            return "job \(id) is held past its deadline"
+        }
+        if let violation = check() { return violation }
+        _ = table.promote()
         wire.removeAll { _ in true }
         for index in processes.indices { processes[index].isDead = true }
         now += lifetime + 1
@@ -339,7 +370,7 @@ struct Simulation {
         }
         spawn()
         let index = processes.count - 1
-        for (id, lease) in table.claim(worker: processes[index].id, limit: .max, now: now) {
+        for (id, lease) in table.claim(worker: processes[index].id, limit: .max, now: now, timeout: timeout) {
             guard table.finish(id, lease, "completed") else { return "job \(id) cannot be finished" }
             counted[id, default: 0] += 1
         }
