@@ -165,4 +165,43 @@ import Testing
             #expect(keys == ["other.png"])
         }
     }
+
+    /// All are found in one pass, and deleted in parts for as long as it takes.
+    @Test func aFileThatSomebodyElseGotSinceItWasFoundStays() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("insert into storage.buckets (id, name) values ('teams', 'teams')")
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta")
+            try await stage.upload("\(person.text)/me.png", by: person)
+            for key in ["logo.png", "banner.png"] {
+                #expect(try await stage.upload(key, by: nil, bucket: "teams"))
+                try await stage.setOwner(of: key, person)
+            }
+            var policy = Stage.swift
+            policy.buckets = ["avatars", "teams"]
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            let pause = try await stage.drive(request, policy) { point in
+                guard point == .middle(.deleteAvatars), once.take() else { return }
+                try await stage.setOwner(of: "logo.png", other)
+            }
+            #expect(pause == .ended(.verified))
+            #expect(try await stage.count("select from storage.objects where name = 'logo.png'") == 1)
+            #expect(stage.sandbox.storage.files(bucket: "teams").count == 1)
+            let deleted = try await stage.value(
+                "select (facts -> 'counts' ->> 'objects')::int from accountctl.deletion_steps where step = 'delete_avatars'",
+                as: Int.self
+            )
+            #expect(deleted == 2)
+        }
+    }
+}
+
+extension Stage {
+    /// As Storage does when somebody uploads an object in place of another.
+    fileprivate func setOwner(of key: String, _ person: Person) async throws {
+        try await sql(
+            "update storage.objects set owner = \(person.id), owner_id = \(person.text) where name = \(key)"
+        )
+    }
 }

@@ -140,6 +140,34 @@ enum AccountObjects {
         return [path, other]
     }
 
+    /// Those of the account's objects that are its own still: somebody may have uploaded another in their place, or been given them.
+    ///
+    /// Whether another profile names them, too, which reads all profiles, is not told again.
+    static func stillOwned(
+        _ objects: [StoredObject],
+        by user: UUID,
+        profiles: DeletionCatalog.Profiles?,
+        on connection: isolated Connection
+    ) throws -> [StoredObject] {
+        let named = try profiles.map { try Self.named(by: [user], profiles: $0, on: connection) } ?? []
+        return try connection.query(
+            """
+            select o.bucket_id, o.name
+            from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
+            join storage.objects as o on o.bucket_id = k.bucket and o.name = k.key
+            where \(owner) = \(text(user))
+               or (
+                   \(owner) is null
+                   and (
+                       starts_with(lower(o.name), \(text(user) + "/"))
+                       or (o.bucket_id = \(bucketOfProfiles) and o.name = any(\(named.map(\.key))))
+                   )
+               )
+            """,
+            as: (String, String).self
+        ).map { StoredObject(bucket: $0, key: $1) }
+    }
+
     /// Which of these objects have a row still.
     static func remaining(_ objects: [StoredObject], on connection: isolated Connection) throws -> [StoredObject] {
         try connection.query(

@@ -42,21 +42,18 @@ extension DeletionRun {
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
                 for start in stride(from: 0, to: objects.count, by: Self.keysPerCall) {
                     let part = Array(objects[start..<min(start + Self.keysPerCall, objects.count)])
-                    let trouble = try await services.storage.inTurn {
-                        try await services.pool.withConnection { connection in
-                            try lookAgain(.deleteAvatars, on: connection)
-                        }
-                        try lease?(services.storage.longestCall)
-                        return try await services.storage.delete(part.map(\.key), in: bucket)
+                    let (asked, trouble) = try await services.storage.inTurn {
+                        try await delete(part, in: bucket)
                     }
+                    if asked.isEmpty { continue }
                     if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
                     // After an error, too: the answer may have been lost, and all of it done.
                     let left = try await services.pool.withConnection { connection in
-                        try AccountObjects.remaining(part, on: connection)
+                        try AccountObjects.remaining(asked, on: connection)
                     }
-                    deleted += part.count - left.count
+                    deleted += asked.count - left.count
                     if let trouble { return .failed(trouble) }
-                    if left.count == part.count {
+                    if left.count == asked.count {
                         let detail = "Storage reports success, and \(left.count) objects are still there"
                         return .failed(Situation(.storageUnusable, subject: bucket, detail: detail))
                     }
@@ -64,6 +61,21 @@ extension DeletionRun {
             }
         }
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
+    }
+
+    /// Has Storage delete those of some objects that are the account's still: they were found before the line at Storage, and before
+    /// all parts that came first, and Storage deletes by key, whoever has it by now.
+    ///
+    /// - Returns: What Storage was asked to delete, and what kept it from that.
+    private func delete(_ objects: [StoredObject], in bucket: String) async throws -> ([StoredObject], Situation?) {
+        let own = try await services.pool.withConnection { connection in
+            try lookAgain(.deleteAvatars, on: connection)
+            let profiles = try services.catalogs.plan(on: connection).profiles
+            return try AccountObjects.stillOwned(objects, by: user, profiles: profiles, on: connection)
+        }
+        guard !own.isEmpty else { return ([], nil) }
+        try lease?(services.storage.longestCall)
+        return (own, try await services.storage.delete(own.map(\.key), in: bucket))
     }
 
     /// What was deleted, together with what was before, when the step was done already; and what stays.
