@@ -1,7 +1,9 @@
-import AccountLifecycle
 import Foundation
 import Postgres
+import TestSupport
 import Testing
+
+@testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(3))) struct ResidueTests {
     /// One table that keeps each form, in each kind of column; nothing refers to the account by a key.
@@ -209,29 +211,61 @@ import Testing
         }
     }
 
-    /// Ten digits and more are nobody's counter; a table of numbers alone is searched, too.
+    /// Ten digits and more are nobody's counter, as fewer may be; a table of numbers alone is searched, too.
     @Test(arguments: [1, 12]) func longNumbersAreFoundInColumnsOfNumbers(accounts: Int) async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.logins (id bigint primary key, account numeric)")
-            try await stage.sql("create table public.calls (phone bigint, note text, duration int)")
+            try await stage.sql("create table public.calls (id bigint, phone bigint, note text, phones numeric[])")
             let ids = (0..<accounts).map { "11538203495678901234\($0)" }
             try await stage.sql("insert into public.logins values (1234567, \(ids[0])::text::numeric), (2, 7)")
-            try await stage.sql("insert into public.calls values (4915112345678, 'x', 3), (14915112345678, 'y', 4)")
+            try await stage.sql(
+                """
+                insert into public.calls values
+                    (12345678, 4915112345678, 'x', '{1,4915112345678}'), (2, 14915112345678, 'y', '{14915112345678}')
+                """
+            )
             let targets = ids.map { id in
                 SearchTarget(
                     request: UUID(),
                     userID: UUID(),
                     identifiers: [Identifier(providerID: id), Identifier(phone: "+49 151 12345678")].compactMap(\.self)
-                        + [Identifier(phone: "1234567")].compactMap(\.self)
+                        + [Identifier(phone: "1234567"), Identifier(providerID: "12345678")].compactMap(\.self)
                 )
             }
             let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
-            #expect(found.map(\.column) == ["public.calls.phone", "public.logins.account"])
-            #expect(found.map(\.count) == [1, 1])
+            #expect(found.map(\.column) == ["public.calls.phone", "public.calls.phones", "public.logins.account"])
+            #expect(found.map(\.count) == [1, 1, 1])
         }
     }
 
-    @Test func theReceiptTellsThatAnIDIsTooShortToSearchFor() async throws {
+    /// They are found by reading all accounts, which has the time of a table's search, and not that of a short statement.
+    @Test func otherHoldersAreFoundAmongVeryManyAccounts() async throws {
+        try await Stage.with { stage in
+            try await stage.admin.withTransaction { connection in
+                try connection.execute("set local session_replication_role = replica")
+                try connection.execute(
+                    """
+                    insert into auth.users (id, email)
+                    select gen_random_uuid(), 'person' || g || '@example.com' from generate_series(1, 100000) as g
+                    """
+                )
+            }
+            var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            own.connection.statementDeadline = .milliseconds(50)
+            own.connection.sessionSettings = ["jit": "off"]
+            let target = SearchTarget(
+                request: UUID(),
+                userID: UUID(),
+                identifiers: [Identifier(email: "person7@example.com")].compactMap(\.self)
+            )
+            let holders = try await Pool.withPool(own, logger: .silent) { pool in
+                try await pool.withConnection { try IdentifierHolders.find([target], on: $0) }
+            }
+            #expect(holders.values.map(\.count) == [1])
+        }
+    }
+
+    @Test func theReceiptTellsWhatIsNotFound() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
             try await stage.sql(
@@ -247,7 +281,9 @@ import Testing
                 as: String.self
             )
             #expect(receipt.contains(#""unsearchable": 1"#), "\(receipt)")
-            #expect(receipt.contains("fewer than eight characters"))
+            for limit in ["fewer than eight characters", "in caches", "code of their country", "columns of ranges"] {
+                #expect(receipt.contains(limit))
+            }
         }
     }
 

@@ -31,7 +31,8 @@ enum IdentifierHolders {
             cross join lateral (values ('email', lower(i.email)), ('provider_id', lower(i.provider_id))) as v (kind, value)
             join unnest(\(values)) as sought (value) on sought.value = v.value
             """,
-            as: (UUID, String, String).self
+            as: (UUID, String, String).self,
+            deadline: IdentifierSearch.deadline
         )
         var holders: [Identifier: Set<UUID>] = [:]
         for (user, kind, value) in rows {

@@ -14,7 +14,7 @@ extension IdentifierSearch {
     /// The condition of long rows: the sizes as they are stored are known for nothing, and text is packed to less than a 250th by
     /// neither method.
     static func isLong(_ table: SearchCatalog.Table) -> Statement {
-        let columns = table.columns.filter { $0.form == .text || $0.form == .uuidArray }
+        let columns = table.columns.filter { ![.uuid, .number].contains($0.form) }
         guard !columns.isEmpty else { return "false" }
         let stored = columns.map { "coalesce(pg_column_size(searched.\(quoteIdentifier($0.name))), 0)" }
         let whole = columns.map { "octet_length(\(value($0)))::bigint" }

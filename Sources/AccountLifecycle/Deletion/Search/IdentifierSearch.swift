@@ -218,8 +218,10 @@ package struct IdentifierSearch: Sendable {
             guard let target = owners[hit.identifier], present.isDisjoint(with: sharers[hit.identifier]) else {
                 continue
             }
-            let column = "\(table.schema).\(table.name).\(table.columns[hit.column].name)"
-            found(Place(target: target, column: column), matcher.identifiers[hit.identifier].kind)
+            let (identifier, column) = (matcher.identifiers[hit.identifier], table.columns[hit.column])
+            // The row was sent for something else.
+            if column.form.isOfNumbers, identifier.number == nil { continue }
+            found(Place(target: target, column: "\(table.schema).\(table.name).\(column.name)"), identifier.kind)
         }
     }
 
@@ -230,7 +232,7 @@ package struct IdentifierSearch: Sendable {
         let from = Self.rows(of: table)
         let kept = isSearched(table) + (table.hasLongValues ? " and not " + Self.isLong(table) : "")
         // What is compared as a number need not be sent to be looked through.
-        guard isLookedThroughByServer || table.columns.allSatisfy({ $0.form == .number }) else {
+        guard isLookedThroughByServer || table.columns.allSatisfy(\.form.isOfNumbers) else {
             return "select \(joined) from \(from) where \(kept)"
         }
         var conditions: [Statement] = []
@@ -240,6 +242,8 @@ package struct IdentifierSearch: Sendable {
             case .uuid: conditions.append("searched.\(identifier: column.name)::uuid = any(\(ids))")
             case .uuidArray: conditions.append("searched.\(identifier: column.name)::uuid[] && \(ids)")
             case .number: conditions.append("searched.\(identifier: column.name)::numeric = any(\(numbers)::numeric[])")
+            case .numberArray:
+                conditions.append("searched.\(identifier: column.name)::numeric[] && \(numbers)::numeric[]")
             case .text: break
             }
         }

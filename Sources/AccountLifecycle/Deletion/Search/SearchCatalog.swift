@@ -19,7 +19,7 @@ package struct SearchCatalog: Sendable, Hashable {
 
         /// The same without its columns of numbers; nil when nothing is left.
         var withoutNumbers: Table? {
-            let others = columns.filter { $0.form != .number }
+            let others = columns.filter { !$0.form.isOfNumbers }
             guard !others.isEmpty else { return nil }
             return Table(
                 oid: oid,
@@ -49,8 +49,13 @@ package struct SearchCatalog: Sendable, Hashable {
             case uuidArray = "uuid_array"
             /// `bigint` and `numeric`, which can hold a long id or a telephone number: compared as such.
             case number
+            /// Arrays of them: overlaps.
+            case numberArray = "number_array"
             /// Everything else that can hold text, by its text.
             case text
+
+            /// Whether only long numbers are looked for: a counter reaches shorter ones.
+            var isOfNumbers: Bool { self == .number || self == .numberArray }
         }
 
         package let name: String
@@ -163,6 +168,7 @@ package struct SearchCatalog: Sendable, Hashable {
                     when t.oid = 'uuid'::regtype and not u.is_array then 'uuid'
                     when t.oid = 'uuid'::regtype then 'uuid_array'
                     when t.oid = 'bytea'::regtype then 'bytes'
+                    when t.typcategory = 'N' and u.is_array then 'number_array'
                     when t.typcategory = 'N' then 'number'
                     else 'text'
                 end as form
@@ -172,7 +178,7 @@ package struct SearchCatalog: Sendable, Hashable {
               and not (t.typcategory = 'A' and t.typelem <> 0)
               and (
                   t.typcategory not in ('N', 'D', 'T', 'B', 'E', 'I', 'G', 'V', 'R', 'Z')
-                  or (t.oid in ('int8'::regtype, 'numeric'::regtype) and not u.is_array)
+                  or t.oid in ('int8'::regtype, 'numeric'::regtype)
               )
               and t.typname not in (
                   'vector', 'halfvec', 'sparsevec', 'geometry', 'geography', 'raster', 'box2d', 'box3d', 'tid', 'xid',
