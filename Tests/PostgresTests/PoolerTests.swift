@@ -43,6 +43,46 @@ import Testing
         }
     }
 
+    /// A database may allow its own statements less; in a transaction, since a session's limits would stick to somebody else.
+    @Test func aCallThatMayTakeLongIsAllowedAsLongByTheServer() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set statement_timeout = '300ms'")
+            try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in
+                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                configuration.pooler = .transaction
+                try await Connection.with(configuration, logger: .silent) { connection in
+                    let slow: Statement = "select 1 from pg_sleep(0.5)"
+                    let long = Duration.seconds(60)
+                    let brief = Result { try connection.one(slow, as: Int.self) }
+                    #expect(throws: PostgresError.self) { try brief.get() }
+                    var answers = [try connection.one(slow, as: Int.self, deadline: long)]
+                    answers += try connection.query(slow, as: Int.self, deadline: long)
+                    try connection.stream(slow, as: Int.self, deadline: long) { answers.append($0) }
+                    try await connection.transaction { connection in
+                        answers.append(try connection.one(slow, as: Int.self, deadline: long))
+                        try connection.execute(slow, deadline: long)
+                    }
+                    #expect(answers == [1, 1, 1, 1])
+                    // Nothing of it is left, be it committed or not.
+                    let stopped = Result {
+                        try connection.stream(slow, as: Int.self, deadline: long) { _ in throw Stopped() }
+                    }
+                    #expect(throws: Stopped.self) { try stopped.get() }
+                    let isInTransaction = connection.isInTransaction
+                    #expect(!isInTransaction)
+                    let limit = try connection.one("show statement_timeout", as: String.self)
+                    #expect(limit == "300ms")
+                    let later = try await connection.transaction { connection in
+                        try connection.one(slow, as: Int.self, deadline: long)
+                    }
+                    #expect(later == 1)
+                }
+            }
+        }
+    }
+
+    private struct Stopped: Error {}
+
     @Test func aPoolerWithOneServerProcessIsFoundOutToo() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in

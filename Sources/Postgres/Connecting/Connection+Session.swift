@@ -113,17 +113,29 @@ extension Connection {
 
     /// Lets the server allow a statement as long as its call does.
     ///
-    /// The limit only grows: a shorter one is the client's to watch, and going back and forth would cost a round trip each time.
+    /// The limit only grows: a shorter one is the client's to watch, and going back and forth would cost a round trip each time. Where a
+    /// session keeps no limits only a transaction has some, for the rest of it.
     func raiseServerLimit(for deadline: Duration?) throws {
-        guard let deadline, let serverLimit, deadline > serverLimit, state.phase == .idle,
-            handle?.transactionStatus != .inFailedTransaction
+        guard let deadline, exceedsServerLimit(deadline), state.phase == .idle,
+            route.keepsSession || isInTransaction, handle?.transactionStatus != .inFailedTransaction
         else { return }
-        let sql = SessionSetting.statements(ServerLimits.statements(deadline: deadline))
+        let sql = SessionSetting.statements(
+            ServerLimits.statements(deadline: deadline),
+            inTransaction: !route.keepsSession
+        )
         try operate(.busy, deadline: nil) { handle in
             guard handle.sendQuery(sql) else { throw lost(handle) }
             try flush(handle)
             if let failed = try drain(handle) { throw error(failed, handle, statement: sql) }
         }
-        self.serverLimit = deadline
+        serverLimit = deadline
+    }
+
+    /// Whether the server may end a statement before its call does.
+    ///
+    /// What it allows by itself, in sessions that keep no limits of ours, nobody knows; it counts as enough for the usual call.
+    func exceedsServerLimit(_ deadline: Duration) -> Bool {
+        if let serverLimit { return deadline > serverLimit }
+        return !route.keepsSession && deadline > configuration.statementDeadline ?? .zero
     }
 }

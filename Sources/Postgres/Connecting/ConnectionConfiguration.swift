@@ -34,7 +34,8 @@ package struct ConnectionConfiguration: Sendable {
 
     /// The deadline of a statement for which the call names none; nil is none.
     ///
-    /// The server's own `statement_timeout` and `lock_timeout` are set a little below it, but not behind a transaction pooler.
+    /// The server's own `statement_timeout` and `lock_timeout` are set a little below it; behind a transaction pooler they are left as
+    /// they are, but for a call with a longer deadline of its own.
     package var statementDeadline: Duration? = .seconds(30)
 
     /// How long a transaction may wait for its own client before the server ends it, and with it the connection.

@@ -10,12 +10,12 @@ struct SessionSetting: Sendable, Hashable {
         self.value = value
     }
 
-    /// Statements that make settings until the session, or a transaction that fails, ends.
+    /// Statements that make settings until the session, or a transaction that fails, ends; until any transaction ends if `inTransaction`.
     ///
     /// Not by ``calls(_:)``: a query would fix what a transaction of a higher level sees.
-    static func statements(_ settings: [SessionSetting]) -> String {
+    static func statements(_ settings: [SessionSetting], inTransaction: Bool = false) -> String {
         settings
-            .map { "set \(quoteIdentifier($0.name)) to \(quoteLiteral($0.value))" }
+            .map { "set \(inTransaction ? "local " : "")\(quoteIdentifier($0.name)) to \(quoteLiteral($0.value))" }
             .joined(separator: "; ")
     }
 

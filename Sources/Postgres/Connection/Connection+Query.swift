@@ -11,7 +11,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> [(repeat each Column)] {
         let row = RowReader<repeat each Column>(statement: statement)
-        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
         try row.checkColumns(of: result)
         var rows: [(repeat each Column)] = []
         rows.reserveCapacity(result.rowCount)
@@ -30,7 +30,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> (repeat each Column)? {
         let row = RowReader<repeat each Column>(statement: statement)
-        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
         try row.checkColumns(of: result)
         guard result.rowCount <= 1 else { throw row.unexpected(result.rowCount, "at most one row") }
         guard result.rowCount == 1 else { return nil }
@@ -47,7 +47,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> (repeat each Column) {
         let row = RowReader<repeat each Column>(statement: statement)
-        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
         try row.checkColumns(of: result)
         guard result.rowCount == 1 else { throw row.unexpected(result.rowCount, "exactly one row") }
         return try row.read(result, at: 0)
@@ -62,7 +62,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> [Column] {
         let row = RowReader<Column>(statement: statement)
-        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
         try row.checkColumns(of: result)
         return try (0..<result.rowCount).map { try row.read(result, at: $0) }
     }
@@ -74,7 +74,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> Column? {
         let row = RowReader<Column>(statement: statement)
-        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
         try row.checkColumns(of: result)
         guard result.rowCount <= 1 else { throw row.unexpected(result.rowCount, "at most one row") }
         return result.rowCount == 0 ? nil : try row.read(result, at: 0)
@@ -87,13 +87,17 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> Column {
         let row = RowReader<Column>(statement: statement)
-        let result = try run(statement, binaryResult: row.readsBinary, deadline: deadline)
+        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
         try row.checkColumns(of: result)
         guard result.rowCount == 1 else { throw row.unexpected(result.rowCount, "exactly one row") }
         return try row.read(result, at: 0)
     }
 
-    /// Runs a statement for its effect.
+    private func rows(_ statement: Statement, binaryResult: Bool, deadline: Duration?) throws -> QueryResult {
+        try allowing(deadline) { try run(statement, binaryResult: binaryResult, deadline: deadline) }
+    }
+
+    /// Runs a statement for its effect, which may be one that no transaction bears.
     ///
     /// - Returns: The rows affected, or returned.
     @discardableResult

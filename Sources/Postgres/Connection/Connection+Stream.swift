@@ -28,7 +28,18 @@ extension Connection {
         _ row: (QueryResult) throws -> Void
     ) throws {
         try checkSendable(statement)
-        try raiseServerLimit(for: deadline)
+        try allowing(deadline) {
+            try raiseServerLimit(for: deadline)
+            try receiveRows(statement, binaryResult: binaryResult, deadline: deadline, row)
+        }
+    }
+
+    private func receiveRows(
+        _ statement: Statement,
+        binaryResult: Bool,
+        deadline: Duration?,
+        _ row: (QueryResult) throws -> Void
+    ) throws {
         try operate(.streaming, deadline: deadline) { handle in
             guard handle.sendQuery(statement.text, statement.parameters, binaryResult: binaryResult),
                 handle.setSingleRowMode()

@@ -31,7 +31,7 @@ extension Connection {
         // SET is undone by a rollback, which is also how a COMMIT may end.
         let limit = serverLimit
         var isCommitted = false
-        defer { if !isCommitted { serverLimit = limit } }
+        defer { if !isCommitted || !route.keepsSession { serverLimit = limit } }
         let result: Result
         do {
             result = try await body(self)
@@ -44,6 +44,25 @@ extension Connection {
         try commit()
         isCommitted = true
         return result
+    }
+
+    /// Runs a statement for which the server is to allow as long as its call does: where a session keeps no limits, in a transaction of
+    /// its own.
+    func allowing<Result>(_ deadline: Duration?, _ body: () throws -> Result) throws -> Result {
+        guard !route.keepsSession, let deadline, exceedsServerLimit(deadline), !isInTransaction else {
+            return try body()
+        }
+        let limit = serverLimit
+        defer { serverLimit = limit }
+        try run("begin isolation level read committed", binaryResult: true, deadline: nil)
+        do {
+            let result = try body()
+            try commit()
+            return result
+        } catch {
+            rollback()
+            throw error
+        }
     }
 
     /// Runs a body whose failure undoes what it did and leaves the transaction around it usable.
