@@ -197,4 +197,17 @@ import Testing
             #expect(try await stage.outcome(.verify, request) == "ok")
         }
     }
+
+    /// Nobody else signs in with it, and the app would stay among those that the person's Apple Account is used with.
+    @Test func aCredentialWhoseIdentityWasUnlinkedIsRevoked() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("delete from auth.identities where provider_id = \(person.sub)")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "revoked")
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 1)
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
 }

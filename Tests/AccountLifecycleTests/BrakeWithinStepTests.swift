@@ -121,6 +121,13 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             // Of an identity that moved: dealt with second, and without asking Apple.
+            let other = try await stage.signUp("berta", apple: false)
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values ('moved', \(other.id), '{}', 'apple', now())
+                """
+            )
             try await stage.sql(
                 """
                 insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)

@@ -16,10 +16,10 @@ package struct AppleCredential: Sendable {
     let subject: String
     let sealedToken: String
     let sealingKeyID: String
-    /// Whether the account still has the identity that the token speaks for.
+    /// Whether another account has the identity that the token speaks for, by the name of before a team transfer or after it.
     ///
-    /// Revoking another's would end somebody else's sign-in.
-    let belongsToAccount: Bool
+    /// Revoking would end somebody else's sign-in. An identity that was unlinked and that nobody has is the account's as before.
+    let belongsToAnother: Bool
 
     /// What the token is bound to.
     var context: SealingContext { Self.context(user: user, clientID: clientID) }
@@ -36,14 +36,24 @@ package struct AppleCredential: Sendable {
             select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, exists (
                 select
                 from auth.identities as i
-                where i.provider = 'apple' and i.provider_id = c.apple_sub and i.user_id = c.user_id
+                where i.provider = 'apple'
+                  and i.user_id <> c.user_id
+                  and i.provider_id = any(
+                      c.apple_sub || array(
+                          select t.new_sub
+                          from accountctl.apple_transfers as t
+                          where t.user_id = c.user_id
+                            and t.client_id = c.client_id
+                            and t.new_sub is not null
+                      )
+                  )
             )
             from accountctl.apple_credentials as c
             where c.user_id = \(user)
             order by c.id
             """,
             as: (Int64, String, String, String, String, Bool).self
-        ).map { id, clientID, subject, sealed, keyID, belongs in
+        ).map { id, clientID, subject, sealed, keyID, belongsToAnother in
             AppleCredential(
                 id: id,
                 user: user,
@@ -51,7 +61,7 @@ package struct AppleCredential: Sendable {
                 subject: subject,
                 sealedToken: sealed,
                 sealingKeyID: keyID,
-                belongsToAccount: belongs
+                belongsToAnother: belongsToAnother
             )
         }
     }

@@ -8,7 +8,7 @@ import Sealing
 #endif
 
 extension DeletionRun {
-    /// Revokes every credential held, each with its own client id, after checking that it is this account's.
+    /// Revokes every credential held, each with its own client id, after checking that it is not somebody else's by now.
     ///
     /// What Apple does not take within some attempts is handed over to later attempts apart from this request: the account is
     /// locked out, and its erasure does not wait for Apple.
@@ -30,7 +30,7 @@ extension DeletionRun {
 
     /// Deals with one credential; what holds the request up is returned.
     private func revoke(_ credential: AppleCredential) async throws -> Situation? {
-        guard credential.belongsToAccount else {
+        guard !credential.belongsToAnother else {
             try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
             try await forget(credential, as: .notRevoked)
             return nil
