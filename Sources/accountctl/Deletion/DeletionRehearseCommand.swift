@@ -202,7 +202,7 @@ extension DeletionStep {
         case .lockOut: "the app can no longer save anything, and is signed out when it refreshes its session"
         case .revokeApple:
             "the app is gone from Settings, Apple Account, Sign in with Apple, where a credential was held; Apple may send a mail"
-        case .deleteAvatars: "the picture no longer loads"
+        case .deleteAvatars: "the picture no longer loads once caches have let it go"
         case .deleteRows: "the profile is gone for other people; signing in with e-mail fails"
         case .scrubAuth: "nothing to be seen"
         case .verify: "everything readable was searched for what is left"
