@@ -152,7 +152,8 @@ import Testing
                 "select (facts -> 'untried')::text from accountctl.deletion_steps where step = 'preflight'",
                 as: String?.self
             )
-            #expect(untried?.contains("public.profiles.dawdle") == true)
+            // The preflight had no answer in time, and what asks once the account is locked out has more.
+            #expect(untried == nil)
         }
     }
 }

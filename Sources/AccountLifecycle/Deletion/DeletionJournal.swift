@@ -195,13 +195,48 @@ struct DeletionJournal: Sendable {
         )
     }
 
-    /// Takes back that a step began which came too late to do anything.
-    func withdraw(_ step: DeletionStep, on connection: isolated Connection) throws {
+    /// Takes back that a step began which did nothing; if it began so often, where that is said.
+    func withdraw(_ step: DeletionStep, ofRuns runs: Int? = nil, on connection: isolated Connection) throws {
         try connection.execute(
             """
             delete from accountctl.deletion_steps
-            where request_id = \(request) and step = \(step.rawValue) and finished_at is null
+            where request_id = \(request)
+              and step = \(step.rawValue)
+              and finished_at is null
+              and runs = coalesce(\(runs), runs)
             """
+        )
+    }
+
+    /// Whether the preflight left something unasked.
+    func isUntried(on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (
+                select
+                from accountctl.deletion_steps
+                where request_id = \(request)
+                  and step = \(DeletionStep.preflight.rawValue)
+                  and facts -> 'untried' is not null
+            )
+            """,
+            as: Bool.self
+        )
+    }
+
+    /// Records that what the preflight left unasked was asked since.
+    func recordTrial(on connection: isolated Connection) throws {
+        try write(
+            """
+            step as (
+                update accountctl.deletion_steps
+                set facts = facts - 'untried'
+                where request_id = \(request)
+                  and step = \(DeletionStep.preflight.rawValue)
+                  and exists (select from held)
+            )
+            """,
+            on: connection
         )
     }
 

@@ -122,8 +122,8 @@ struct DeletionPlanCommand: AccountctlCommand {
             ),
             .init(
                 "untried",
-                title: "Triggers that were not asked",
-                .notes(preview.untried.map { "\($0.table) (\($0.name))" }, .caution)
+                title: "Not asked whether they refuse",
+                .notes(preview.untried.map(\.description), .caution)
             ),
             .init(
                 "unindexed",

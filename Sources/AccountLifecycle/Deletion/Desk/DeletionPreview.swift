@@ -41,8 +41,8 @@ package struct DeletionPreview: Sendable {
     package let blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
-    /// Those that were to be asked and were not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands in the way.
-    package let untried: [DeletionCatalog.Trigger]
+    /// What was to be asked and was not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands in the way.
+    package let untried: [DeletionPlan.Question]
     /// Those with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]
     /// The Apple client ids of which a credential is held.
@@ -80,14 +80,14 @@ package struct DeletionPreview: Sendable {
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
         let search = BlockerSearch(plan, user: user)
         var blockers = try search.run(maximumRows: policy.maximumRows, on: connection)
-        var untried: [DeletionCatalog.Trigger] = []
+        var untried: [DeletionPlan.Question] = []
         if asksTriggers, !blockers.isEmpty {
-            untried = plan.triggers
+            untried = plan.questions
         } else if asksTriggers {
             switch try await search.askTriggers(on: connection) {
             case .pass: break
             case .refusal(let blocker): blockers = [blocker]
-            case .unknown(let triggers): untried = triggers
+            case .unknown(let questions): untried = questions
             }
         }
         let tables = try plan.parts.map { part in

@@ -32,27 +32,26 @@ package struct BlockerSearch: Sendable {
         return try refusingRows(deadline, on: connection) + tooManyRows(maximumRows, deadline, on: connection)
     }
 
-    /// What came of asking triggers and checks.
+    /// What came of a trial.
     package enum Answer: Sendable, Hashable {
-        /// None refuses, or there is none.
+        /// Nothing refuses, or nothing could.
         case pass
         case refusal(Blocker)
-        /// They were not asked, or did not answer in time: the delete itself will tell.
-        case unknown([DeletionCatalog.Trigger])
+        /// These were not asked, or did not answer in time: the delete itself will tell.
+        case unknown([DeletionPlan.Question])
     }
 
-    /// Asks the triggers on the way whether they refuse, which only they know, and the checks of rows that stay without their key.
+    /// Asks the triggers on the way whether they refuse, which only they know, and whatever else only a delete meets.
     ///
-    /// The delete is done and rolled back: for when nothing else stands in the way. Where one may do what no rollback takes back,
-    /// none is asked.
-    package func askTriggers(on connection: isolated Connection) async throws -> Answer {
-        guard plan.needsTrial else { return .pass }
-        guard plan.reachingOutside.isEmpty else { return .unknown(plan.reachingOutside) }
+    /// It is done and rolled back: for when nothing else stands in the way. Where a trigger may do what no rollback takes back,
+    /// nothing is asked. Each statement has `deadline`, or the usual one.
+    package func askTriggers(deadline: Duration? = nil, on connection: isolated Connection) async throws -> Answer {
+        guard !plan.questions.isEmpty else { return .pass }
+        guard plan.reachingOutside.isEmpty else { return .unknown(plan.questions) }
         do {
-            return try await trial(on: connection).map(Answer.refusal) ?? .pass
+            return try await trial(deadline, on: connection).map(Answer.refusal) ?? .pass
         } catch let error as PostgresError where error.tookTooLong {
-            // The account still works, and waits for its row as long as this takes.
-            return .unknown(plan.triggers)
+            return .unknown(plan.questions)
         }
     }
 
@@ -131,13 +130,13 @@ package struct BlockerSearch: Sendable {
     }
 
     /// Deletes and rolls back.
-    private func trial(on connection: isolated Connection) async throws -> Blocker? {
+    private func trial(_ deadline: Duration?, on connection: isolated Connection) async throws -> Blocker? {
         struct RollBack: Error {}
         do {
             try await connection.atomically { connection in
-                try AccountRows.delete(user, by: plan, on: connection)
+                try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
                 // Deferred checks speak now, not at a commit that never comes.
-                try connection.execute("set constraints all immediate")
+                try connection.execute("set constraints all immediate", deadline: deadline)
                 throw RollBack()
             }
             return nil

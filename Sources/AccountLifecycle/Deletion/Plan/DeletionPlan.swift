@@ -26,6 +26,26 @@ package struct DeletionPlan: Sendable, Hashable {
         var rows: Statement { reachedBy.first?.rows ?? table.rows(isPartitioned: false) }
     }
 
+    /// Something that may refuse a delete.
+    package enum Question: Sendable, Hashable, CustomStringConvertible {
+        case trigger(DeletionCatalog.Trigger)
+        /// A key onto rows that no condition here reaches: those further around a cycle, and those of one partition alone.
+        case key(ForeignKey)
+        /// The checks of rows whose key is set to NULL or a default.
+        case checks(TableName)
+        /// What tells rows apart where the table is published.
+        case identity(TableName)
+
+        package var description: String {
+            switch self {
+            case .trigger(let trigger): "\(trigger.table).\(trigger.name)"
+            case .key(let key): "\(key.table).\(key.name)"
+            case .checks(let table): "\(table) (checks)"
+            case .identity(let table): "\(table) (replica identity)"
+            }
+        }
+    }
+
     /// Every table that loses rows, roots first.
     package let parts: [Part]
     /// Keys onto these tables that do not cascade.
@@ -38,9 +58,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let reachingOutside: [DeletionCatalog.Trigger]
     /// Tables that lose or change rows, and refuse that where they are published.
     package let unidentified: [TableName]
-    /// Whether only a delete can tell that nothing refuses it: triggers may, checks of rows whose key is set to NULL or a default, and
-    /// keys onto rows that no condition here reaches: those further around a cycle, and those of one partition alone.
-    package let needsTrial: Bool
+    /// What may refuse the delete, and tells only when it is tried.
+    package let questions: [Question]
     /// Rights that are missing.
     package let faults: [Blocker]
     package let profiles: DeletionCatalog.Profiles?
@@ -100,10 +119,12 @@ package struct DeletionPlan: Sendable, Hashable {
         reachingOutside = triggers.filter(\.reachesOutside)
         unidentified = lost.union(changed).filter { catalog.rights[$0]?.lacksIdentity ?? false }.sorted()
         // Our own tables refuse nothing.
-        needsTrial =
-            !triggers.isEmpty || !unidentified.isEmpty || changed.contains { $0.schema != "accountctl" }
-            || !refusing.isEmpty && Self.hasCycle(onward.filter { $0.rule == .cascade })
-            || keys.contains { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }
+        let checked = changed.filter { $0.schema != "accountctl" }.sorted()
+        let isCyclic = Self.hasCycle(onward.filter { $0.rule == .cascade })
+        let ontoPartitions = keys.filter { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }
+        questions =
+            triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
+            + ((isCyclic ? refusing : []) + ontoPartitions).map(Question.key)
         faults = order.flatMap { table -> [Blocker] in
             guard let rights = catalog.rights[table] else { return [] }
             var faults: [Blocker] = []

@@ -44,7 +44,8 @@ extension DeletionRun {
         case .refusal(let blocker):
             services.catalogs.forget()
             return .stopped(.blocked, Situation(blocker.code, blockers: [blocker]), lookAgainAfter: later)
-        case .unknown(let triggers): untried = triggers.isEmpty ? nil : triggers.map { "\($0.table).\($0.name)" }
+        // The account still works, and would wait for its row for longer.
+        case .unknown(let questions): untried = questions.map(\.description)
         }
         let facts = StepFacts(unindexed: database.unindexed, untried: untried)
         return .done(database.identifiers == nil ? .alreadyGone : .ok, facts)

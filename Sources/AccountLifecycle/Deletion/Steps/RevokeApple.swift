@@ -13,6 +13,7 @@ extension DeletionRun {
     /// What Apple does not take within some attempts is handed over to later attempts apart from this request: the account is
     /// locked out, and its erasure does not wait for Apple.
     func revokeApple() async throws -> StepResult {
+        if let refused = try await askOnceMore() { return refused }
         // A credential may come in, or take the place of one that is being revoked: done is when none is left.
         while true {
             let credentials = try await services.pool.withConnection { connection -> [AppleCredential]? in
