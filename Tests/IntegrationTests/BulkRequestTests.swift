@@ -319,7 +319,7 @@ struct BulkRequestTests {
         let pauses = Array(sequence(state: ()) { _ in retries.next() })
         #expect(pauses.map(\.wait) == [1, 2, 5, 10, 20].map { .seconds($0) })
         #expect(pauses.map(\.longest) == [188, 157, 125, 90, 50].map { .seconds($0) })
-        #expect(pauses[0].words == "trying again in 1 s, for 3 min 8 s at most")
+        #expect(pauses[0].words == "trying again in 1 s, and for about 3 min 8 s in all")
     }
 
     @Test("Words that name one of the accounts are refused before anything is done; those that name another are not")

@@ -7,12 +7,12 @@ struct BulkRetries {
     /// What comes before the next try.
     struct Pause {
         let wait: Duration
-        /// How long it may be until the last try has failed.
+        /// How long it may be until the last try has failed, where each fails to connect.
         let longest: Duration
 
         /// As somebody is told who wonders whether to wait.
         var words: String {
-            "trying again in \(Wording.length(wait)), for \(Wording.length(longest)) at most"
+            "trying again in \(Wording.length(wait)), and for about \(Wording.length(longest)) in all"
         }
     }
 

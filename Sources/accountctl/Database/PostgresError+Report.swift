@@ -49,7 +49,9 @@ extension PostgresError: ReportableError {
             return ErrorReport(
                 .notAuthorised,
                 "the database does not let this role in: \(message)",
-                hint: "The password comes from database.password_file, PGPASSWORD or the password file of libpq."
+                hint:
+                    "The role comes from the connection string or PGUSER, its password from database.password_file, PGPASSWORD or "
+                    + "libpq's password file."
             )
         }
         if state == .invalidCatalogName {

@@ -25,8 +25,8 @@ struct DeletionRequestCommand: AccountctlCommand {
             was restored.
 
             EXIT CODES
-              0 requested, or there was an open request, or of a list: erased before; 1 some failed; 2 declined; 3 no such account;
-              75 the database went away
+              0 requested, or there was an open request, or erased before (in a list); 1 some failed; 2 declined;
+              3 no such account; 75 the database went away
 
             EXAMPLES
               accountctl deletion request anna@example.com --reason "asked by mail"

@@ -36,7 +36,7 @@ enum BashCompletion {
                 if ((at > COMP_CWORD)) || [[ "${2}" == -* && "${at}" -eq "${COMP_CWORD}" ]]; then
                     # An option of every command, or its value.
                     COMP_WORDS=("${COMP_WORDS[0]}" config show "${COMP_WORDS[@]:1}")
-                    COMP_CWORD+=2
+                    ((COMP_CWORD += 2))
                 else
                     COMP_WORDS=("${COMP_WORDS[0]}" "${COMP_WORDS[@]:at}")
                     ((COMP_CWORD -= at - 1))

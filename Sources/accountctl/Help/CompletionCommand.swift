@@ -7,6 +7,8 @@ struct CompletionCommand: AccountctlCommand {
         commandName: "completion",
         abstract: "Print the completion script of a shell.",
         discussion: """
+            In bash commands are completed behind aliases and behind options that stand before them, too.
+
             EXAMPLES
               accountctl completion bash > /etc/bash_completion.d/accountctl
               accountctl completion zsh > "${fpath[1]}/_accountctl"
