@@ -529,6 +529,8 @@ struct OperatorActTests {
             for words in [["deletion", "pause", id], ["deletion", "resume", id], ["deletion", "retry", id]] {
                 #expect(try await !run(words).errors.contains("nothing else holds it"), "\(words)")
             }
+            // One that had a fault: without, it would only wait for the end of grace.
+            try await stage.database.psql("update accountctl.deletion_requests set failures = 1")
             _ = try await run(["deletion", "pause", "--all", "--reason", "a complaint"])
             _ = try await run(["jobs", "pause", "deletions", "--yes", "--reason", "a storm"])
             _ = try await run(["user", "hold", id, "--reason", "court"])
@@ -580,6 +582,7 @@ struct OperatorActTests {
             try await stage.database.psql(
                 "insert into auth.sessions (id, user_id) values (gen_random_uuid(), '\(other)')"
             )
+            try await stage.database.psql("update accountctl.deletion_requests set failures = 1")
             // Each act, what a dry run says, it itself, and it once more.
             let acts: [(words: [String], outcomes: [String])] = [
                 (["user", "sign-out", other], ["would_be_done", "done", "unchanged"]),
@@ -591,7 +594,7 @@ struct OperatorActTests {
                 (["deletion", "resume", id], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "pause", "--all"], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "resume", "--all", "--confirm=all"], ["would_be_done", "done", "unchanged"]),
-                (["deletion", "retry", id], ["would_be_done", "done", "done"]),
+                (["deletion", "retry", id], ["would_be_done", "done", "unchanged"]),
                 (
                     ["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"],
                     ["would_be_done", "done", "done"]
