@@ -71,7 +71,7 @@ struct JobsWatchTests {
                 let pipe = Pipe.closedOnExec()
                 let watch = try AccountctlProcess(
                     [
-                        "jobs", "watch", "--json", "kind", "--log-level", "info",
+                        "jobs", "watch", "--json", "kind", "--log-level", "debug",
                         "--database-url", database.conninfo(port: proxy.port),
                     ],
                     output: pipe.fileHandleForWriting

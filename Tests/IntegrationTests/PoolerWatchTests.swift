@@ -23,7 +23,7 @@ struct PoolerWatchTests {
                 func follow(_ words: String...) throws -> AccountctlProcess {
                     try AccountctlProcess(words + ["--format", "ndjson"], environment: variables)
                 }
-                let jobs = try follow("jobs", "watch", "--queue", "mail")
+                let jobs = try follow("jobs", "watch", "--queue", "mail", "--log-level", "debug")
                 let user = try follow("user", "watch", Self.anna)
                 let deletion = try follow("deletion", "watch", request)
                 defer { for process in [jobs, user, deletion] { process.signal(SIGKILL) } }

@@ -55,6 +55,8 @@ struct WatchTests {
             #expect(result.status == 3, "\(result.errors)")
             let lines = result.output.split(separator: "\n")
             #expect(lines.contains { $0.contains(#""operation":"user.suspend""#) })
+            // Words for people alone, also where standard error is no terminal.
+            #expect(!result.errors.contains("{"), "\(result.errors)")
             #expect(lines.last?.contains(#""state":"not_found""#) == true)
         }
     }

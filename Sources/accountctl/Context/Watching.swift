@@ -1,4 +1,5 @@
 import JobQueue
+import Logging
 import Postgres
 import Terminal
 
@@ -20,7 +21,10 @@ extension CommandContext {
     /// pooler nothing notifies.
     func follow<Followed: Watch & Sendable>(_ make: @Sendable () -> Followed) async throws -> ExitStatus {
         let settings = try settingsForDatabase()
-        let listener = JobListener(connectionConfiguration(settings), logger: logger(settings))
+        var logger = logger(settings)
+        // That the database is away is told by the looks, in words: the listener is of interest to who asks for everything.
+        if logger.logLevel > .debug { logger.logLevel = .error }
+        let listener = JobListener(connectionConfiguration(settings), logger: logger)
         return try await withDatabase { pool in
             let watch = make()
             return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
