@@ -69,7 +69,7 @@ struct AccountDeskTests {
             let outcome = try await database.withConnection { connection in
                 try await desk.suspend(Self.user, until: Date() + 3600, reason: "spam", on: connection)
             }
-            #expect(outcome == .done(sessions: 2))
+            #expect(outcome == .suspended(sessions: 2, instead: nil))
             #expect(try await isOpen() == "f")
             let (restored, again) = try await database.withConnection { connection in
                 (

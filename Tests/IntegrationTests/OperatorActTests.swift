@@ -381,6 +381,11 @@ struct OperatorActTests {
             try await undo(try await stage.run(["user", "restore", id]))
             let ban = "select banned_until = '\(end)' from auth.users"
             #expect(try await stage.database.psql(ban) == "t")
+            // What took the place of another suspension, a later or a sooner end, gives it back.
+            for more in [["--for", "36000d"], ["--for", "1d", "--shorten"]] {
+                try await undo(try await stage.run(suspend + more))
+                #expect(try await stage.database.psql(ban) == "t", "\(more)")
+            }
             // A ban without an end that Supabase could write is told by none.
             try await stage.database.psql("update auth.users set banned_until = 'infinity'")
             #expect(try await !stage.run(["user", "restore", id]).errors.contains("--until"))

@@ -18,6 +18,8 @@ package struct AccountDesk: Sendable {
         case held(hold: Int64)
         /// It stands, and came after these steps of a deletion.
         case heldLate(hold: Int64, state: String, done: [String])
+        /// It may not sign in; so many sessions were ended, and this ban, where there was one, gave way.
+        case suspended(sessions: Int, instead: AccountBan?)
         /// It may sign in again, and this ban is lifted.
         case restored(AccountBan)
         /// It was so already.
@@ -67,6 +69,7 @@ package struct AccountDesk: Sendable {
                 as: Date.self
             )
             if let ban = AccountBan(until: later), !mayShorten { return .suspendedLonger(ban) }
+            let replaced = try ban(of: user, on: connection)
             if writes {
                 // A finite date: GoTrue cannot read an infinite one and would fail every request of this account.
                 try connection.execute(
@@ -75,7 +78,7 @@ package struct AccountDesk: Sendable {
             }
             let ended = try endSessions(of: user, on: connection).sessions
             try actor.log("user.suspend", on: user, reason: reason, facts: ["sessions": ended], connection)
-            return .done(sessions: ended)
+            return .suspended(sessions: ended, instead: replaced)
         }
     }
 
@@ -83,11 +86,7 @@ package struct AccountDesk: Sendable {
     package func restore(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
-            let until = try connection.first(
-                "select case when banned_until > now() then banned_until end from auth.users where id = \(user)",
-                as: Date?.self
-            )
-            guard let ban = AccountBan(until: until ?? nil) else { return .unchanged }
+            guard let ban = try ban(of: user, on: connection) else { return .unchanged }
             if writes {
                 try connection.execute(
                     "update auth.users set banned_until = null, updated_at = now() where id = \(user)"
@@ -111,6 +110,15 @@ package struct AccountDesk: Sendable {
     private func endSessions(of user: UUID, on connection: isolated Connection) throws -> AccountSessions.Count {
         try writes
             ? AccountSessions.end(of: user, on: connection) : AccountSessions.count(of: user, on: connection)
+    }
+
+    /// The ban that holds now.
+    private func ban(of user: UUID, on connection: isolated Connection) throws -> AccountBan? {
+        let until = try connection.first(
+            "select case when banned_until > now() then banned_until end from auth.users where id = \(user)",
+            as: Date?.self
+        )
+        return AccountBan(until: until ?? nil)
     }
 
     /// Locks the account, so that a deletion cannot lock it out in between.

@@ -37,9 +37,13 @@ struct AccountTarget: ActTarget {
     ) throws -> ActOutcome {
         let name = id.uuidString.lowercased()
         switch outcome {
-        case .done, .held, .restored:
-            let ended = if case .done(let sessions) = outcome, sessions > 0 { sessions } else { Int?.none }
-            let said = "Done: \(words.done)." + (ended.map { " \(Wording.count($0, "session")) ended." } ?? "")
+        case .done, .held, .suspended, .restored:
+            let ended =
+                switch outcome {
+                case .done(let sessions), .suspended(let sessions, _): sessions
+                default: 0
+                }
+            let said = "Done: \(words.done)." + (ended > 0 ? " \(Wording.count(ended, "session")) ended." : "")
             context.messages.note(words.isRehearsed ? words.plan : said)
             words.tellBrakes(in: context)
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }

@@ -42,7 +42,7 @@ struct UserSuspendCommand: ActCommand {
     var shorten = false
 
     /// Supabase cannot write dates beyond the year 9999, and then no account at all.
-    static let longest = Duration.seconds(36500 * 86400)
+    private static let longest = Duration.seconds(36500 * 86400)
 
     @OptionGroup
     var options: ActOptions<AccountTarget, WriteOptions>
@@ -52,7 +52,8 @@ struct UserSuspendCommand: ActCommand {
     }
 
     func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
-        let until = try end(now: context.now())
+        let now = context.now()
+        let until = try end(now: now)
         guard let reason = options.acting.reason else {
             throw CommandError(.usage, "a suspension needs a --reason: somebody will ask")
         }
@@ -61,13 +62,25 @@ struct UserSuspendCommand: ActCommand {
             plan: "Would be done: \(done).",
             done: done,
             look: .init(writes: [.user, .sessions]),
-            next: { names, _ in "undo with: accountctl user restore \(names.id)" },
+            next: { names, outcome in
+                guard case .suspended(_, let ban?) = outcome else {
+                    return "undo with: accountctl user restore \(names.id)"
+                }
+                return "undo with: \(Self.again(names, ban, now: now)) --shorten"
+            },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
             perform: { [shorten] actor, writes, user, connection in
                 try await AccountDesk(actor, writes: writes)
                     .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
             }
         )
+    }
+
+    /// The command that gives a ban back; with the usual end where it had none, or one that Supabase cannot write.
+    static func again(_ names: ActNames, _ ban: AccountBan, now: Date) -> String {
+        let latest = now + longest / .seconds(1)
+        let end = ban.until.flatMap { $0 <= latest ? " --until \(Wording.rfc3339($0))" : nil } ?? ""
+        return "accountctl user suspend \(names.id)\(end) --reason WHY"
     }
 
     private func end(now: Date) throws -> Date {
