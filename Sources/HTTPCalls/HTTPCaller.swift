@@ -136,7 +136,16 @@ package final class HTTPCaller: Sendable {
     }
 
     private func send(_ call: HTTPCall, timeout: Duration) async -> HTTPOutcome {
-        let request = request(for: call)
+        var request = request(for: call)
+        let body = call.body.flatMap { $0.reveal().isEmpty ? nil : RequestBody($0.reveal()) }
+        if let body { request.body = .stream(body, length: .known(Int64(body.length))) }
+        let outcome = await outcome(of: request, limit: call.maximumReplyBytes, timeout: timeout)
+        // The time may have gone by while the connection was still being made.
+        if outcome == .timedOut, body?.withdraw() == true { return .unreachable(.connectTimedOut) }
+        return outcome
+    }
+
+    private func outcome(of request: HTTPClientRequest, limit: Int, timeout: Duration) async -> HTTPOutcome {
         do {
             // The deadline ends with the head of the reply, as far as the transport is concerned: a body that trickles
             // needs its own.
@@ -147,7 +156,7 @@ package final class HTTPCaller: Sendable {
                         deadline: .now() + TimeAmount(timeout),
                         logger: logger
                     )
-                    return try await Self.read(response, limit: call.maximumReplyBytes)
+                    return try await Self.read(response, limit: limit)
                 }
                 group.addTask {
                     try await Task.sleep(for: timeout, clock: .continuous)
@@ -168,7 +177,6 @@ package final class HTTPCaller: Sendable {
         for header in call.headers {
             request.headers.replaceOrAdd(name: header.name, value: header.value.reveal())
         }
-        if let body = call.body { request.body = .bytes(ByteBuffer(bytes: body.reveal())) }
         return request
     }
 

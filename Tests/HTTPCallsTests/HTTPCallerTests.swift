@@ -93,6 +93,23 @@ import Testing
         }
     }
 
+    /// Of a server that never ends the handshake, in less time than a connection may take.
+    @Test func whatNeverLeftIsNoDoubt() async throws {
+        let outcome = try await DeafServer.with { port in
+            let call = HTTPCall(
+                label: "test.call",
+                method: .post,
+                address: try ServiceAddress("https://127.0.0.1:\(port)"),
+                path: "/auth/token",
+                body: Secret(Array("code=x".utf8)),
+                deadline: .milliseconds(500),
+                repetition: .onlyIfNothingWasSent
+            )
+            return try await withTestCaller { try await $0.perform(call) }
+        }
+        #expect(outcome == .unreachable(.connectTimedOut))
+    }
+
     @Test func aBodyThatTricklesEndsAtTheDeadline() async throws {
         try await LyingServer.with({ _, _ in .send("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhalf") }) { server in
             let outcome = try await withTestCaller(attempts: 1) {
