@@ -63,7 +63,7 @@ extension DMARCCheck.Result {
     /// The findings, once it is known how the paths stand.
     func findings(_ paths: Alignment) -> [Finding] {
         var findings = mistakes
-        if let (domain, outcome) = from.unanswered {
+        if let (domain, outcome) = unread {
             findings.append(
                 Finding(.dmarcUnknown, .advice, at: domain, "the DMARC record could not be read: \(outcome)")
             )
@@ -133,7 +133,7 @@ extension DMARCCheck.Result {
 
     /// What the policy in force asks of mail that is not the From domain's.
     func refusal(keys: PathVerdict) -> DMARCRefusal {
-        if from.unanswered != nil { return .unknown }
+        if unread != nil { return .unknown }
         guard let (domain, record, _) = from.governing else { return .none }
         let policy = stated(record, isOwn: domain == stream.fromDomain)
         guard policy == .reject, !record.isTesting else { return .none }
@@ -141,6 +141,12 @@ extension DMARCCheck.Result {
         // The relay does not count another domain's signature, DMARC does where that belongs to the same organisation.
         if stream.signingDomain != stream.fromDomain, dkim != false, keys != .broken { return .none }
         return .unaligned(spfCounts: spf != false, dkimCounts: dkim != false)
+    }
+
+    /// What DNS did not answer of where the policy may stand: a record of the From domain's own governs, whatever stands above it.
+    private var unread: (domain: DomainName, outcome: LookupOutcome)? {
+        if case .record? = from.steps.first?.finding { return nil }
+        return from.unanswered
     }
 
     /// The policy that a record states for the From domain, which may lie below the record's.
@@ -153,8 +159,11 @@ extension DMARCCheck.Result {
         func aligned(_ domain: DomainName, _ walk: DMARCTreeWalk, strict: Bool) -> Bool? {
             if domain == stream.fromDomain { return true }
             if strict { return false }
-            guard let own = from.organizationalDomain, let other = walk.organizationalDomain else { return nil }
-            return own == other
+            let (own, other) = (from.organizationalDomain, walk.organizationalDomain)
+            if let own, let other { return own == other }
+            // They may be one organisation's only where both lie in what is its domain, or may be: no top-level domain is.
+            let shared = own ?? other ?? stream.fromDomain.suffix(labels: 2)
+            return stream.fromDomain.isWithin(shared) && domain.isWithin(shared) ? nil : false
         }
         return (
             aligned(stream.envelopeDomain, envelope, strict: record.strictSPF),
@@ -207,6 +216,12 @@ extension DMARCCheck.Result {
                     ]
                 )
             )
+        }
+        if spf == nil || dkim == nil,
+            let (domain, outcome) = [from, envelope, signing].lazy.compactMap(\.unanswered).first
+        {
+            let summary = "whether these domains are one organisation's could not be read: \(outcome)"
+            findings.append(Finding(.dmarcUnknown, .advice, at: domain, summary))
         }
         let relaxed = [stream.envelopeDomain, stream.signingDomain].contains { $0 != stream.fromDomain }
         if relaxed, [from, envelope, signing].contains(where: \.restsOnTreeWalk) {

@@ -144,6 +144,11 @@ struct StreamTests {
         #expect(refused.verdict.reachable == .no && refused.conclusion == .broken)
         #expect(refused.findings.first { $0.code == .dmarcNotAligned }?.severity == .broken)
 
+        // The policy was read: what does not answer above it could only tell of organisations, and these have no domain in common.
+        let silentAbove = try await Self.foreign { $0 + "_dmarc.test TXT TIMEOUT" }
+        #expect(silentAbove.verdict.reachable == .no && silentAbove.conclusion == .broken)
+        #expect(!silentAbove.findings.contains { $0.code == .dmarcUnknown })
+
         let quarantined = try await Self.foreign { $0.replacing("p=reject", with: "p=quarantine") }
         #expect(quarantined.verdict.reachable == .yes)
         #expect(quarantined.findings.first { $0.code == .dmarcNotAligned }?.severity == .weak)
@@ -162,14 +167,14 @@ struct StreamTests {
 
     @Test("a signature of the From domain's organisation counts for DMARC, though not for the relay")
     func organisationSigns() async throws {
-        func foreign(_ alignment: String) async throws -> StreamReport {
+        func foreign(_ alignment: String, and more: String = "") async throws -> StreamReport {
             let zone =
                 Self.healthy.replacing("p=reject", with: "p=reject; adkim=\(alignment)") + """
                     news.app.test MX 10 mx.app.test
                     ret.esp.test TXT "v=spf1 include:_spf.esp.test -all"
                     ret.esp.test MX 10 bounce.esp.test
                     """
-            return try await Self.report(zone) { stream in
+            return try await Self.report(zone + more) { stream in
                 stream.fromDomain = Self.name("news.app.test")
                 stream.signingDomain = Self.name("app.test")
                 stream.envelopeDomain = Self.name("ret.esp.test")
@@ -180,6 +185,12 @@ struct StreamTests {
         #expect(relaxed.verdict.dkim == .broken && relaxed.verdict.reachable == .yes)
         #expect(!relaxed.findings.contains { $0.code == .dmarcNotAligned }, "\(relaxed.findings)")
         #expect(try await foreign("s").verdict.reachable == .no)
+
+        // Whose organisation it is cannot be told: it may be the same.
+        let own = "\n_dmarc.news.app.test TXT \"v=DMARC1; p=reject\"\n_dmarc.test TXT TIMEOUT"
+        let unknown = try await foreign("r", and: own)
+        #expect(unknown.verdict.reachable == .yes)
+        #expect(unknown.findings.first { $0.code == .dmarcUnknown }?.subject == "test", "\(unknown.findings)")
     }
 
     @Test("what a policy has refused stays so while DNS does not tell of the policy")
