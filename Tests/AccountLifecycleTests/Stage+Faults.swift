@@ -9,14 +9,15 @@ extension Stage {
         _ code: String,
         of person: Person,
         after age: String = "0 seconds",
-        by apple: AppleClients? = nil
+        by apple: AppleClients? = nil,
+        logger: Logger = .silent
     ) async throws -> CodeExchange.Outcome {
         _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(Self.clientID))")
         let id = try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
         try await sql(
             "update accountctl.authorization_codes set expires_at = expires_at - \(age)::interval where id = \(id)"
         )
-        return try await CodeExchange(services(apple: apple)).run(id)
+        return try await CodeExchange(services(apple: apple, logger: logger)).run(id)
     }
 
     /// Drives a request on through failing attempts, as its job would in time.

@@ -111,6 +111,7 @@ struct Stage: Sendable {
         apple: AppleClients? = nil,
         codes: Pool? = nil,
         pool: Pool? = nil,
+        logger: Logger = .silent,
         probe: @escaping DeletionProbe = { _ in }
     ) -> DeletionServices {
         DeletionServices(
@@ -120,7 +121,7 @@ struct Stage: Sendable {
             vault: vault ?? self.vault,
             apple: AppleDoor(apple ?? self.apple),
             storage: StorageDoor(storage),
-            logger: .silent,
+            logger: logger,
             probe: probe
         )
     }

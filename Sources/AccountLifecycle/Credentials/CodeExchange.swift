@@ -69,7 +69,7 @@ package struct CodeExchange: Sendable {
         case .unusable(let problem):
             services.log.error(
                 "Apple granted what cannot be used, and what can never be revoked",
-                metadata: ["code": "\(id)", "identity_token": "\(problem?.rawValue ?? "missing")"]
+                metadata: ["code_id": "\(id)", "identity_token": "\(problem?.rawValue ?? "missing")"]
             )
             return try await settle(id, .grantUnknown, fence)
         case .answerLost:

@@ -1,10 +1,12 @@
 import AccountLifecycle
 import Foundation
 import HTTPCalls
+import Logging
 import Postgres
 import Sandbox
 import SignInWithApple
 import Synchronization
+import Telemetry
 import TestSupport
 import Testing
 
@@ -68,6 +70,23 @@ import Testing
             #expect(try await stage.exchange(code, of: person, by: apple) == .settled(.exchanged))
             #expect(stage.sandbox.journal.count(.appleKeys) == 3)
             #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+        }
+    }
+
+    /// The only line there is about a grant that can never be revoked.
+    @Test func aGrantThatCannotBeUsedIsToldByItsCode() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            let body = #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_token":"r"}"#
+            stage.sandbox.faults.set(.status(200, body: body), for: .appleToken)
+            let written = Mutex("")
+            let logger = Logger(label: "test") { label in
+                LineLogHandler(label: label, format: .json, level: .error) { line in written.withLock { $0 += line } }
+            }
+            #expect(try await stage.exchange(code, of: person, logger: logger) == .settled(.grantUnknown))
+            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            #expect(written.withLock { $0.contains(#""code_id":"\#(id)""#) })
         }
     }
 
