@@ -51,6 +51,33 @@ import Testing
         }
     }
 
+    /// The server has nothing to stop then, and whoever is cancelled has nothing run.
+    @Test func whoIsCancelledWhileAStatementIsPreparedDoesNotRunIt() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                try await database.withConnection(through: proxy, cancelGrace: .seconds(30)) { connection in
+                    try connection.execute("create sequence runs")
+                    let run: Statement = "select nextval('runs')"
+                    // The third time it is prepared.
+                    for _ in 0..<2 { try connection.execute(run) }
+                    proxy.behaviour = .mutedAt("accountctl_1")
+                    let task = Task.detached { try await connection.execute(run) }
+                    let canceller = Task.detached {
+                        while proxy.behaviour != .muted { await Task.yield() }
+                        task.cancel()
+                        // The cancel request comes by a connection of its own.
+                        while proxy.connections < 2 { await Task.yield() }
+                        proxy.behaviour = .forward
+                    }
+                    await #expect(throws: CancellationError.self) { try await task.value }
+                    await canceller.value
+                    let runs = try connection.one("select last_value from runs", as: Int.self)
+                    #expect(runs == 2)
+                }
+            }
+        }
+    }
+
     @Test func twoChildTasksShareALease() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withPool { pool in

@@ -22,6 +22,10 @@ package final class TCPProxy: Sendable {
         case cutAt(String, afterServerAnswered: Bool)
         /// Passes on what the client sends until it holds these words; from then on a black hole.
         case silentAt(String)
+        /// Passes on what the client sends; from what holds these words on, it keeps what the server says for itself.
+        case mutedAt(String)
+        /// Passes on what the client sends, and keeps what the server says for itself.
+        case muted
         /// Tells the client that the server will send no more, and goes on taking what the client sends.
         case halfClose
     }
@@ -91,7 +95,7 @@ package final class TCPProxy: Sendable {
                 shutdown(client, Int32(SHUT_WR))
             }
             // Short turns, so that a change of behaviour is seen; a fixture may do what a product must not.
-            let ready = Self.poll(behaviour == .blackHole ? [] : [client, server])
+            let ready = Self.poll(behaviour == .blackHole ? [] : behaviour == .muted ? [client] : [client, server])
             if ready.contains(client) {
                 guard let bytes = Socket.receive(from: client) else { return }
                 // Looked at again: these bytes may be the answer to a change.
@@ -104,6 +108,7 @@ package final class TCPProxy: Sendable {
                     self.behaviour = .blackHole
                     continue
                 }
+                if case .mutedAt(let words) = self.behaviour, Self.contains(bytes, words) { self.behaviour = .muted }
                 guard isHalfClosed || Socket.sendAll(bytes[...], to: server) else { return }
             }
             if ready.contains(server) {

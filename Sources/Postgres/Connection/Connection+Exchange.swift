@@ -160,7 +160,16 @@ extension Connection {
         }
     }
 
-    private func tooSlow(_ diagnostics: Diagnostics, _ statement: String?) -> PostgresError {
+    /// Refuses to run a statement that was to be stopped while it was made ready: the server had nothing to stop, and is not asked twice.
+    func checkInterruption(before statement: String) throws {
+        switch operation.interruption {
+        case .cancelled: throw CancellationError()
+        case .deadline: throw tooSlow(nil, statement)
+        case .abandonedByCaller, nil: break
+        }
+    }
+
+    private func tooSlow(_ diagnostics: Diagnostics?, _ statement: String?) -> PostgresError {
         PostgresError(
             .deadlineExceeded,
             diagnostics: diagnostics,

@@ -27,6 +27,7 @@ extension Connection {
                 case .use(let name): return try runPrepared(name, statement, binaryResult, handle)
                 case .prepare(let name):
                     try prepare(key, name, handle)
+                    try checkInterruption(before: statement.text)
                     return try runPrepared(name, statement, binaryResult, handle)
                 }
             }
