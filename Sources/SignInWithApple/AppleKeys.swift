@@ -32,9 +32,9 @@ package final class AppleKeys: Sendable {
     package struct Lookup: Sendable {
         /// The newest set; nil when none was ever fetched.
         package let set: AppleKeySet?
-        /// Whether the set was asked for after the token was here: a key that it lacks is not Apple's.
+        /// Whether the set was asked for so long after the token was here that a key which it lacks is not Apple's.
         ///
-        /// Otherwise Apple may have changed its keys since.
+        /// Otherwise Apple may have changed its keys, and not everywhere hands out the new one yet.
         package let isConclusive: Bool
     }
 

@@ -142,9 +142,9 @@ extension AppleClients {
     ///
     /// - Parameters:
     ///   - body: The request's body.
-    ///   - arrived: When it came, nil for now: by that it is judged whether it had ended, and a key that a set fetched before
-    ///     lacks may be one that Apple has changed to since.
-    /// - Returns: The notification, or why it is not believed. `unknownKey` is final, `keysUnavailable` is not.
+    ///   - arrived: When it came, nil for now: by that it is judged whether it had ended, and whether a key that Apple's set lacks may be
+    ///     one that it has just changed to.
+    /// - Returns: The notification, or why it is not believed; see ``TokenProblem/mayPass``.
     /// - Throws: `CancellationError`.
     package func verify(
         notification body: [UInt8],

@@ -11,6 +11,8 @@ struct KeyCache: Sendable {
     /// The least time between two fetches, whoever asks for whatever key: tokens with invented key ids must not drive
     /// traffic to Apple.
     static let cooldown: Double = 30
+    /// How long a new key may be missing from what is handed out, though Apple signs with it: caches hear of it one by one.
+    static let spreading: Double = 900
 
     enum Decision: Sendable {
         /// Use what is at hand.
@@ -56,10 +58,10 @@ struct KeyCache: Sendable {
 
     /// What is at hand for a token that came at `arrived`.
     ///
-    /// Apple signs with a key only after publishing it: a set that was asked for after the token was here holds its key, if it
-    /// is Apple's. A set of the future was fetched before the clock was set back, nobody knows when.
+    /// A set that was asked for when a new key had spread holds the token's key, if it is Apple's. A set of the future was fetched
+    /// before the clock was set back, nobody knows when.
     func lookup(arrived: Date, at now: Date) -> AppleKeys.Lookup {
-        AppleKeys.Lookup(set: set, isConclusive: fetchedAt.map { arrived <= $0 && $0 <= now } ?? false)
+        AppleKeys.Lookup(set: set, isConclusive: fetchedAt.map { arrived + Self.spreading <= $0 && $0 <= now } ?? false)
     }
 
     /// Seconds since the set was fetched.

@@ -69,6 +69,9 @@ package enum TokenProblem: String, Error, Sendable, Hashable, CustomStringConver
     case notYetIssued
     case missingClaim
 
+    /// Whether the same may be believed later, when nothing but time has passed or our clock was put right.
+    package var mayPass: Bool { self == .keysUnavailable || self == .notYetIssued }
+
     /// The problem in a few words.
     package var description: String {
         switch self {
@@ -77,7 +80,7 @@ package enum TokenProblem: String, Error, Sendable, Hashable, CustomStringConver
         case .algorithm: "the algorithm is not RS256"
         case .noKeyID: "no usable key id"
         case .unknownKey: "signed with a key that is not Apple's"
-        case .keysUnavailable: "Apple's keys could not be fetched"
+        case .keysUnavailable: "Apple's keys could not be fetched, or lack this one so far"
         case .signature: "the signature is wrong"
         case .payload: "the signed payload is not understood"
         case .issuer: "not issued by Apple"

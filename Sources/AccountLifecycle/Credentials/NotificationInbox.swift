@@ -51,8 +51,8 @@ struct NotificationInbox: Sendable {
 
     /// Reads everything that waits.
     ///
-    /// - Returns: How many were read. One that cannot be judged now, since Apple's keys cannot be had, or that the database
-    ///   refuses to store, stays for ``patience`` looks and stands in nobody's way.
+    /// - Returns: How many were read. One that cannot be judged now, since Apple's keys cannot be had or our clock is slow, or that
+    ///   the database refuses to store, stays for ``patience`` looks and stands in nobody's way.
     func read() async throws -> Int {
         var count = 0
         var last: Int64 = 0
@@ -84,7 +84,7 @@ struct NotificationInbox: Sendable {
             switch try await NotificationIntake(services).take(Array(row.body.utf8), arrived: arrived) {
             case .stored, .duplicate: return .takenIn
             case .refused(let problem): return .notBelieved(problem)
-            case .notNow: return .failed(reason: TokenProblem.keysUnavailable.rawValue)
+            case .notNow(let problem): return .failed(reason: problem.rawValue)
             }
         } catch let error as PostgresError where error.isRefusal {
             services.logger.error(

@@ -19,8 +19,8 @@ package struct NotificationIntake: Sendable {
         case duplicate
         /// Not Apple's, or not for us; counted, never stored; answer 400.
         case refused(TokenProblem)
-        /// Apple's keys cannot be had, so nothing can be said; answer 503, and Apple may try again.
-        case notNow
+        /// It may be believed later: Apple's keys cannot be had, or our clock is slow; answer 503, and Apple may try again.
+        case notNow(TokenProblem)
     }
 
     private let services: CredentialServices
@@ -40,12 +40,16 @@ package struct NotificationIntake: Sendable {
     package func take(_ body: [UInt8], arrived: Date? = nil) async throws -> Receipt {
         let receipt: Receipt
         switch try await services.apple.verify(notification: body, arrived: arrived) {
-        case .failure(.keysUnavailable): receipt = .notNow
+        case .failure(let problem) where problem.mayPass: receipt = .notNow(problem)
         case .failure(let problem): receipt = .refused(problem)
         case .success(let notification): receipt = try await store(notification)
         }
         Counter(label: "apple_notifications_total", dimensions: [("outcome", receipt.name)]).increment()
         services.logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
+        // Nothing else would tell: what we sign ourselves is good for minutes.
+        if receipt == .notNow(.notYetIssued) {
+            services.logger.warning("a notification that Apple signed is of the future: this machine's clock is slow")
+        }
         return receipt
     }
 

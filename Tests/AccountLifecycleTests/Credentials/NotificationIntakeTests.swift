@@ -188,6 +188,37 @@ import Testing
         }
     }
 
+    /// Apple may sign with a key that its caches do not hand out yet.
+    @Test func theInboxKeepsWhatANewKeyMayHaveSigned() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let text = String(decoding: try stage.told(about: anna.sub, forgery: .unknownKeyID), as: UTF8.self)
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 0)
+            try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '16 minutes'")
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(lines.all.contains { $0.contains("thrown away") && $0.contains("unknownKey=1") })
+        }
+    }
+
+    /// Apple's signature is good: it is our clock that is slow, and that passes.
+    @Test func whatIsOfTheFutureIsRefusedByNobody() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let told = try stage.told(about: anna.sub, ago: -120)
+            #expect(try await NotificationIntake(services).take(told) == .notNow(.notYetIssued))
+            #expect(lines.all.count { $0.hasPrefix("warning") && $0.contains("clock is slow") } == 1)
+            let text = String(decoding: told, as: UTF8.self)
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await stage.value("select tries from accountctl.apple_inbox", as: Int.self) == 1)
+        }
+    }
+
     /// What the database refuses of one row is no reason to leave the others.
     @Test func aRowThatCannotBeStoredStandsInNobodysWay() async throws {
         try await CredentialStage.with { stage in
@@ -308,8 +339,8 @@ import Testing
                 let told = try stage.told(about: anna.sub, forgery: forgery)
                 switch try await intake.take(told) {
                 case .refused: break
-                // Whether a key that nobody knows is Apple's newest shows when its keys may be fetched again.
-                case .notNow where forgery == .unknownKeyID: break
+                // A key that nobody knows may be Apple's newest, and what Apple signed of the future passes with time.
+                case .notNow where [.unknownKeyID, .issuedInFuture].contains(forgery): break
                 case let receipt: Issue.record("\(forgery): \(receipt)")
                 }
             }
