@@ -190,9 +190,12 @@ struct AccountDirectoryTests {
                 #expect(answer.erased.map(\.receipt) == [1], "\(text)")
             }
             let without = try await find(Self.anna.uuidString, in: database)
-            #expect(without.isErasureUnknown)
+            #expect(without.doubt == .noHashKey)
             let never = try await find(UUID().uuidString, in: database, hashKey: key)
-            #expect(never.erased.isEmpty && !never.isErasureUnknown)
+            #expect(never.erased.isEmpty && never.doubt == nil)
+            // A request's id is no hash.
+            let request = try await find(UUID().uuidString, by: .request, in: database)
+            #expect(request.isAbsent && request.doubt == nil)
         }
     }
 
@@ -206,7 +209,7 @@ struct AccountDirectoryTests {
             let hashKey = HashKey(SealingKey.random(id: try #require(KeyID("hash"))))
             for (text, isUnknown) in [(UUID().uuidString, true), ("42", true), ("nobody@example.com", false)] {
                 let none = try await find(text, in: database, hashKey: hashKey)
-                #expect(none.isErasureUnknown == isUnknown && !none.isInstalled, "\(text)")
+                #expect(none.doubt == (isUnknown ? .notInstalled : nil) && !none.isInstalled, "\(text)")
             }
             let match = try #require(try await find(Self.sub, in: database).matches.first)
             let report = try await database.withConnection { connection in

@@ -55,11 +55,12 @@ package struct AccountDirectory: Sendable {
         let isGoneSought = schema.isInstalled && (hits.isEmpty || term.receipt != nil || isAnothers)
         let gone = isGoneSought ? try gone(term, on: connection) : Gone()
         let isAbsent = hits.isEmpty && gone.erased.isEmpty && gone.leaving.isEmpty
-        var others: [String] = []
-        if isAbsent, schema.isInstalled, term.userID != nil, term.kind != .request, let hashKey {
-            others = try HashKeyCanary.standing(of: hashKey, on: connection).others
+        var doubt: LookupDoubt?
+        if isAbsent {
+            doubt = try term.doubt(in: schema) {
+                try hashKey.map { try HashKeyCanary.standing(of: $0, on: connection).others }
+            }
         }
-        let isHidden = term.userID != nil ? hashKey == nil || !others.isEmpty : term.isStartOfUserID
         return LookupAnswer(
             term: term,
             matches: Array(hits.prefix(limit)),
@@ -67,8 +68,7 @@ package struct AccountDirectory: Sendable {
             erased: Array(gone.erased.prefix(limit)),
             leaving: Array(gone.leaving.prefix(limit)),
             isInstalled: schema.isInstalled,
-            isErasureUnknown: isAbsent && (schema.isInstalled ? isHidden : term.mayNameErased),
-            otherHashKeys: others,
+            doubt: doubt,
             usernames: schema.usernames
         )
     }

@@ -14,13 +14,10 @@ package struct LookupAnswer: Sendable, Equatable {
     package let erased: [ErasedAccount]
     /// Known by user id and by request only: all else of them is sealed.
     package let leaving: [LeavingAccount]
-    /// Whether our own tables are there, which alone know of accounts that are gone.
+    /// Whether our own tables are there.
     package let isInstalled: Bool
-    /// Whether an id was given and nothing could tell if it is that of an erased account: for want of the hash key, or because it is the
-    /// start of one, or since others were erased under another key, or for want of our own tables.
-    package let isErasureUnknown: Bool
-    /// The hash keys, by name, under which an account of this id may have been erased, which the one at hand does not find.
-    package let otherHashKeys: [String]
+    /// Why nothing could tell whether there was such an account; nil where one is told, or it is certain that there was none.
+    package let doubt: LookupDoubt?
     /// Whether usernames could be compared.
     package let usernames: Usernames
 

@@ -161,7 +161,7 @@ struct UserFindCommand: AccountctlCommand {
                 try rows.append(Row(number: number, term: term, match: nil, leaving: leaving))
             }
             if answer.isAbsent {
-                try rows.append(Row(number: number, term: term, match: nil, isUnknown: answer.isErasureUnknown))
+                try rows.append(Row(number: number, term: term, match: nil, isUnknown: answer.doubt != nil))
             }
         }
         try rows.finish()

@@ -138,7 +138,7 @@ extension LookupAnswer {
         if let leaving = leaving.first {
             return "See: accountctl deletion show \(leaving.deletion.request.uuidString.lowercased())"
         }
-        if let others = OtherHashKeys(otherHashKeys) { return others.hint }
+        if case .otherHashKeys(let names) = doubt, let others = OtherHashKeys(names) { return others.hint }
         return erased.isEmpty ? Self.partsHint : nil
     }
 
@@ -151,16 +151,18 @@ extension LookupAnswer {
             return "this account was erased on \(Wording.moment(gone.erasedAt))\(receipt)"
         }
         if !isInstalled {
-            let unknown = isErasureUnknown ? "; whether it was erased cannot be told" : ""
+            let unknown = doubt == nil ? "" : "; whether it was erased cannot be told"
             return "there is no account \(name)\(unknown); "
                 + "the schema is not installed here: is this the right database?"
         }
-        if isErasureUnknown, term.userID == nil {
+        switch doubt {
+        case .startOfID:
             return "there is no account \(name); whether it is the start of an erased one's id cannot be told"
-        }
-        if let others = OtherHashKeys(otherHashKeys) { return "there is no account \(name); \(others.sentence)" }
-        if isErasureUnknown {
+        case .otherHashKeys(let names):
+            return "there is no account \(name)" + (OtherHashKeys(names).map { "; " + $0.sentence } ?? "")
+        case .noHashKey:
             return "there is no account \(name); whether it was erased cannot be told without keys.hash_file"
+        case .notInstalled, nil: break
         }
         if term.userID == nil, term.receipt == nil {
             return "there is no account \(name) (an erased one is found by its user id or receipt only)"

@@ -112,7 +112,7 @@ struct UserWatch: Watch, Sendable {
             try lines.append(
                 Change(
                     at: gone?.erasedAt ?? moment,
-                    state: gone != nil ? "erased" : answer.isErasureUnknown ? "unknown" : "not_found",
+                    state: gone != nil ? "erased" : answer.doubt != nil ? "unknown" : "not_found",
                     step: nil,
                     sessions: sessions,
                     lastSignInAt: nil,
