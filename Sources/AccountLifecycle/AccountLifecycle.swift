@@ -37,8 +37,25 @@ package enum AccountLifecycle {
         try connection.one("select \(isThere)", as: Bool.self)
     }
 
-    /// Registers the handlers and periodic jobs of deletions and of Apple credentials.
-    package static func registerJobs(in registry: inout JobRegistry, services: DeletionServices) throws {
-        try DeletionJobs.register(in: &registry, services: services)
+    /// Registers the handlers and periodic jobs of every kind in ``queues``, but for what is not configured.
+    ///
+    /// - Parameters:
+    ///   - registry: where.
+    ///   - deletions: what deletions use.
+    ///   - credentials: what following Apple's credentials uses; nil without Sign in with Apple.
+    ///   - webSecret: the copy of the secret to remind of; nil where there is none.
+    ///   - mail: the checks of mail streams.
+    /// - Throws: ``JobQueueError`` when one of the kinds is registered already.
+    package static func registerJobs(
+        in registry: inout JobRegistry,
+        deletions: DeletionServices,
+        credentials: CredentialServices?,
+        webSecret: WebSecretCopy?,
+        mail: MailCheckJob
+    ) throws {
+        try DeletionJobs.register(in: &registry, services: deletions)
+        if let credentials { try CredentialJobs.register(in: &registry, services: credentials) }
+        if let webSecret { try WebSecretReminder(webSecret).register(in: &registry) }
+        try mail.register(in: &registry)
     }
 }

@@ -64,7 +64,7 @@ extension Stage {
     /// Has a worker run while `body` does.
     fileprivate func work(lease: Duration, while body: @Sendable () async throws -> Void) async throws {
         var registry = JobRegistry()
-        try AccountLifecycle.registerJobs(in: &registry, services: services())
+        try DeletionJobs.register(in: &registry, services: services())
         var configuration = WorkerConfiguration(name: "test")
         configuration.leaseLifetime = lease
         configuration.pollInterval = .milliseconds(50)

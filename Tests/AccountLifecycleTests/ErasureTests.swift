@@ -57,7 +57,7 @@ import Testing
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
             let request = try await stage.request(person, code: code)
             var registry = JobRegistry()
-            try AccountLifecycle.registerJobs(in: &registry, services: stage.services())
+            try DeletionJobs.register(in: &registry, services: stage.services())
             let worker = try Worker(
                 queue: JobQueue(),
                 pool: stage.pool,

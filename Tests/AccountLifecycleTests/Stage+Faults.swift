@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Foundation
+import Logging
 import Postgres
 import SignInWithApple
 

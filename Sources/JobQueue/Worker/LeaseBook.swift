@@ -76,7 +76,7 @@ struct LeaseBook: Sendable {
     /// Ends the trust in all leases: they are about to be handed back, and a handler left behind must begin nothing more.
     mutating func endTrust(now: Instant) { trustedUntil = min(trustedUntil, now) }
 
-    /// A claim is about to be sent; the number belongs to ``claimReturned(_:_:now:)``.
+    /// A claim is about to be sent; the number belongs to ``claimReturned(_:_:sentIn:now:)``.
     mutating func claimSent(now: Instant) -> Int {
         claimSerial += 1
         claimsUnderWay[claimSerial] = now
@@ -85,7 +85,7 @@ struct LeaseBook: Sendable {
 
     /// A claim came back with these jobs, or failed with none.
     ///
-    /// Returns those that may be run: none when the trust ended meanwhile; the others are to be released.
+    /// Returns whether they may be run: not when the trust ended meanwhile; then they are to be released.
     mutating func claimReturned(
         _ number: Int,
         _ jobs: [(id: Int64, lease: Int64, deadline: Instant)],

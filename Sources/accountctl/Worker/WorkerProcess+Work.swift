@@ -37,19 +37,19 @@ extension WorkerProcess {
         let services = try parts.deletionServices(pool: pools.work, codes: pools.intake, apple: apple)
         let policy = parts.policy
         try await pools.work.withConnection { try policy.publish(on: $0) }
-        var registry = JobRegistry()
-        try AccountLifecycle.registerJobs(in: &registry, services: services)
         try await parts.checkKeys(pool: pools.work)
         try await recordUse(pools.work, logger)
-        if let credentials = try parts.credentialServices(pool: pools.work, apple: apple) {
-            try CredentialJobs.register(in: &registry, services: credentials)
-        }
-        if let copy = parts.webSecretCopy { try WebSecretReminder(copy).register(in: &registry) }
-        try MailCheckJob(
-            ResolverConfiguration(servers: settings.mail.resolvers.compactMap { NameServer($0) }),
-            relayDomains: settings.mail.relayDomains
+        var registry = JobRegistry()
+        try AccountLifecycle.registerJobs(
+            in: &registry,
+            deletions: services,
+            credentials: try parts.credentialServices(pool: pools.work, apple: apple),
+            webSecret: parts.webSecretCopy,
+            mail: MailCheckJob(
+                ResolverConfiguration(servers: settings.mail.resolvers.compactMap { NameServer($0) }),
+                relayDomains: settings.mail.relayDomains
+            )
         )
-        .register(in: &registry)
         var configuration = WorkerConfiguration(name: ProcessName.own)
         configuration.version = Version.number
         configuration.slots = settings.worker.concurrency

@@ -1,0 +1,31 @@
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+@testable import JobQueue
+
+/// Jobs of a kind that no worker registers would wait for ever.
+@Suite struct RegisteredJobsTests {
+    @Test func aWorkerWithEverythingRunsEachKindInItsQueue() async throws {
+        try await Stage.with { stage in
+            let credentials = CredentialServices(
+                pool: stage.pool,
+                apple: stage.apple,
+                keys: stage.vault.keys,
+                policy: CredentialPolicy(),
+                logger: .silent
+            )
+            var registry = JobRegistry()
+            try AccountLifecycle.registerJobs(
+                in: &registry,
+                deletions: stage.services(),
+                credentials: credentials,
+                webSecret: WebSecretCopy { throw CancellationError() },
+                mail: MailCheckJob { _ in throw CancellationError() }
+            )
+            #expect(registry.entries.mapValues(\.queue) == AccountLifecycle.queues)
+            let schedules = try AccountLifecycle.periodic().map(\.name)
+            #expect(registry.periodic.map(\.name).sorted() == schedules.sorted())
+        }
+    }
+}
