@@ -1,6 +1,11 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
 
 @Suite("The worker as a process", .timeLimit(.minutes(3)))
 struct WorkerProcessTests {
@@ -113,6 +118,31 @@ struct WorkerProcessTests {
                     #expect(result.errors.contains("outcomes could not be written"), "\(result.errors)")
                     #expect(result.errors.contains("\"jobs\":\"1\""), "\(result.errors)")
                 }
+            }
+        }
+    }
+
+    @Test("POST /wake is heard by workers, in a database where no queue was ever set as well")
+    func wakes() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let variables = database.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
+            let serve = try AccountctlProcess(["serve"], environment: variables)
+            defer { serve.signal(SIGKILL) }
+            #expect(try await serve.waitForErrors(containing: "admin listener started"))
+            let port = try #require(serve.errorsSoFar.firstMatch(of: /"port":"(\d+)"/)?.1)
+            var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/wake")))
+            request.httpMethod = "POST"
+            let wake = request
+            let notes = ["accountctl_jobs"]
+            try await Listener.with(database.configuration, channels: notes, logger: .silent) { events in
+                for await event in events {
+                    switch event {
+                    case .listening: #expect(try await URLSession.shared.data(for: wake).0.isEmpty == false)
+                    case .notification: return
+                    case .lost(let error), .unavailable(let error): throw error
+                    }
+                }
+                try Task.checkCancellation()
             }
         }
     }

@@ -61,10 +61,7 @@ extension WorkerProcess {
 
     private static func wake(_ queue: JobQueue, _ pool: Pool, _ logger: Logger) async {
         do {
-            let queues = try await pool.withConnection { connection in
-                try connection.query("select name from accountctl.queues", as: String.self)
-            }
-            try await queue.wake(Set(queues), in: pool)
+            try await queue.wake(Set(AccountLifecycle.queues.values), in: pool)
         } catch {
             // Polling finds the work a moment later.
             logger.warning("could not wake workers", metadata: ["reason": "\(error)"])
