@@ -87,6 +87,9 @@ import Testing
                     "storage.url was https://a.supabase.co/storage/v1 and is https://b.supabase.co/storage/v1"
                 ) == true
             )
+            let desk = stage.desk
+            // Whoever pauses without a word of their own leaves that of the worker.
+            try await stage.pool.withConnection { try await desk.pauseAll(reason: nil, on: $0) }
             let brakes = try await stage.value(
                 "select paused_by || ': ' || paused_reason from accountctl.deletion_brakes",
                 as: String.self
@@ -96,7 +99,6 @@ import Testing
             #expect(try await stage.count("\(unsafeSQL: line)") == 1)
             try await stage.drive(request)
             #expect(try await stage.situation(request)?.code == .paused)
-            let desk = stage.desk
             try await stage.pool.withConnection { try await desk.resumeAll(reason: "meant so", on: $0) }
             #expect(try await record("https://b.supabase.co/storage/v1", stage) == nil)
             #expect(try await stage.drive(request) == .ended(.verified))

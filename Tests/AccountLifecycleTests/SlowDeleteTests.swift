@@ -38,7 +38,7 @@ import Testing
             let request = try await stage.request(try await stage.fullAccount("anna"))
             let drive = try await stage.driveToTheGate(request, Self.slow)
             let underWay = try await stage.pool.withConnection { connection in
-                try await desk(stage).pauseAll(reason: "test", on: connection)
+                try await desk(stage).pauseAll(reason: "test", on: connection).underWay
             }
             #expect(underWay == [StepUnderWay(request: request, step: "delete_rows")])
             let isPaused: Statement = "select from accountctl.deletion_brakes where paused_at is not null"
@@ -58,7 +58,7 @@ import Testing
             let drive = try await stage.driveToTheGate(request, Self.slow)
             let patient = DeletionDesk(Operator(name: "test", hashKey: stage.vault.hashKey), patience: .seconds(30))
             let pause = Task {
-                try await stage.pool.withConnection { try await patient.pauseAll(reason: "test", on: $0) }
+                try await stage.pool.withConnection { try await patient.pauseAll(reason: "test", on: $0).underWay }
             }
             try await stage.database.waitUntilBlocked(sessions: 1)
             try await stage.openGate()

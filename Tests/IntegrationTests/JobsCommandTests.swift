@@ -321,8 +321,13 @@ struct JobsCommandTests {
                 #expect(try await jobs(database, ["enqueue", "test.at"] + time).status == 2, "\(time)")
             }
 
-            for outcome in ["done", "unchanged"] {
-                let paused = try await jobs(database, ["pause", "mail", "--reason", "incident 7", "--yes", "--json"])
+            // Another reason replaces the one that stands; none, or the same, leaves it.
+            let reasons = [
+                (["--reason", "incident 6"], "done"), (["--reason", "incident 7"], "done"),
+                (["--reason", "incident 7"], "unchanged"), ([], "unchanged"),
+            ]
+            for (reason, outcome) in reasons {
+                let paused = try await jobs(database, ["pause", "mail", "--yes", "--json"] + reason)
                 #expect(paused.status == 0 && paused.output.contains(#""\#(outcome)""#), "\(paused)")
             }
             #expect(try await jobs(database, ["limit", "mail", "--count", "5", "--seconds", "30"]).status == 0)

@@ -598,6 +598,7 @@ struct OperatorActTests {
                 (["deletion", "pause", id], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "resume", id], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "pause", "--all"], ["would_be_done", "done", "unchanged"]),
+                (["deletion", "pause", "--all", "--reason", "x"], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "resume", "--all", "--confirm=all"], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "retry", id], ["would_be_done", "done", "unchanged"]),
                 (

@@ -195,30 +195,24 @@ extension JobQueue {
 
     /// Stops claims of a queue until ``resume(queue:on:)``.
     ///
-    /// What runs goes on. The reason is the newest one.
+    /// What runs goes on. The reason of one that is paused already stays unless another is given.
     ///
-    /// - Returns: False when it was paused already.
+    /// - Returns: False when it was so already.
     /// - Throws: ``JobQueueError`` for a name out of form; ``PostgresError``.
     @discardableResult
     package func pause(queue name: String, reason: String?, on connection: isolated Connection) throws -> Bool {
         try JobField.checkName(name, field: "queue")
-        return try connection.one(
+        return try connection.execute(
             """
-            with paused as (
-                select
-                from \(tables.queues)
-                where name = \(name)
-                and paused_at is not null
-            )
             insert into \(tables.queues) as q (name, paused_at, pause_reason)
             values (\(name), clock_timestamp(), \(reason.map(Verdict.sanitized)))
             on conflict (name) do update
             set paused_at = coalesce(q.paused_at, excluded.paused_at),
                 pause_reason = excluded.pause_reason
-            returning not exists (select from paused)
-            """,
-            as: Bool.self
-        )
+            where q.paused_at is null
+            or q.pause_reason is distinct from coalesce(excluded.pause_reason, q.pause_reason)
+            """
+        ) == 1
     }
 
     /// Lets claims of a queue go on.

@@ -16,7 +16,8 @@ struct DeletionPauseCommand: AccountctlCommand {
         abstract: "Stop one deletion, or all, before the next irreversible step.",
         discussion: """
             With --all the word is given at once. Deletes of rows that are under way then, which nothing interrupts, are waited for
-            for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun.
+            for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun. Who paused all and why
+            stays when it is said again without a reason.
 
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
@@ -53,17 +54,16 @@ struct DeletionPauseCommand: AccountctlCommand {
         }
         let actor = try context.actor(acting)
         let isRehearsed = consent.dryRun
-        let (wasPaused, underWay) = try await context.withConnection { connection in
-            let wasPaused = try DeletionDesk.generalBrake(on: connection).paused != nil
-            // The word is given all the same, since its reason may be another.
-            return (
-                wasPaused,
-                isRehearsed ? [] : try await DeletionDesk(actor).pauseAll(reason: reason, on: connection)
-            )
+        let (isChanged, underWay) = try await context.withConnection { connection in
+            let desk = DeletionDesk(actor)
+            guard isRehearsed else { return try await desk.pauseAll(reason: reason, on: connection) }
+            return try await connection.transaction(rehearsed: true) { connection in
+                try await desk.pauseAll(reason: reason, on: connection)
+            }
         }
-        try context.output.show(BrakeTarget.sheet(wasPaused ? .unchanged : isRehearsed ? .wouldBeDone : .done))
+        try context.output.show(BrakeTarget.sheet(isChanged ? isRehearsed ? .wouldBeDone : .done : .unchanged))
         if isRehearsed {
-            context.messages.note(wasPaused ? "every deletion is paused already" : "would pause every deletion")
+            context.messages.note(isChanged ? "would pause every deletion" : "every deletion is paused already")
             return .ok
         }
         context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")

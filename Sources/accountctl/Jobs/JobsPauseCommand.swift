@@ -10,7 +10,7 @@ struct JobsPauseCommand: AccountctlCommand {
         commandName: "pause",
         abstract: "Let no more jobs of a queue begin; what runs goes on.",
         discussion: """
-            The reason is shown while it is paused. jobs pause deletions stops every erasure.
+            The reason is shown while it is paused; another one replaces it. jobs pause deletions stops every erasure.
 
             EXAMPLES
               accountctl jobs pause apple --reason "incident 7"
@@ -38,17 +38,17 @@ struct JobsPauseCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let signature = try context.signature(acting)
         if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
-        let wasPaused = try await context.withConnection { connection in
+        let isChanged = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
                 try context.warnOfUnknown(queue: queue, on: connection)
-                let wasPaused = try !JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
-                try signature.log("jobs.pause", facts: ["queue": queue], on: connection)
-                return wasPaused
+                let isChanged = try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
+                if isChanged { try signature.log("jobs.pause", facts: ["queue": queue], on: connection) }
+                return isChanged
             }
         }
         let paused = write.dryRun ? "would pause \(queue)" : "\(queue) is paused"
-        context.messages.note(wasPaused ? "\(queue) was paused already" : paused)
-        let outcome: ActOutcome = wasPaused ? .unchanged : write.dryRun ? .wouldBeDone : .done
+        context.messages.note(isChanged ? paused : "\(queue) was paused already")
+        let outcome: ActOutcome = isChanged ? write.dryRun ? .wouldBeDone : .done : .unchanged
         try context.output.show(QueueSheet.of(queue: queue, outcome))
         return .ok
     }

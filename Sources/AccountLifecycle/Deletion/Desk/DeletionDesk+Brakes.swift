@@ -9,28 +9,36 @@ package import Postgres
 extension DeletionDesk {
     /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are under way.
     ///
-    /// - Returns: Those that were still under way when the desk's patience ended; nothing stops them.
+    /// Who paused everything before, and why, stays unless another reason is given: it may be that this is a clone.
+    ///
+    /// - Returns: Whether it was not so already, and the deletes that were still under way when the desk's patience ended; nothing
+    ///   stops these.
     @discardableResult
-    package func pauseAll(reason: String?, on connection: isolated Connection) async throws -> [StepUnderWay] {
-        try await connection.atomically { connection in
-            try connection.execute(
+    package func pauseAll(
+        reason: String?,
+        on connection: isolated Connection
+    ) async throws -> (isChanged: Bool, underWay: [StepUnderWay]) {
+        let isChanged = try await connection.atomically { connection in
+            let changed = try connection.execute(
                 """
                 update accountctl.deletion_brakes
                 set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(operatorName), paused_reason = \(reason)
+                where paused_at is null or paused_reason is distinct from coalesce(\(reason), paused_reason)
                 """
             )
-            try log("deletion.pause_all", nil, reason, nil, on: connection)
+            if changed > 0 { try log("deletion.pause_all", nil, reason, nil, on: connection) }
+            return changed > 0
         }
         // Whoever rehearses it has not committed the word that the steps are to see.
-        guard !connection.isInTransaction else { return [] }
+        guard !connection.isInTransaction else { return (isChanged, []) }
         do {
             try await connection.transaction { connection in
                 try limitLockWaits(on: connection)
                 try connection.execute("select \(DeletionBrakes.awaiting)")
             }
-            return []
+            return (isChanged, [])
         } catch let error as PostgresError where error.waitedTooLong {
-            return try StepUnderWay.all(on: connection)
+            return (isChanged, try StepUnderWay.all(on: connection))
         }
     }
 
