@@ -7,6 +7,50 @@ import Postgres
 #endif
 
 extension TransferBooks {
+    /// What ``apply(progress:)`` would do, as far as it can be told without writing: a trigger on accounts may reach outside.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func foresee() async throws -> TeamTransfer.Run {
+        let transfer = transfer
+        let (all, conflicts) = try await pool.withConnection { connection in
+            try connection.one(
+                """
+                select
+                    count(*),
+                    count(*) filter (
+                        where moving.number > 1
+                        or moving.number = 1 and exists (
+                            select
+                            from auth.identities as other
+                            where other.provider = 'apple'
+                              and other.provider_id = t.new_sub
+                              and other.user_id <> t.user_id
+                        )
+                    )
+                from accountctl.apple_transfers as t
+                cross join lateral (select count(*) from auth.identities as i where \(Self.moves)) as moving(number)
+                where t.client_id = \(transfer.clientID)
+                  and t.target_team = \(transfer.targetTeam)
+                  and t.state in ('exchanged', 'conflict')
+                """,
+                as: (Int, Int).self
+            )
+        }
+        var run = TeamTransfer.Run()
+        (run.done, run.conflicts) = (all - conflicts, conflicts)
+        return run
+    }
+
+    /// Whether the identity `i` is one that the transfer `t` may move.
+    ///
+    /// An account may have identities of several teams. The imported side does not know the old sub.
+    private static let moves: Statement = """
+        i.user_id = t.user_id
+        and i.provider = 'apple'
+        and i.provider_id = coalesce(t.old_sub, i.provider_id)
+        and i.provider_id <> t.new_sub
+        """
+
     /// Gives every exchanged account its new identity, one transaction each; accounts that were conflicts are looked at again.
     ///
     /// - Parameter progress: Told after each account how many are dealt with.
@@ -86,25 +130,22 @@ extension TransferBooks {
         )
         let found = try connection.first(
             """
-            select user_id, old_sub, new_sub, new_email, is_private_email
+            select user_id, new_sub, new_email, is_private_email
             from accountctl.apple_transfers
             where id = \(id)
               and state in ('exchanged', 'conflict')
             for update
             """,
-            as: (UUID, String?, String, String?, Bool?).self
+            as: (UUID, String, String?, Bool?).self
         )
-        guard let (user, knownSub, sub, email, isPrivate) = found else { return nil }
-        // An account may have identities of several teams. The imported side does not know the old sub.
+        guard let (user, sub, email, isPrivate) = found else { return nil }
         let candidates = try connection.query(
             """
-            select provider_id, email
-            from auth.identities
-            where user_id = \(user)
-              and provider = 'apple'
-              and provider_id = coalesce(\(knownSub), provider_id)
-              and provider_id <> \(sub)
-            for update
+            select i.provider_id, i.email
+            from accountctl.apple_transfers as t
+            join auth.identities as i on \(moves)
+            where t.id = \(id)
+            for update of i
             """,
             as: (String, String?).self
         )

@@ -150,19 +150,9 @@ struct AppleEventsReplayCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        if write.dryRun {
-            let found = try await context.withConnection { [id] connection in
-                try CredentialBooks.event(id, on: connection)
-            }
-            guard let found else { throw CommandError(.notFound, "there is no event \(id)") }
-            context.messages.note(
-                "Would have event \(id) (\(found.kind), now \(found.outcome ?? EventOutcomes.waiting)) handled again."
-            )
-            return .ok
-        }
         let signature = try context.signature(acting)
         let replay = try await context.withConnection { [id] connection in
-            try await connection.transaction { connection in
+            try await connection.transaction(rehearsed: write.dryRun) { connection in
                 let replay = try await CredentialBooks.replay(id, on: connection)
                 if case .enqueued = replay {
                     try signature.log("apple.replay_event", facts: ["event": "\(id)"], on: connection)
@@ -172,7 +162,8 @@ struct AppleEventsReplayCommand: AccountctlCommand {
         }
         switch replay {
         case .enqueued:
-            context.messages.note("Event \(id) is handled again by the next free worker.")
+            let done = write.dryRun ? "would be handled again" : "is handled again by the next free worker"
+            context.messages.note("Event \(id) \(done).")
             return .ok
         case .unknown: throw CommandError(.notFound, "there is no event \(id)")
         case .unknownAccount: throw CommandError(.blocked, "event \(id) is about no account of this database")

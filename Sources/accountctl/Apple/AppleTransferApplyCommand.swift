@@ -39,18 +39,16 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         return try await context.withDatabase { [confirm, options] pool in
             let books = TransferBooks(pool: pool, transfer: transfer)
-            let status = try await books.status()
-            let due = status.exchanged + status.conflict
-            if confirm.dryRun {
-                context.messages.note("Would change the Apple identity of \(due) accounts.")
-                return .ok
-            }
+            let foreseen = try await books.foresee()
+            let due = foreseen.done + foreseen.conflicts
             guard due > 0 else {
                 context.messages.note("There is nothing to apply.")
                 return .ok
             }
+            if confirm.dryRun { return Self.tell(foreseen, wouldBe: true, context) }
             try context.confirmIrreversible(
-                "This changes the Apple identity of \(due) accounts.",
+                "This changes the Apple identity of \(Wording.count(foreseen.done, "account"))"
+                    + (foreseen.conflicts > 0 ? ", and leaves \(Wording.count(foreseen.conflicts, "conflict"))." : "."),
                 id: options.clientID,
                 confirm
             )
@@ -61,12 +59,18 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             let progress = context.progress("New identities", total: due)
             let run = try await books.apply { progress.update($0) }
             progress.finish(run.done + run.conflicts)
-            context.messages.note("Moved \(run.done).")
-            guard run.conflicts > 0 else { return .ok }
-            context.messages.warning(
-                "\(run.conflicts) have a second account by now, or several Apple identities, and were left as they are"
-            )
-            return .blocked
+            return Self.tell(run, wouldBe: false, context)
         }
+    }
+
+    /// Says what was done, or would be, and how the command ends with it.
+    private static func tell(_ run: TeamTransfer.Run, wouldBe: Bool, _ context: CommandContext) -> ExitStatus {
+        context.messages.note((wouldBe ? "Would move " : "Moved ") + Wording.count(run.done, "account") + ".")
+        guard run.conflicts > 0 else { return .ok }
+        context.messages.warning(
+            Wording.count(run.conflicts, "conflict stays", "conflicts stay")
+                + ": the person has a second account by now, or the account several Apple identities"
+        )
+        return .blocked
     }
 }

@@ -129,7 +129,7 @@ struct TransferProcessTests {
     ) async throws {
         let before = try await program.database.psql(Self.identities)
         let rehearsal = try await transfer(program, "apply", "--dry-run")
-        #expect(rehearsal.errors.contains("of 23 accounts"))
+        #expect(rehearsal.status == 0 && rehearsal.errors.contains("Would move 23 accounts"), "\(rehearsal.errors)")
         let unconfirmed = try await transfer(program, "apply")
         #expect(unconfirmed.status == 2)
         let marked = try await transfer(
@@ -151,6 +151,31 @@ struct TransferProcessTests {
         // Whoever hides the address is reached by the new team's relay address.
         let kept = try await program.database.psql("select string_agg(email, ' ') from auth.users")
         for person in people { #expect(kept.contains(person.email) == (person.sub == gone.sub)) }
+    }
+
+    @Test("A dry run of apply ends as it does, with a conflict that is known as well as with one that is not")
+    func conflicts() async throws {
+        try await AppleProgram.with { program in
+            let anna = try await program.signUp(credential: false)
+            try await program.database.psql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, updated_at)
+                values ('002.other', '\(anna.id)', '{"sub": "002.other"}', 'apple', now(), now());
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                values ('\(anna.id)', '\(AppleProgram.clientID)', '\(Self.recipient)', 't', '003.new', 'exchanged')
+                """
+            )
+            let state = "select state from accountctl.apple_transfers"
+            for known in ["exchanged", "conflict"] {
+                let rehearsal = try await transfer(program, "apply", "--dry-run")
+                #expect(rehearsal.status == 6 && rehearsal.errors.contains("Would move 0 accounts"), "\(rehearsal)")
+                #expect(try await program.database.psql(state) == known)
+                let applied = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
+                #expect(applied.status == 6 && applied.errors.contains("Moved 0 accounts"), "\(applied)")
+                #expect(try await program.database.psql(state) == "conflict")
+            }
+        }
     }
 
     private static let identities = "select string_agg(provider_id, ' ' order by user_id) from auth.identities"
