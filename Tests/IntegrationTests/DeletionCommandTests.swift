@@ -353,6 +353,25 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("A rehearsal whose job is cancelled ends, before anybody has pressed a key, and takes no further step")
+    func rehearsalCancelled() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let words = ["deletion", "rehearse", account, "--confirm=\(account)", "--no-pager"]
+            let result = try await TerminalSession.live(words, environment: site.variables) { person in
+                #expect(try await person.waits(for: "preflight: nothing was touched"), "\(person.screen)")
+                let job = try await site.database.psql("select id from accountctl.jobs where kind = 'account.delete'")
+                let told = try await AccountctlProcess(["jobs", "cancel", job, "--yes"], environment: site.variables)
+                    .result()
+                #expect(told.status == 0 && told.output.contains("told to stop"), "\(told)")
+                #expect(try await person.waits(for: "which ends the rehearsal"), "\(person.screen)")
+            }
+            #expect(result.status == 6, "\(result.screen)")
+            let steps = "select string_agg(step, ' ') from accountctl.deletion_steps where runs > 0"
+            #expect(try await site.database.psql(steps) == "preflight")
+        }
+    }
+
     @Test("A dry run of a rehearsal ends as the rehearsal does, with the same facts")
     func rehearsalsAsForeseen() async throws {
         try await ErasureSite.with(accounts: 0) { site in

@@ -27,6 +27,8 @@ package final class JobHold: Sendable {
     }
 
     private let queue: JobQueue
+    /// That of the job.
+    private let queueName: String
     private let holder: Holder
     private let worker: Int64
     private let job: Int64
@@ -35,6 +37,7 @@ package final class JobHold: Sendable {
 
     fileprivate init(
         _ queue: JobQueue,
+        _ queueName: String,
         _ holder: Holder,
         worker: Int64,
         job: Int64,
@@ -42,6 +45,7 @@ package final class JobHold: Sendable {
         sentAt: ContinuousClock.Instant
     ) {
         self.queue = queue
+        self.queueName = queueName
         self.holder = holder
         self.worker = worker
         self.job = job
@@ -63,17 +67,26 @@ package final class JobHold: Sendable {
 
     /// Keeps the job while `body` works on it, and hands it back afterwards, whatever comes of it.
     ///
-    /// - Throws: What `body` throws.
+    /// `body` is cancelled, and waited for, once somebody else has the job or it is cancelled.
+    ///
+    /// - Throws: What `body` throws; ``JobQueueError`` `leaseLost`, `cancelled`.
     package func keep<Result: Sendable>(
         pool: Pool,
         logger: Logger,
-        while body: @Sendable () async throws -> Result
+        while body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         do {
-            let result = try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await self.beats(pool, logger) }
+            let result = try await withThrowingTaskGroup(of: Result?.self) { group in
+                group.addTask { try await body() }
+                group.addTask {
+                    try await self.beats(pool, logger)
+                    return nil
+                }
                 defer { group.cancelAll() }
-                return try await body()
+                while let ended = try await group.next() {
+                    if let ended { return ended }
+                }
+                throw CancellationError()
             }
             await handBack(pool, logger)
             return result
@@ -83,7 +96,10 @@ package final class JobHold: Sendable {
         }
     }
 
-    private func beats(_ pool: Pool, _ logger: Logger) async {
+    /// Beats until the task is cancelled.
+    ///
+    /// - Throws: ``JobQueueError`` when the work is to stop.
+    private func beats(_ pool: Pool, _ logger: Logger) async throws(JobQueueError) {
         while (try? await Task.sleep(for: holder.lifetime / 4, clock: .continuous)) != nil {
             let sentAt = ContinuousClock.now
             let beat = JobQueue.Beat(
@@ -95,29 +111,31 @@ package final class JobHold: Sendable {
                 releasesBefore: nil
             )
             let queue = queue
+            let answer: JobQueue.BeatAnswer
             do {
-                let answer = try await pool.withConnection { try queue.beat(beat, on: $0) }
-                guard answer.isKnown, answer.held.contains(lease) else {
-                    trustedUntil.withLock { $0 = sentAt }
-                    logger.error("the job was given to others", metadata: ["job": "\(job)"])
-                    return
-                }
-                trustedUntil.withLock { $0 = sentAt.advanced(by: holder.lifetime) }
+                answer = try await pool.withConnection { try queue.beat(beat, on: $0) }
             } catch {
                 if !Task.isCancelled {
                     logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
                 }
+                continue
             }
+            guard answer.isKnown, answer.held.contains(lease) else {
+                trustedUntil.withLock { $0 = sentAt }
+                throw fence.lost
+            }
+            trustedUntil.withLock { $0 = sentAt.advanced(by: holder.lifetime) }
+            if answer.cancelled.contains(lease) { throw JobQueueError(.cancelled, "job \(job) was cancelled") }
         }
     }
 
     private func handBack(_ pool: Pool, _ logger: Logger) async {
-        let (queue, worker, job) = (queue, worker, job)
+        let (queue, queueName, worker, job) = (queue, queueName, worker, job)
         await uncancelled {
             do {
                 try await pool.withConnection { connection in
                     try queue.deregister(worker: worker, on: connection)
-                    try queue.wakeAll(on: connection)
+                    try queue.notify([queueName], on: connection)
                 }
             } catch {
                 logger.warning(
@@ -130,30 +148,55 @@ package final class JobHold: Sendable {
 }
 
 extension JobQueue {
+    /// What came of taking a job by hand.
+    package enum Holding: Sendable {
+        case held(JobHold)
+        /// Nothing of its queue is begun.
+        case paused(QueueSetting)
+        /// A worker runs it, or somebody else holds it.
+        case running
+        /// It is set aside, for a reason.
+        case parked(Int64, for: String?)
+        /// No unfinished job has the key.
+        case absent
+    }
+
     /// Takes the unfinished job of a unique key to work on it by hand, in the caller's transaction.
     ///
     /// - Parameters:
     ///   - key: the unique key.
     ///   - holder: who takes it.
     ///   - connection: where; in a transaction with whatever made the job no worker can be faster.
-    /// - Returns: The job, to be kept by ``JobHold/keep(pool:logger:while:)``; nil when a worker runs it now, or when it is parked.
+    /// - Returns: The job, to be kept by ``JobHold/keep(pool:logger:while:)``, or why it is not to be had.
     /// - Throws: ``PostgresError``.
     package func hold(
         _ key: String,
         as holder: JobHold.Holder,
         on connection: isolated Connection
-    ) throws -> JobHold? {
+    ) throws -> Holding {
+        let found = try connection.first(
+            """
+            select id, queue, state = 'parked', parked_for
+            from \(tables.jobs)
+            where unique_key = \(key)
+            """,
+            as: (Int64, String, Bool, String?).self
+        )
+        guard let (id, name, isParked, reason) = found else { return .absent }
+        if let pause = try pauses(of: [name], on: connection).first { return .paused(pause) }
+        if isParked { return .parked(id, for: reason) }
+        // One that runs is not waited for: its worker may have the row for as long as a step takes.
         let free = try connection.first(
             """
             select id
             from \(tables.jobs)
-            where unique_key = \(key)
+            where id = \(id)
             and state in ('available', 'scheduled')
             for update
             """,
             as: Int64.self
         )
-        guard let free else { return nil }
+        guard let free else { return .running }
         let registration = Registration(
             name: holder.name,
             version: holder.version,
@@ -167,15 +210,6 @@ extension JobQueue {
         let worker = try register(registration, on: connection).id
         let lane = Lane(queue: "", kind: "", timeout: holder.longest)
         let job = try connection.one(take("array[\(free)]::bigint[]", [lane], worker: worker), as: ClaimRow.self)
-        return JobHold(self, holder, worker: worker, job: job.0, lease: job.1, sentAt: sentAt)
-    }
-
-    /// Tells workers of every queue with work that there is some.
-    fileprivate func wakeAll(on connection: isolated Connection) throws {
-        let queues = try connection.query(
-            "select distinct queue from \(tables.jobs) where state = 'available'",
-            as: String.self
-        )
-        try notify(Set(queues), on: connection)
+        return .held(JobHold(self, name, holder, worker: worker, job: job.0, lease: job.1, sentAt: sentAt))
     }
 }

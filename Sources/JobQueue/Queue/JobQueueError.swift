@@ -6,7 +6,7 @@ package struct JobQueueError: Error, Sendable {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case invalidField, undecodableArguments, newerArguments, leaseLost, leaseTooShort, duplicateKind, notFound
-            case liveDuplicate, wrongState, outcomesLost, handlersStuck
+            case liveDuplicate, wrongState, cancelled, outcomesLost, handlersStuck
         }
 
         private let value: Value
@@ -29,6 +29,8 @@ package struct JobQueueError: Error, Sendable {
         package static let liveDuplicate = Self(value: .liveDuplicate)
         /// The job is in a state in which this cannot be done.
         package static let wrongState = Self(value: .wrongState)
+        /// An operator cancelled the job that is worked on.
+        package static let cancelled = Self(value: .cancelled)
 
         /// The worker ended without having written what became of its jobs: they run again when their leases end.
         package static let outcomesLost = Self(value: .outcomesLost)

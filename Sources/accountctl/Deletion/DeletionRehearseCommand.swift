@@ -13,6 +13,14 @@ import Terminal
     import Foundation
 #endif
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Erases one test account step by step, and says what to look at.
 struct DeletionRehearseCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
@@ -26,7 +34,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
             but that it asks neither Apple nor Storage.
 
             EXIT CODES
-              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, or a worker drives the request already
+              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, a worker drives the request already, or
+              jobs cancel ended it
 
             EXAMPLES
               accountctl deletion rehearse test@example.com
@@ -87,7 +96,15 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 let rehearsal = try await pool.withConnection { connection in
                     try await connection.transaction { try begin(account.id, actor, lease, on: $0) }
                 }
-                _ = try await context.withDatabase { try await rehearsal.drive(with: services, control: $0) }
+                do {
+                    _ = try await context.withDatabase { try await rehearsal.drive(with: services, control: $0) }
+                } catch let error as JobQueueError where error.code == .cancelled {
+                    throw CommandError(
+                        .blocked,
+                        "\(error), which ends the rehearsal and not the deletion: a worker goes on with it",
+                        hint: "Stop that: accountctl deletion pause \(rehearsal.request.uuidString.lowercased())"
+                    )
+                }
                 let details = try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
                 guard let details else { throw CommandError(.notFound, "the request has just gone") }
                 try context.output.show(DeletionSheet(details: details).sheet)
@@ -123,8 +140,14 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 "a worker drives the request \(request.uuidString.lowercased()) of this account already",
                 hint: "Take an account whose deletion nobody asked for yet."
             )
-        case .queuePaused(let pause):
-            throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, pause.reason))
+        case .setAside(let request, let job):
+            throw CommandError(
+                .blocked,
+                "the job of the request \(request.uuidString.lowercased()) of this account is set aside",
+                hint: "See why: accountctl jobs show \(job)"
+            )
+        case .queuePaused(let reason):
+            throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, reason))
         case .unknownUser: throw CommandError(.notFound, "the account has just gone")
         }
     }
@@ -179,18 +202,29 @@ struct DeletionRehearseCommand: AccountctlCommand {
         }
     }
 
-    /// Says what should be seen after a step, and waits until somebody has looked.
+    /// Says what should be seen after a step, and waits until somebody has looked, or the rehearsal is to end.
     private static func tell(_ step: DeletionStep, in context: CommandContext) async {
         context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
         guard context.isInteractive else { return }
         context.messages.note("Enter goes on, Ctrl-C stops here; a worker carries on then.")
         // On a thread of its own: the heartbeats that keep workers away go on meanwhile.
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                _ = readLine()
-                continuation.resume()
-            }
+        let (lines, line) = AsyncStream.makeStream(of: Void.self)
+        DispatchQueue.global().async {
+            Self.readEnter()
+            line.finish()
         }
+        for await _ in lines {}
+    }
+
+    /// Reads to the end of a line.
+    ///
+    /// Not through the C library's stream: whoever reads from that holds its lock, for which the end of the process waits.
+    private static func readEnter() {
+        var byte: UInt8 = 0
+        var count = 0
+        repeat {
+            count = read(STDIN_FILENO, &byte, 1)
+        } while count == 1 && byte != UInt8(ascii: "\n") || count < 0 && errno == EINTR
     }
 }
 

@@ -66,7 +66,7 @@ extension JobQueueError: ReportableError {
         case .invalidField: ErrorReport(.usage, message(typed: CommandLine.arguments))
         case .duplicateKind: ErrorReport(.usage, message)
         case .notFound: ErrorReport(.notFound, message)
-        case .wrongState, .liveDuplicate: ErrorReport(.blocked, message)
+        case .wrongState, .liveDuplicate, .cancelled: ErrorReport(.blocked, message)
         case .outcomesLost: ErrorReport(.temporary, message)
         default: ErrorReport(.failure, message)
         }

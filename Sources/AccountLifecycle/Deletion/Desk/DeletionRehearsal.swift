@@ -12,10 +12,12 @@ package struct DeletionRehearsal: Sendable {
     /// What came of beginning one.
     package enum Beginning: Sendable {
         case begun(DeletionRehearsal)
-        /// A worker drives the request just now.
+        /// A worker drives the request just now, or somebody else by hand.
         case driven(UUID)
+        /// The job of the request is set aside.
+        case setAside(UUID, job: Int64)
         /// Deletions are not driven: their queue is paused.
-        case queuePaused(StandingBrakes.Pause)
+        case queuePaused(reason: String?)
         case unknownUser
     }
 
@@ -33,7 +35,7 @@ package struct DeletionRehearsal: Sendable {
     ///   - reason: why, for the request and the operators' log.
     ///   - holder: who holds the job.
     ///   - connection: where.
-    /// - Returns: What came of it; where the request is not to be driven now, nothing was done.
+    /// - Returns: What came of it; unless it is begun the transaction must not commit, since a request may have been opened.
     /// - Throws: `PostgresError`.
     package static func begin(
         _ user: UUID,
@@ -42,8 +44,6 @@ package struct DeletionRehearsal: Sendable {
         as holder: JobHold.Holder,
         on connection: isolated Connection
     ) throws -> Beginning {
-        // By hand it is not claimed, which a pause of the queue would stop.
-        if let pause = try StandingBrakes.read(on: connection).queue { return .queuePaused(pause) }
         let (request, isNew): (UUID, Bool)
         switch try desk.open(user, reason: reason, grace: .zero, on: connection) {
         case .opened(let new): (request, isNew) = (new, true)
@@ -62,8 +62,12 @@ package struct DeletionRehearsal: Sendable {
             )
             """
         )
-        let hold = try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection)
-        return hold.map { .begun(DeletionRehearsal(request: request, isNew: isNew, hold: $0)) } ?? .driven(request)
+        return switch try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection) {
+        case .held(let hold): .begun(DeletionRehearsal(request: request, isNew: isNew, hold: hold))
+        case .paused(let queue): .queuePaused(reason: queue.pauseReason)
+        case .parked(let job, _): .setAside(request, job: job)
+        case .running, .absent: .driven(request)
+        }
     }
 
     /// Drives the request as far as it goes now, and leaves the rest to the workers.
@@ -72,7 +76,7 @@ package struct DeletionRehearsal: Sendable {
     ///   - services: what the steps use.
     ///   - control: connections for the heartbeats alone, which must not wait behind a long search.
     /// - Returns: Where the request was left.
-    /// - Throws: As ``DeletionDriver/drive(_:fence:lease:)``.
+    /// - Throws: As ``DeletionDriver/drive(_:fence:lease:)``; ``JobQueueError`` `cancelled` once an operator has cancelled its job.
     package func drive(with services: DeletionServices, control: Pool) async throws -> DeletionDriver.Pause {
         let (request, hold) = (request, hold)
         return try await hold.keep(pool: control, logger: services.log) {

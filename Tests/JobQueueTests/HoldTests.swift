@@ -1,0 +1,133 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// A job that somebody works on by hand.
+@Suite(.timeLimit(.minutes(1))) struct HoldTests {
+    private static let kind = JobKind<Note>("test.held")
+    private static let key = "held"
+
+    private func registry(_ harness: JobHarness) throws -> JobRegistry {
+        var registry = JobRegistry()
+        try registry.register(Self.kind) { _, context in
+            try await harness.effect(context)
+            return .completed()
+        }
+        return registry
+    }
+
+    private func hold(_ harness: JobHarness, lifetime: Duration = .seconds(2)) async throws -> JobHold {
+        let holder = JobHold.Holder(name: "by hand", version: "1", lifetime: lifetime, longest: .seconds(600))
+        let holding = try await harness.pool.withTransaction {
+            try harness.queue.hold(Self.key, as: holder, on: $0)
+        }
+        guard case .held(let hold) = holding else { throw TestSupportError("not held: \(holding)") }
+        return hold
+    }
+
+    @Test func isNotToBeHadWhileItIsPausedParkedOrRun() async throws {
+        try await JobHarness.with { harness in
+            let holder = JobHold.Holder(name: "by hand", version: "1", lifetime: .seconds(9), longest: .seconds(9))
+            @Sendable func told() async throws -> String {
+                let holding = try await harness.pool.withTransaction {
+                    try harness.queue.hold(Self.key, as: holder, on: $0)
+                }
+                return switch holding {
+                case .held: "held"
+                case .paused(let queue): "paused for \(queue.pauseReason ?? "-")"
+                case .running: "running"
+                case .parked(_, let reason): "parked for \(reason ?? "-")"
+                case .absent: "absent"
+                }
+            }
+            #expect(try await told() == "absent")
+            let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])[0].id
+            try await harness.pool.withConnection { connection in
+                _ = try harness.queue.pause(queue: Self.kind.queue, reason: "repairs", on: connection)
+            }
+            #expect(try await told() == "paused for repairs")
+            try await harness.pool.withConnection { connection in
+                _ = try harness.queue.resume(queue: Self.kind.queue, on: connection)
+            }
+            try await harness.execute(
+                "update accountctl.jobs set state = 'parked', parked_for = 'newer' where id = \(job)"
+            )
+            #expect(try await told() == "parked for newer")
+            try await harness.execute(
+                "update accountctl.jobs set state = 'available', parked_for = null where id = \(job)"
+            )
+            #expect(try await told() == "held")
+            // A worker that writes under its lease has the row: whoever asks meanwhile does not wait for it.
+            try await harness.pool.withTransaction { connection in
+                _ = try connection.one("select id from accountctl.jobs for share", as: Int64.self)
+                #expect(try await told() == "running")
+            }
+        }
+    }
+
+    @Test func isKeptPastItsLeaseAndThenHandedBack() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])
+            let hold = try await hold(harness)
+            try await harness.withWorker(registry(harness)) {
+                try await hold.keep(pool: harness.pool, logger: harness.logger) {
+                    try await harness.until {
+                        let past = try await harness.count(
+                            """
+                            select count(*)
+                            from accountctl.workers
+                            where name = 'by hand' and beat_at > started_at + interval '2 s'
+                            """
+                        )
+                        return past == 1
+                    }
+                    #expect(try await harness.effects() == 0)
+                }
+                try await harness.until { try await harness.finished("completed") == 1 }
+            }
+        }
+    }
+
+    @Test func onceItIsTakenAwayTheWorkStops() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])
+            let hold = try await hold(harness)
+            let error = await #expect(throws: JobQueueError.self) {
+                try await hold.keep(pool: harness.pool, logger: harness.logger) {
+                    try await harness.pool.withConnection { connection in
+                        let worker = try connection.one("select worker from accountctl.jobs", as: Int64.self)
+                        try harness.queue.deregister(worker: worker, on: connection)
+                    }
+                    try await harness.until { false }
+                }
+            }
+            #expect(error?.code == .leaseLost)
+            await #expect(throws: JobQueueError.self) {
+                try await harness.pool.withTransaction { try hold.fence.hold(on: $0) }
+            }
+        }
+    }
+
+    @Test func onceItIsCancelledTheWorkStopsAndTheJobEndsSo() async throws {
+        try await JobHarness.with { harness in
+            let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])[0].id
+            let hold = try await hold(harness)
+            let error = await #expect(throws: JobQueueError.self) {
+                try await hold.keep(pool: harness.pool, logger: harness.logger) {
+                    let result = try await harness.pool.withConnection { connection in
+                        try harness.queue.cancel(job, reason: "test", on: connection)
+                    }
+                    #expect(result == .requested)
+                    try await harness.until { false }
+                }
+            }
+            #expect(error?.code == .cancelled)
+            #expect(try await harness.show(job)?.record.state == "available")
+            try await harness.worker(registry(harness)).runUntilIdle()
+            #expect(try await harness.finished("cancelled") == 1)
+            #expect(try await harness.effects() == 0)
+        }
+    }
+}
