@@ -15,10 +15,13 @@ protocol Watch {
 }
 
 extension CommandContext {
+    /// Between two looks: under load the queues notify many times a second, and a look may read a whole table.
+    private static var pauseBetweenLooks: Duration { .milliseconds(250) }
+
     /// Follows something until it ends, over lost connections.
     ///
-    /// It is looked at when the database notifies of work, and once a second besides, which alone is the guarantee: behind a transaction
-    /// pooler nothing notifies.
+    /// It is looked at when the database notifies of work, at most four times a second, and once a second besides, which alone is the
+    /// guarantee: behind a transaction pooler nothing notifies.
     func follow<Followed: Watch & Sendable>(_ make: @Sendable () -> Followed) async throws -> ExitStatus {
         let settings = try settingsForDatabase()
         var logger = logger(settings)
@@ -79,6 +82,7 @@ extension CommandContext {
                 if !isAway { messages.warning("the database is away: \(error)") }
                 isAway = true
             }
+            try await Task.sleep(for: Self.pauseBetweenLooks, clock: .continuous)
         }
         throw CancellationError()
     }
