@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import Foundation
 import Settings
@@ -79,6 +80,12 @@ struct DeployFilesTests {
             let names = metrics(in: expression)
             #expect(!names.isEmpty && names.isSubset(of: declared), "\(expression): \(names.subtracting(declared))")
         }
+    }
+
+    @Test("The alert of a legal deadline goes off when the doctor's finding comes")
+    func urgency() throws {
+        let days = OpenRequests.urgency / .seconds(86_400)
+        #expect(try queries().contains("min(deletion_legal_deadline_seconds) < \(Int(days)) * 86400"))
     }
 
     @Test("What they start is a command line that the program takes")

@@ -1,0 +1,34 @@
+package import Metrics
+package import Postgres
+
+/// How deletions stand as a whole, for monitoring.
+///
+/// Every process tells it for itself: told by whoever keeps the books, the figures of one that did so before would stand for ever.
+package enum DeletionGauges {
+    /// Tells how many requests there are by state, the age of the oldest open one, how near the legal deadline is, and whether
+    /// everything is paused.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func publish(
+        from pool: Pool,
+        factory: any MetricsFactory = MetricsSystem.factory
+    ) async throws {
+        let (open, isPaused) = try await pool.withConnection { connection in
+            let isPaused = try connection.one(
+                "select exists (select from accountctl.deletion_brakes where paused_at is not null)",
+                as: Bool.self
+            )
+            return (try OpenRequests.byState(on: connection), isPaused)
+        }
+        for state in DeletionState.allCases where !state.isFinal {
+            Gauge(label: "deletion_requests_open", dimensions: [("state", state.rawValue)], factory: factory)
+                .record(open.first { $0.state == state.rawValue }?.count ?? 0)
+        }
+        let oldest = open.map(\.oldest).max() ?? .zero
+        // A month where there is none.
+        let left = open.map(\.left).min() ?? .seconds(31 * 86_400)
+        Gauge(label: "deletion_oldest_open_seconds", factory: factory).record(oldest.wholeSeconds)
+        Gauge(label: "deletion_legal_deadline_seconds", factory: factory).record(left.wholeSeconds)
+        Gauge(label: "deletion_paused", factory: factory).record(isPaused ? 1 : 0)
+    }
+}
