@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import Telemetry
 import TestSupport
 import Testing
@@ -119,7 +120,8 @@ import Testing
         _ metrics: MetricsRegistry,
         in pool: Pool? = nil,
         registry: JobRegistry? = nil,
-        _ change: (inout WorkerConfiguration) -> Void = { _ in }
+        _ change: (inout WorkerConfiguration) -> Void = { _ in },
+        figuresRead: @escaping @Sendable (Date) -> Void = { _ in }
     ) throws -> Worker {
         try Worker(
             queue: harness.queue,
@@ -128,28 +130,26 @@ import Testing
             registry: registry ?? self.registry(harness),
             configuration: harness.configuration(change),
             logger: harness.logger,
-            metrics: metrics
+            metrics: metrics,
+            figuresRead: figuresRead
         )
     }
 
     /// Figures that can no longer be read look like good ones: only their age tells.
     @Test func theAgeOfTheFiguresIsTold() async throws {
         try await JobHarness.with { harness in
-            let metrics = MetricsRegistry()
-            let began = Date()
-            let worker = try worker(harness, metrics)
-            func read() throws -> Date {
-                let stamp = value("accountctl_figures_timestamp_seconds{figures=\"jobs\"}", metrics.text())
-                return Date(timeIntervalSince1970: try #require(stamp))
-            }
-            let start = try read()
-            #expect(start.timeIntervalSince(began) > -0.001)
+            let reads = Mutex<[Date]>([])
+            let worker = try worker(
+                harness,
+                MetricsRegistry(),
+                figuresRead: { moment in reads.withLock { $0.append(moment) } }
+            )
+            #expect(reads.withLock(\.count) == 1)
             try await worker.recordGauges()
-            let first = try read()
-            #expect(first > start)
+            #expect(reads.withLock(\.count) == 2)
             try await harness.execute("alter table accountctl.jobs rename to away")
             await #expect(throws: PostgresError.self) { try await worker.recordGauges() }
-            #expect(try read() == first)
+            #expect(reads.withLock(\.count) == 2)
         }
     }
 

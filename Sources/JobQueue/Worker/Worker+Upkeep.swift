@@ -85,7 +85,8 @@ extension Worker {
     func recordGauges() async throws {
         let queue = self.queue
         let figures = try await pool.withConnection { connection in try queue.figures(on: connection) }
-        metrics.record(figures, at: .now)
+        metrics.record(figures)
+        figuresRead(.now)
         if figures.defaultRows > 0 {
             logger.error("job history lies in the default partition", metadata: ["rows": "\(figures.defaultRows)"])
         }

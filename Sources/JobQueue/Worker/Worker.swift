@@ -5,9 +5,9 @@ import ServiceLifecycle
 import Synchronization
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// Runs jobs: claims them, runs their handlers, writes what became of them, and keeps the tables in order.
@@ -36,6 +36,7 @@ package final class Worker: Sendable, Service {
     /// How many slots only urgent jobs take.
     let reserve: Int
     let metrics: WorkerMetrics
+    let figuresRead: @Sendable (Date) -> Void
     let settlement: Settlement
     let core: Mutex<WorkerCore>
     let signal = Signal()
@@ -48,7 +49,8 @@ package final class Worker: Sendable, Service {
 
     /// Makes a worker; ``run()`` starts it.
     ///
-    /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to `metrics`.
+    /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to `metrics`;
+    /// `figuresRead` is told when the tables were read for that, first the moment of this.
     ///
     /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of three connections, where
     /// handlers may hold all of the other: a heartbeat that waits behind them costs the worker every lease.
@@ -62,7 +64,8 @@ package final class Worker: Sendable, Service {
         registry: JobRegistry,
         configuration: WorkerConfiguration,
         logger: Logger,
-        metrics factory: any MetricsFactory = MetricsSystem.factory
+        metrics factory: any MetricsFactory = MetricsSystem.factory,
+        figuresRead: @escaping @Sendable (Date) -> Void = { _ in }
     ) throws(JobQueueError) {
         try configuration.check()
         self.queue = queue
@@ -76,9 +79,10 @@ package final class Worker: Sendable, Service {
         metrics = WorkerMetrics(
             kinds: registry.entries.keys.sorted(),
             queues: Set(lanes.map(\.queue)),
-            now: .now,
             factory: factory
         )
+        self.figuresRead = figuresRead
+        figuresRead(.now)
         settlement = Settlement(queue: queue)
         // Without urgent lanes there is nothing to reserve, and no claim of its own for them.
         reserve = lanes.contains(where: \.isUrgent) ? configuration.reservedSlots : 0

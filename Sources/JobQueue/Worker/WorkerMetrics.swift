@@ -1,12 +1,6 @@
 import CoreMetrics
 import Synchronization
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What a worker counts.
 ///
 /// | metric | type | labels | meaning |
@@ -26,7 +20,6 @@ import Synchronization
 /// | jobs_oldest_xmin_age | gauge | | the same in transactions, with what standbys and replication slots keep alive |
 /// | jobs_dead_rows | gauge | | dead rows of the hot table |
 /// | jobs_history_default_rows | gauge | | history rows that no day's partition took; above 0 partitions are missing |
-/// | accountctl_figures_timestamp_seconds | gauge | figures | when the tables were last read; until then when the process began |
 final class WorkerMetrics: Sendable {
     struct Kind: Sendable {
         let run: Timer
@@ -75,13 +68,12 @@ final class WorkerMetrics: Sendable {
     private let oldestXminAge: Gauge
     private let deadRows: Gauge
     private let defaultRows: Gauge
-    private let read: Gauge
     private let factory: any MetricsFactory
     /// The series of queues that were told: those that are empty by now have to be told as 0.
     private let told: Mutex<Set<QueueState>>
 
     /// Makes every series of these kinds and queues at once: an alarm on one that does not exist yet would never go off.
-    init(kinds: [String], queues: Set<String>, now: Date, factory: any MetricsFactory) {
+    init(kinds: [String], queues: Set<String>, factory: any MetricsFactory) {
         self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Kind($0, factory)) })
         self.factory = factory
         leasesLost = Counter(label: "jobs_leases_lost_total", factory: factory)
@@ -93,12 +85,6 @@ final class WorkerMetrics: Sendable {
         oldestXminAge = Gauge(label: "jobs_oldest_xmin_age", factory: factory)
         deadRows = Gauge(label: "jobs_dead_rows", factory: factory)
         defaultRows = Gauge(label: "jobs_history_default_rows", factory: factory)
-        read = Gauge(
-            label: "accountctl_figures_timestamp_seconds",
-            dimensions: [("figures", "jobs")],
-            factory: factory
-        )
-        read.record(now.timeIntervalSince1970)
         let all = queues.flatMap { queue in JobState.live.map { QueueState(queue: queue, state: $0) } }
         told = Mutex(Set(all))
     }
@@ -119,7 +105,7 @@ final class WorkerMetrics: Sendable {
     }
 
     /// Takes over what the tables say at this moment.
-    func record(_ figures: JobFigures, at now: Date) {
+    func record(_ figures: JobFigures) {
         let counts = Dictionary(
             uniqueKeysWithValues: figures.depths.map { (QueueState(queue: $0.queue, state: $0.state), $0.count) }
         )
@@ -139,6 +125,5 @@ final class WorkerMetrics: Sendable {
         oldestXminAge.record(figures.oldestXminAge)
         deadRows.record(figures.deadRows)
         defaultRows.record(figures.defaultRows)
-        read.record(now.timeIntervalSince1970)
     }
 }

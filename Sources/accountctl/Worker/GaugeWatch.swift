@@ -22,11 +22,10 @@ struct GaugeWatch: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var (mail, webSecret) = (MailGauges(), webSecret)
-            // An alarm on the age of figures that were never read would never go off.
-            for what in ["deletions", "mail streams"] { stamp(what) }
+            var (mail, webSecret) = (MailGauges(factory: factory), webSecret)
+            for what in ["deletions", "mail streams"] { FigureStamp(what, factory: factory).record(.now) }
             while !Task.isCancelled {
-                await tell("deletions") { try await DeletionGauges.publish(from: pool) }
+                await tell("deletions") { try await DeletionGauges.publish(from: pool, factory: factory) }
                 await tell("mail streams") { try await mail.publish(from: pool) }
                 webSecret?.look(logger)
                 try? await Task.sleep(for: Self.pause, clock: .continuous)
@@ -38,17 +37,11 @@ struct GaugeWatch: Service {
     func tell(_ what: String, _ publish: () async throws -> Void) async {
         do {
             try await publish()
-            stamp(what)
+            FigureStamp(what, factory: factory).record(.now)
         } catch is CancellationError {
             // The loop ends by it.
         } catch {
             logger.warning("could not read how \(what) stand", metadata: ["reason": "\(error)"])
         }
-    }
-
-    /// Tells when the figures were read: they keep their last values while the database is away.
-    private func stamp(_ what: String) {
-        Gauge(label: "accountctl_figures_timestamp_seconds", dimensions: [("figures", what)], factory: factory)
-            .record(Date.now.timeIntervalSince1970)
     }
 }

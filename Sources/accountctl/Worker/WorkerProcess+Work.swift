@@ -66,7 +66,8 @@ extension WorkerProcess {
                 ? nil : JobListener(context.connectionConfiguration(settings), logger: logger),
             registry: registry,
             configuration: configuration,
-            logger: logger
+            logger: logger,
+            figuresRead: FigureStamp("jobs").record
         )
     }
 
