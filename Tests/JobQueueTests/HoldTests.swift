@@ -124,7 +124,7 @@ import Testing
                 }
             }
             #expect(error?.code == .cancelled)
-            #expect(try await harness.show(job)?.record.state == "available")
+            #expect(try await harness.show(job)?.record.state == .available)
             try await harness.worker(registry(harness)).runUntilIdle()
             #expect(try await harness.finished("cancelled") == 1)
             #expect(try await harness.effects() == 0)
