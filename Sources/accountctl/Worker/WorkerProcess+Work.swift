@@ -4,7 +4,6 @@ import Logging
 import MailRelay
 import Migrations
 import Postgres
-import ServiceLifecycle
 import Settings
 import SignInWithApple
 
@@ -86,19 +85,5 @@ extension WorkerProcess {
             """,
             metadata: ["reason": "\(reason)"]
         )
-    }
-}
-
-/// The worker as a service that may end by itself.
-struct WorkService: Service {
-    let worker: Worker
-    let endsWhenIdle: Bool
-
-    func run() async throws {
-        if endsWhenIdle {
-            try await worker.runUntilIdle()
-        } else {
-            try await worker.run()
-        }
     }
 }

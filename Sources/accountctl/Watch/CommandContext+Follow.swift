@@ -3,17 +3,6 @@ import Logging
 import Postgres
 import Terminal
 
-/// Something that is followed: looked at again and again, told when it changes.
-protocol Watch {
-    /// Looks, tells what changed since the last look.
-    ///
-    /// - Returns: how the command ends when nothing more can come; nil to go on.
-    mutating func look(on connection: isolated Connection) throws -> ExitStatus?
-
-    /// Shows what was told so far.
-    mutating func flush() throws
-}
-
 extension CommandContext {
     /// Between two looks: under load the queues notify many times a second, and a look may read a whole table.
     private static var pauseBetweenLooks: Duration { .milliseconds(250) }

@@ -1,0 +1,66 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Lists events.
+struct AppleEventsListCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List events, the newest first.",
+        discussion: """
+            OUTCOMES
+            \(EventOutcomes.table)
+
+            EXAMPLES
+              accountctl apple events list --outcome waiting
+              accountctl apple events list --kind account-deleted --json id,user_id,outcome
+            """
+    )
+
+    private static let limits = 1...10_000
+
+    static let outputFields = AppleEventsCommand.fields.map(\.name)
+
+    @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
+    var user: UserIDArgument?
+
+    @Option(name: .long, help: ArgumentHelp("Of this kind only.", valueName: "kind"))
+    var kind: String?
+
+    @Option(name: .long, help: ArgumentHelp("With this outcome only.", valueName: "outcome"))
+    var outcome: String?
+
+    @Option(name: .long, help: "The most events shown.")
+    var limit = 100
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    mutating func validate() throws {
+        try Self.limits.check(limit)
+        if let outcome, !EventOutcomes.names.contains(outcome) {
+            let near = NearestName.of(outcome, among: EventOutcomes.names).map { "; did you mean \($0)?" } ?? ""
+            throw ValidationError("there is no outcome \"\(SafeText.line(outcome))\"" + near)
+        }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        var filter = CredentialBooks.EventFilter()
+        filter.user = user?.id
+        filter.kind = kind
+        filter.outcome = outcome
+        filter.limit = limit + 1
+        let rows = try await context.withConnection { [filter] connection in
+            try CredentialBooks.events(filter, on: connection)
+        }
+        try context.list(
+            rows,
+            AppleEventsCommand.fields,
+            limit: limit,
+            of: Self.limits,
+            whenEmpty: "There is no such event."
+        )
+        return .ok
+    }
+}

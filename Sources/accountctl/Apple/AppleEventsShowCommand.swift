@@ -1,0 +1,36 @@
+import AccountLifecycle
+import ArgumentParser
+import Postgres
+import Terminal
+
+/// Shows one event.
+struct AppleEventsShowCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one event.",
+        discussion: """
+            EXIT CODES
+              0 shown; 3 there is no such event
+
+            EXAMPLES
+              accountctl apple events show 42
+            """
+    )
+
+    static let outputFields = AppleEventsCommand.fields.map(\.name)
+
+    @Argument(help: "The id that list shows.")
+    var id: Int64
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let found = try await context.withConnection { [id] connection in
+            try CredentialBooks.event(id, on: connection)
+        }
+        guard let found else { throw CommandError(.notFound, "there is no event \(id)") }
+        try context.output.show(Sheet([.init(.facts(Sheet.facts(of: AppleEventsCommand.fields, row: found)))]))
+        return .ok
+    }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import Settings
+
+/// Serves the listeners only.
+struct ServeCommand: AccountctlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve the listeners without carrying out work.",
+        discussion: """
+            A node with listeners only: health, metrics and wake-up where listen.admin is set. Work is left to workers.
+
+            EXAMPLES
+              accountctl serve
+            """
+    )
+
+    @OptionGroup
+    var global: GlobalOptions
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
+        let settings = try context.settings()
+        guard settings.listeners.admin != nil || settings.listeners.publicAddress != nil else {
+            throw CommandError(.usage, "nothing to serve: neither listen.admin nor listen.public is set")
+        }
+        return try await WorkerProcess(context: context, settings: settings).run(role: .listeners)
+    }
+}
