@@ -25,7 +25,13 @@ struct AccountSheet {
     let completed: (String) -> String
 
     private var warnings: [String] {
-        report.warnings.map { completed($0.words(about: report.id)) }
+        let known = report.warnings.map { $0.words(about: report.id) }
+        let paused = report.openDeletion.flatMap { deletion in
+            report.brakes?.pausedWhole.map { why in
+                "Its deletion is paused: \(why); see accountctl deletion show \(deletion.request.uuidString.lowercased())."
+            }
+        }
+        return (known + [paused].compactMap(\.self)).map(completed)
     }
 
     var sheet: Sheet {
@@ -85,14 +91,6 @@ struct AccountSheet {
             ),
             deletions, jobs, holds, tables, operations,
         ])
-    }
-
-    private var warnings: [String] {
-        guard let deletion = report.openDeletion, let paused = report.brakes?.pausedWhole else {
-            return report.warnings
-        }
-        let see = "see deletion show \(deletion.request.uuidString.lowercased())"
-        return report.warnings + ["Its deletion is paused: \(paused); \(see)."]
     }
 
     private var head: [Sheet.Fact] {
