@@ -38,6 +38,12 @@ import Testing
         return DeletionPlan(DeletionCatalog(foreignKeys: keys, profiles: profiles ? table : nil))
     }
 
+    /// What is selected of a table's rows that go.
+    private func going(_ table: TableName, by plan: DeletionPlan) -> String {
+        plan.parts.filter { $0.table == table }
+            .map { plan.goingRows(of: $0, user: user).selecting("ctid").text }.joined()
+    }
+
     @Test func cascadesAreFollowedOnward() {
         let plan = plan([
             key("posts_user", "posts"),
@@ -94,7 +100,7 @@ import Testing
         #expect(plan.unindexed.map(\.name) == ["profiles_team"])
         let part = plan.parts.first { $0.table == profiles }
         #expect(part?.reachedBy.map(\.name) == ["profiles_team"])
-        let condition = plan.condition(for: profiles, user: user).text
+        let condition = going(profiles, by: plan)
         #expect(condition.contains("\"id\" = $1"))
         #expect(condition.contains("\"team_id\""))
     }
@@ -109,8 +115,8 @@ import Testing
             ],
             profiles: true
         )
-        #expect(plan.condition(for: profiles, user: user).text.contains("\"invited_by\" = $"))
-        #expect(plan.condition(for: TableName("public", "notes"), user: user).text.contains("\"invited_by\""))
+        #expect(going(profiles, by: plan).contains("\"invited_by\" = $"))
+        #expect(going(TableName("public", "notes"), by: plan).contains("\"invited_by\""))
     }
 
     @Test func anUnrelatedProfilesTableIsLikeAnyOther() {
@@ -139,8 +145,8 @@ import Testing
             key("folders_cover", "folders", "cover", to: TableName("public", "files")),
         ])
         #expect(Set(plan.parts.map(\.table.name)) == ["users", "folders", "files"])
-        #expect(plan.condition(for: tree, user: user).text.contains("\"user_id\" = $1"))
-        #expect(plan.condition(for: TableName("public", "files"), user: user).text.contains("\"folder\""))
+        #expect(going(tree, by: plan).contains("\"user_id\" = $1"))
+        #expect(going(TableName("public", "files"), by: plan).contains("\"folder\""))
     }
 
     @Test func namesKeysWithoutAnIndex() {

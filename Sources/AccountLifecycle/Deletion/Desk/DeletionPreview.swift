@@ -94,15 +94,7 @@ package struct DeletionPreview: Sendable {
             Table(
                 table: part.table,
                 rows: try connection.one(
-                    """
-                    select count(*)
-                    from (
-                        select
-                        from \(part.rows)
-                        where \(plan.condition(for: part.table, user: user))
-                        limit \(BlockerSearch.countLimit)
-                    ) as found
-                    """,
+                    plan.goingRows(of: part, user: user).counting(upTo: BlockerSearch.countLimit),
                     as: Int.self
                 ),
                 reachedBy: part.reachedBy.map(\.name)

@@ -108,15 +108,7 @@ package struct BlockerSearch: Sendable {
         var blockers: [Blocker] = []
         for part in plan.parts where part.reachedBy.contains(where: { $0.estimatedRows > maximum }) {
             let rows = try connection.one(
-                """
-                select count(*)
-                from (
-                    select
-                    from \(part.rows)
-                    where \(plan.condition(for: part.table, user: user))
-                    limit \(maximum + 1)
-                ) as found
-                """,
+                plan.goingRows(of: part, user: user).counting(upTo: maximum + 1),
                 as: (Int64).self,
                 deadline: deadline
             )

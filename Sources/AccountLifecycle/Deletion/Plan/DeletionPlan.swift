@@ -1,9 +1,9 @@
-package import Postgres
+import Postgres
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// How one account's rows leave the database, and what would stop that; made from the catalog's foreign keys.
@@ -146,33 +146,34 @@ package struct DeletionPlan: Sendable, Hashable {
         return within.count == keys.count ? !keys.isEmpty : hasCycle(within)
     }
 
-    /// The condition that holds of the rows of a table which an account's deletion takes along.
+    /// The rows of a table which an account's deletion takes along.
     ///
     /// Self-references and cycles are followed once around; what lies deeper goes by the cascade all the same, and what refuses
     /// there is told by a trial.
-    package func condition(for table: TableName, user: UUID) -> Statement {
-        condition(for: table, user: user, without: [])
-    }
-
-    /// The same of those rows of a key's table that go in one statement with what the key refers to: a profile is deleted before its
-    /// account, and what hangs off the account alone is still there then.
-    func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
-        condition(for: key.table, user: user, without: key.target == profiles?.table ? [.users] : [])
+    func goingRows(of part: Part, user: UUID) -> WaysToRows {
+        WaysToRows(rows: part.rows, conditions: ways(to: part.table, user: user, without: []))
     }
 
     /// The same of those that go before the account and its own profile do.
-    func conditionBeforehand(for table: TableName, user: UUID) -> Statement {
-        let condition = condition(for: table, user: user)
-        return ownRow(in: table, of: user).map { "\(condition) and not (\($0))" } ?? condition
+    func rowsGoingBeforehand(of part: Part, user: UUID) -> WaysToRows {
+        let ways = ways(to: part.table, user: user, without: [])
+        guard let own = ownRow(in: part.table, of: user) else { return WaysToRows(rows: part.rows, conditions: ways) }
+        return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
     }
 
-    private func condition(for table: TableName, user: UUID, without visited: Set<TableName>) -> Statement {
+    /// The condition that holds of those rows of a key's table that go in one statement with what the key refers to: a profile is
+    /// deleted before its account, and what hangs off the account alone is still there then.
+    func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
+        let ways = ways(to: key.table, user: user, without: key.target == profiles?.table ? [.users] : [])
+        guard let first = ways.first else { return "false" }
+        return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
+    }
+
+    /// The conditions of rows of a table that go, one for the account's own row and for each key by which they are reached.
+    private func ways(to table: TableName, user: UUID, without visited: Set<TableName>) -> [Statement] {
         let own = ownRow(in: table, of: user).map { [$0] } ?? []
         let passed = visited.union([table])
-        let ways = own + reaching(table, without: visited).map { rows(referringBy: $0, user: user, without: passed) }
-        guard let first = ways.first else { return "false" }
-        guard ways.count > 1 else { return first }
-        return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
+        return own + reaching(table, without: visited).map { rows(referringBy: $0, user: user, without: passed) }
     }
 
     /// The condition of the account's own row, which is the account or its profile.
@@ -199,7 +200,7 @@ package struct DeletionPlan: Sendable, Hashable {
         if isByID, reaching(key.target, without: visited).isEmpty, let column = key.columns.first {
             return "\(identifier: column) = \(user)"
         }
-        return key.refers(toRowsWhere: condition(for: key.target, user: user, without: visited))
+        return key.refers(toRowsWhereAny: ways(to: key.target, user: user, without: visited))
     }
 }
 

@@ -5,16 +5,14 @@ extension ForeignKey {
     var rows: Statement { table.rows(isPartitioned: isPartitioned) }
 
     /// The condition of rows that refer by this key to rows of which a condition holds.
-    func refers(toRowsWhere condition: Statement) -> Statement {
+    func refers(toRowsWhere condition: Statement) -> Statement { refers(toRowsWhereAny: [condition]) }
+
+    /// The same of rows of which one of some conditions holds.
+    func refers(toRowsWhereAny conditions: [Statement]) -> Statement {
         let columns = Statement(unsafeSQL: self.columns.map(quoteIdentifier).joined(separator: ", "))
         let targets = Statement(unsafeSQL: targetColumns.map(quoteIdentifier).joined(separator: ", "))
-        return """
-            (\(columns)) in (
-                select \(targets)
-                from \(target.rows(isPartitioned: isTargetPartitioned))
-                where \(condition)
-            )
-            """
+        let rows = WaysToRows(rows: target.rows(isPartitioned: isTargetPartitioned), conditions: conditions)
+        return "(\(columns)) in (\(rows.selecting(targets)))"
     }
 }
 

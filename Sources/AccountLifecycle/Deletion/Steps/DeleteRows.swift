@@ -138,17 +138,10 @@ extension DeletionRun {
             .filter { !Self.goesWithTheAccount($0.table) }
             .sorted { $0.depth > $1.depth }
         for part in large {
-            let deleting: Statement = """
-                delete from \(part.rows)
-                where (tableoid, ctid) in (
-                    select tableoid, ctid
-                    from \(part.rows)
-                    where \(plan.conditionBeforehand(for: part.table, user: user))
-                    limit \(batch)
-                )
-                """
+            let going = plan.rowsGoingBeforehand(of: part, user: user)
+            let deleting = going.deleting(upTo: batch)
             var deleted = batch
-            while deleted == batch {
+            while deleted * going.conditions.count >= batch {
                 try Task.checkCancellation()
                 deleted = try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
                     try await services.pool.withTransaction { connection in
