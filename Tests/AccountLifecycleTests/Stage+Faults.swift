@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Postgres
 import SignInWithApple
+import TestSupport
 
 extension Stage {
     /// Stores a code as the app does and exchanges it.
