@@ -41,6 +41,21 @@ struct AdoptionScenario: Sendable, CustomTestStringConvertible {
             """
     )
 
+    /// Each sign-up takes the local part of the address for a name, whoever has it already.
+    static let namesAtSignUp = AdoptionScenario(
+        name: "no rules on usernames, which the app's own sign-up writes",
+        fixtures: ["starter_documentation"],
+        sql: """
+            alter table public.profiles drop constraint username_length, drop constraint profiles_username_key;
+            create or replace function public.handle_new_user() returns trigger language plpgsql security definer as $$
+            begin
+                insert into public.profiles (id, username) values (new.id, split_part(new.email, '@', 1));
+                return new;
+            end
+            $$;
+            """
+    )
+
     static let all: [AdoptionScenario] =
         [AdoptionScenario(name: "nothing there")]
         + starters
@@ -72,6 +87,32 @@ struct AdoptionScenario: Sendable, CustomTestStringConvertible {
                 sql: """
                     alter table public.profiles drop constraint username_length;
                     alter table public.profiles drop constraint profiles_username_key;
+                    """
+            ),
+            namesAtSignUp,
+            AdoptionScenario(
+                name: "names of the starter's rules for others of the app's own",
+                fixtures: ["starter_documentation", "starter_data"],
+                sql: """
+                    alter table public.profiles drop constraint username_length, drop constraint profiles_username_key;
+                    create unique index profiles_username_key on public.profiles (lower(username));
+                    alter table public.profiles add constraint username_length check (char_length(website) < 300);
+                    """
+            ),
+            AdoptionScenario(
+                name: "the starter's columns in a partitioned table",
+                sql: """
+                    create table public.profiles (
+                        id uuid primary key references auth.users,
+                        updated_at timestamptz,
+                        username text,
+                        full_name text,
+                        avatar_url text,
+                        website text
+                    ) partition by hash (id);
+                    create table public.profiles_0 partition of public.profiles
+                        for values with (modulus 1, remainder 0);
+                    alter table public.profiles enable row level security;
                     """
             ),
             AdoptionScenario(

@@ -1,6 +1,7 @@
 -- accountctl: bundle=profiles
 -- accountctl: replaces=07e807240d7baececf753e2bacd30c47f2aefea4d5b9f0dcdf8befca16a8c133
 -- accountctl: replaces=271f0f8f6749228d48f9dc62cc57a7cbb5c4846150b65c8b23a3a96126cd1358
+-- accountctl: replaces=1f98a3c0da990a52b87d7a2376670b64cb4de25ba05cc112aee0d44288925de6
 -- public.profiles with its grants and policies. A table of that name that is there already is adopted: its rows, columns,
 -- grants and the app's own policies stay; what was done and what was left is in accountctl.adoption_notes.
 -- Hot table: public.profiles.
@@ -107,6 +108,8 @@ begin
             case
                 when c.relkind not in ('r', 'p') then 'it is not a table'
                 when not pg_has_role(c.relowner, 'usage') then format('it belongs to %s', c.relowner::regrole)
+                -- Its key could not be given a delete rule NOT VALID.
+                when c.relkind = 'p' then 'it is partitioned'
                 when missing.columns is not null then format('it has no column %s', missing.columns)
                 when not exists (
                     select

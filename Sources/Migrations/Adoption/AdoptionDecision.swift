@@ -2,8 +2,6 @@
 package enum AdoptionDecision: Sendable, Equatable, Codable {
     /// It is made.
     case create
-    /// It is made unless present rows break it, which the plan does not look at.
-    case createUnless(String)
     /// It is a published starter's by its text, and ours takes its place.
     case replace
     /// It is there and stays as it is, for this reason.
@@ -16,23 +14,30 @@ package enum AdoptionDecision: Sendable, Equatable, Codable {
     /// Whether it keeps anything from being changed.
     package var isRefusal: Bool { if case .refuse = self { true } else { false } }
 
-    /// The words that `adoption_notes` may have for it afterwards.
-    package var outcomes: Set<String> {
+    /// The word that `adoption_notes` has for it afterwards.
+    package var outcome: String? {
         switch self {
-        case .create: ["created"]
-        case .createUnless: ["created", "left_off"]
-        case .replace: ["replaced"]
-        case .keep: ["kept"]
-        case .leaveOff: ["left_off"]
-        case .refuse: []
+        case .create: "created"
+        case .replace: "replaced"
+        case .keep: "kept"
+        case .leaveOff: "left_off"
+        case .refuse: nil
         }
     }
 
-    /// Why, where something is kept, left off, refused or depends.
+    /// Why, where something is kept, left off or refused.
     package var reason: String? {
         switch self {
         case .create, .replace: nil
-        case .createUnless(let reason), .keep(let reason), .leaveOff(let reason), .refuse(let reason): reason
+        case .keep(let reason), .leaveOff(let reason), .refuse(let reason): reason
+        }
+    }
+
+    /// The same, or a refusal where something of the name is there that it would make.
+    func refused(where isTaken: Bool, for name: String) -> AdoptionDecision {
+        switch self {
+        case .create, .replace: isTaken ? .refuse("\(name) is there already: rename or drop it") : self
+        case .keep, .leaveOff, .refuse: self
         }
     }
 }

@@ -74,6 +74,7 @@ extension AdoptionFacts {
         profiles as (
             select jsonb_build_object(
                 'isTable', c.relkind in ('r', 'p'),
+                'isPartitioned', c.relkind = 'p',
                 'owner', c.relowner::regrole::text,
                 'isOurs', pg_has_role(c.relowner, 'usage'),
                 'rowSecurity', c.relrowsecurity,
@@ -172,6 +173,22 @@ extension AdoptionFacts {
                 )
             ),
             'profiles', (select facts from profiles),
+            'takenRelations', (
+                select coalesce(jsonb_agg(format('public.%I', taken.name) order by taken.name), '[]')
+                from (
+                    select c.relname as name
+                    from pg_class as c
+                    join pg_namespace as n on n.oid = c.relnamespace
+                    where n.nspname = 'public'
+                      and c.relname in ('profiles_pkey', 'profiles_username_key')
+                    union
+                    select t.typname
+                    from pg_type as t
+                    join pg_namespace as n on n.oid = t.typnamespace
+                    where n.nspname = 'public'
+                      and t.typname = 'profiles'
+                ) as taken
+            ),
             'objectPolicies', coalesce(
                 (select list from policies where polrelid = to_regclass('storage.objects')), '[]'
             ),

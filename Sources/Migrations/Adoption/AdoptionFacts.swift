@@ -35,6 +35,7 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
     struct Profiles: Sendable, Equatable, Codable {
         /// An ordinary or partitioned table.
         let isTable: Bool
+        let isPartitioned: Bool
         let owner: String
         /// This role has its owner's rights.
         let isOurs: Bool
@@ -66,6 +67,8 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
     /// Functions in `public` with names of ours, with their arguments.
     let takenFunctions: [String: [String]]
     let profiles: Profiles?
+    /// Relations and types that a new table of profiles cannot be made beside, with their schema.
+    let takenRelations: [String]
     let objectPolicies: [Policy]
     /// This role may create policies on `storage.objects`, by owning it or by the platform's extension; or there is no such table.
     let mayRuleObjects: Bool
@@ -78,4 +81,9 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
     var isFounded: Bool
     /// What migration 0010 found, where it has run.
     var origin: String?
+}
+
+extension [AdoptionFacts.Policy] {
+    /// Whether one of them has this name.
+    func haveOne(named name: String) -> Bool { contains { $0.rule.name == name } }
 }

@@ -6,10 +6,13 @@ extension AdoptionPlan {
         func item(_ name: String, _ object: String, _ decision: AdoptionDecision, _ locks: [TableLock] = []) -> Item {
             Item(name: "avatars.\(name)", migration: 11, object: object, decision: decision, locks: locks)
         }
-        /// What changes policies, where this role may.
-        func ruling(_ decision: AdoptionDecision) -> AdoptionDecision {
+        /// What makes a policy of this name, where this role may.
+        func ruling(_ decision: AdoptionDecision, _ policy: String) -> AdoptionDecision {
             facts.mayRuleObjects
-                ? decision
+                ? decision.refused(
+                    where: facts.objectPolicies.haveOne(named: policy),
+                    for: "policy \(policy) on \(relation)"
+                )
                 : .refuse(
                     "this role may not create policies on \(relation): migrate as the platform's role postgres, or without profiles"
                 )
@@ -41,13 +44,13 @@ extension AdoptionPlan {
                     )
                     if PublishedStarter.hidesFromDeletes(found) {
                         let own = "policy \(policy) on \(relation)"
-                        items.append(item("policy.select_own", own, ruling(.create), lock))
+                        items.append(item("policy.select_own", own, ruling(.create, policy), lock))
                     }
                 } else {
-                    items.append(item(name, object, ruling(.replace), lock))
+                    items.append(item(name, object, ruling(.replace, policy), lock))
                 }
             } else if !facts.hasBucket || (isStarters && command == .delete) {
-                items.append(item(name, "policy \(policy) on \(relation)", ruling(.create), lock))
+                items.append(item(name, "policy \(policy) on \(relation)", ruling(.create, policy), lock))
             } else {
                 items.append(
                     item(
@@ -60,12 +63,8 @@ extension AdoptionPlan {
         }
         return items
             + [PolicyCommand.insert, .update].map {
-                item(
-                    "lockout.\($0.word)",
-                    "policy avatars_\($0.word)_open on \(relation)",
-                    ruling(.create),
-                    lock
-                )
+                let policy = "avatars_\($0.word)_open"
+                return item("lockout.\($0.word)", "policy \(policy) on \(relation)", ruling(.create, policy), lock)
             }
     }
 }

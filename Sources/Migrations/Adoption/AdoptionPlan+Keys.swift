@@ -1,44 +1,28 @@
 extension AdoptionPlan {
-    /// Migrations 0012 and 0014: the rules on usernames.
+    /// Migration 0012: the rules on usernames.
     static func usernames(_ facts: AdoptionFacts, origin: ProfilesOrigin) -> [Item] {
-        let relation = "public.profiles"
-        func item(_ name: String, _ decision: AdoptionDecision, _ locks: [TableLock] = []) -> Item {
-            Item(
+        func item(_ name: String, _ isThere: Bool?, _ kept: String) -> Item {
+            let decision: AdoptionDecision =
+                switch origin {
+                case .created: .create
+                case .own: .leaveOff("a table of the app's own")
+                case .starter where isThere == true: .keep(kept)
+                case .starter:
+                    .leaveOff("the starter's rule is not there, and what writes usernames may rest on that")
+                }
+            return Item(
                 name: "profiles.username_\(name)",
                 migration: 12,
-                object: "constraint on \(relation)",
+                object: "constraint on public.profiles",
                 decision: decision,
-                locks: locks
+                locks: []
             )
         }
 
-        switch origin {
-        case .created:
-            return [item("unique", .create), item("length", .create)]
-        case .own:
-            return [
-                item("unique", .leaveOff("a table of the app's own")),
-                item("length", .leaveOff("a table of the app's own")),
-            ]
-        case .starter:
-            return [
-                facts.profiles?.usernameIsUnique == true
-                    ? item("unique", .keep("usernames are unique already"))
-                    : item(
-                        "unique",
-                        .createUnless("left off where present rows have a username more than once"),
-                        // While the index is built, then for the moment in which it becomes the constraint's.
-                        [TableLock(.share, on: relation), TableLock(.accessExclusive, on: relation)]
-                    ),
-                facts.profiles?.usernameHasRule == true
-                    ? item("length", .keep("usernames have a rule already"))
-                    : item(
-                        "length",
-                        .createUnless("left off where present rows have a username shorter than three characters"),
-                        [TableLock(.accessExclusive, on: relation)]
-                    ),
-            ]
-        }
+        return [
+            item("unique", facts.profiles?.usernameIsUnique, "usernames are unique already"),
+            item("length", facts.profiles?.usernameHasRule, "usernames have a rule already"),
+        ]
     }
 
     /// Migrations 0013 and 0014: the key from profiles to accounts, which must not block a deletion.

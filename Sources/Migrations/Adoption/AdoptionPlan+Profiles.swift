@@ -15,8 +15,11 @@ extension AdoptionPlan {
         guard let existing = facts.profiles, origin != .created else {
             // The table is new: nobody can be using it. Its key locks the other side.
             let key = [TableLock(.shareRowExclusive, on: "auth.users")]
+            let taken = facts.profiles == nil ? facts.takenRelations : []
+            let make = AdoptionDecision.create
+                .refused(where: !taken.isEmpty, for: taken.joined(separator: ", "))
             return [
-                item("table", table, .create, key), item("privileges", table, .create),
+                item("table", table, make, key), item("privileges", table, .create),
                 item("row_security", table, .create),
             ]
                 + [
@@ -88,7 +91,12 @@ extension AdoptionPlan {
         guard existing.rowSecurity else {
             return item(all, .keep("row-level security is off"))
         }
-        return item(object, .replace, [TableLock(.accessExclusive, on: relation)])
+        let name = "profiles_\(command.word)" + (command == .select ? "" : "_own")
+        return item(
+            object,
+            .replace.refused(where: existing.policies.haveOne(named: name), for: "policy \(name) on \(relation)"),
+            [TableLock(.accessExclusive, on: relation)]
+        )
     }
 
     /// The restrictive policies that ask whether the account is open.
@@ -97,6 +105,8 @@ extension AdoptionPlan {
         _ existing: AdoptionFacts.Profiles,
         origin: ProfilesOrigin
     ) -> Item {
+        let name = "profiles_\(command.word)_open"
+        let object = "policy \(name) on \(relation)"
         let decision: AdoptionDecision
         if case .own(let why) = origin, !existing.isTable || !existing.isOurs {
             decision = .leaveOff(why)
@@ -105,12 +115,12 @@ extension AdoptionPlan {
         } else if !existing.isTied {
             decision = .leaveOff("no key to auth.users: its writers need not be accounts")
         } else {
-            decision = .create
+            decision = .create.refused(where: existing.policies.haveOne(named: name), for: object)
         }
         return Item(
             name: "profiles.lockout.\(command.word)",
             migration: 10,
-            object: "policy profiles_\(command.word)_open on \(relation)",
+            object: object,
             decision: decision,
             locks: decision == .create ? [TableLock(.accessExclusive, on: relation)] : []
         )

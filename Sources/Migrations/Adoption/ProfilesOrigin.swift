@@ -29,6 +29,8 @@ enum ProfilesOrigin: Equatable {
             self = .own("it is not a table")
         } else if !table.isOurs {
             self = .own("it belongs to \(table.owner)")
+        } else if table.isPartitioned {
+            self = .own("it is partitioned")
         } else if !missing.isEmpty {
             self = .own("it has no column " + missing.map { "\($0.name) \($0.type)" }.joined(separator: ", "))
         } else if table.primaryKey != ["id"] {

@@ -106,7 +106,6 @@ extension AdoptionDecision {
     fileprivate var word: String {
         switch self {
         case .create: "create"
-        case .createUnless: "create unless"
         case .replace: "replace"
         case .keep: "keep"
         case .leaveOff: "leave off"
