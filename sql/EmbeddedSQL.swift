@@ -58,5 +58,6 @@ package enum EmbeddedSQL {
         File(name: "0055_platform_columns.sql") { PackageResources._055_platform_columns_sql },
         File(name: "0056_profiles_sign_up.sql") { PackageResources._056_profiles_sign_up_sql },
         File(name: "0057_job_running.sql") { PackageResources._057_job_running_sql },
+        File(name: "0100_relay_reports_log.sql") { PackageResources._100_relay_reports_log_sql },
     ]
 }

@@ -41,6 +41,21 @@ select is(
     'only what asks for something waits for the worker'
 );
 
+delete from accountctl.credential_events;
+select pg_temp.report('Anna', (array['authorized', 'revoked'])[n % 2 + 1]) from generate_series(1, 9) as n;
+select pg_temp.report('Anna', 'revoked', 'com.example.web');
+select results_eq(
+    $$
+        select client_id, count(*)
+        from accountctl.credential_events
+        where kind = 'state_revoked'
+        group by client_id
+        order by client_id
+    $$,
+    $$ values ('com.example.app', 3::bigint), ('com.example.web', 1) $$,
+    'what Apple is to be asked about is asked three times a day'
+);
+
 -- What is kept -------------------------------------------------------------------------------------------------------
 
 delete from accountctl.credential_events;

@@ -31,6 +31,16 @@ from (
         ('delete from accountctl.operator_log'),
         ('truncate accountctl.operator_log')
 ) as act (statement);
+-- Whoever may set this switches ordinary triggers off, and an operator of a hosted project may.
+set local session_replication_role = replica;
+select is(probe('postgres', null, statement), '42501', 'nor as a replica: ' || statement)
+from (
+    values
+        ('update accountctl.operator_log set reason = ''x'''),
+        ('delete from accountctl.operator_log'),
+        ('truncate accountctl.operator_log')
+) as act (statement);
+set local session_replication_role = origin;
 select is(
     (select row(operator, action, subject_hash, facts)::text from accountctl.operator_log), '(kim,user.show,,{})',
     'and the row is as it was written'

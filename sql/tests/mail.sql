@@ -94,6 +94,15 @@ select is(
 select is(accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', true, now()), true, 'a newer one does');
 select is(pg_temp.ask('Anna'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken', 'forwarding on again');
 
+-- The account was made with a relay address, and the Apple Account that was linked to it since has told another one.
+select sign_up('Dora');
+update auth.users set email = 'd1@privaterelay.appleid.com' where id = id('Dora');
+insert into auth.identities (provider_id, user_id, provider, identity_data, created_at)
+values ('001234.dora', id('Dora'), 'apple', '{"email": "dora@example.com", "is_private_email": false}', now());
+select is(
+    pg_temp.ask('Dora'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken',
+    'a relay address that no identity tells of'
+);
 
 -- The account was made with a relay address, and its person has given another one since.
 select accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', false, now());
