@@ -13,6 +13,25 @@ package enum CatalogSnapshot {
         package let object: String
         package let recorded: String?
         package let present: String?
+
+        /// Whether something is gone that acts or forbids by itself, or may be done now by whoever has the app's public key.
+        package var isGrave: Bool {
+            if kind == .removed { return object.hasPrefix("policy ") || object.hasPrefix("trigger ") }
+            return kind == .changed && !Self.openRights(present).isSubset(of: Self.openRights(recorded))
+        }
+
+        /// What everybody and the role `anon` may do, one word for each right, such as `anon=D`.
+        private static func openRights(_ definition: String?) -> Set<String> {
+            let grants = (definition ?? "").split(separator: " ").filter {
+                ($0.hasPrefix("=") || $0.hasPrefix("anon=")) && $0.contains("/")
+            }
+            return Set(
+                grants.flatMap { grant in
+                    let role = grant.prefix { $0 != "=" }
+                    return grant.dropFirst(role.count + 1).prefix { $0 != "/" }.map { "\(role)=\($0)" }
+                }
+            )
+        }
     }
 
     /// Prepares a run: notes what differs already, so that the run does not take it for its own doing.
@@ -107,6 +126,20 @@ package enum CatalogSnapshot {
         try connection.execute("set local search_path = public")
     }
 
+    /// A definition in the form in which it is compared.
+    ///
+    /// An owner's rights that are granted by nobody and those that are written out are the same, and a backup does not keep them apart;
+    /// nor does the right to maintain a table count, which PostgreSQL has from 17 on.
+    private static func compared(_ definition: String) -> Statement {
+        Statement(
+            unsafeSQL: """
+                regexp_replace(
+                    replace(\(definition), 'arwdDxtm/', 'arwdDxt/'), ' grants (\\S+)=arwdDxt/\\1( as |$)', ' grants \\2'
+                )
+                """
+        )
+    }
+
     private static func differencesInTransaction(on connection: isolated Connection) throws -> [Difference] {
         try fixNames(on: connection)
         return try connection.query(
@@ -116,9 +149,8 @@ package enum CatalogSnapshot {
                 select coalesce(r.object, p.object), r.definition, p.definition
                 from accountctl.catalog_snapshot as r
                 full join present as p on p.object = r.object
-                where r.definition is distinct from p.definition
-                order by 1
-                """,
+                """ + " where " + compared("r.definition") + " is distinct from " + compared("p.definition")
+                + " order by 1",
             as: (String, String?, String?).self
         )
         .map { object, recorded, present in
@@ -159,8 +191,9 @@ package enum CatalogSnapshot {
     /// One row per object.
     ///
     /// Everything in the private schema except what runs change by themselves (partitions), and of the public surface what others
-    /// rely on: the five functions, row-level security, policies and grants of profiles, policies that speak of avatars, and
-    /// triggers that call our functions. Columns that an app adds to its profiles are its own business.
+    /// rely on: the functions that the app calls, the one at sign-up where it is ours, row-level security, policies and grants of
+    /// profiles, policies that speak of avatars, and triggers that call our functions. Columns that an app adds to its profiles are its
+    /// own business.
     private static let objects = """
         select object, definition
         from (
@@ -243,6 +276,12 @@ package enum CatalogSnapshot {
                           'submit_apple_authorization_code', 'report_apple_credential_state',
                           'receive_apple_notification'
                       )
+                  )
+                  -- Migration 0101 says so where it is ours, and stays so when somebody replaces it.
+                  or (
+                      n.nspname = 'public'
+                      and p.proname = 'handle_new_user'
+                      and obj_description(p.oid, 'pg_proc') like '% Of accountctl.'
                   )
               )
 

@@ -81,9 +81,39 @@ struct MigrateProcessTests {
             )
             try await verifiesAsFarAs(database)
             try await database.psql("drop policy profiles_update_own on public.profiles")
+            try await database.psql(
+                """
+                create or replace function public.handle_new_user() returns trigger
+                    language plpgsql security definer as 'begin return new; end'
+                """,
+                user: "postgres"
+            )
             let verify = try await AccountctlProcess.run("migrate", "verify", "--json", environment: database.variables)
             #expect(verify.status == 5)
             #expect(verify.output.contains("policy profiles_update_own on profiles"))
+            #expect(verify.output.contains("function handle_new_user()"))
+        }
+    }
+
+    @Test("A backup that is restored is as the migrations made it")
+    func restored() async throws {
+        try await TestDatabase.withPlatform { database in
+            let up = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
+            #expect(up.status == 0, "\(up.errors)")
+            try await TestDatabase.with(.empty) { copy in
+                let backup = database.cluster.folder + "/\(copy.name).backup"
+                defer { try? FileManager.default.removeItem(atPath: backup) }
+                _ = try await TestCluster.command(["pg_dump", "-Fc", "-f", backup, "-d", database.adminConninfo])
+                _ = try await TestCluster.command(["pg_restore", "-e", "-d", copy.adminConninfo, backup])
+                let verify = try await AccountctlProcess.run(
+                    "migrate",
+                    "verify",
+                    "--json",
+                    "object",
+                    environment: copy.variables
+                )
+                #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
+            }
         }
     }
 
