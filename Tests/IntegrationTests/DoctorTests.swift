@@ -542,6 +542,33 @@ struct DoctorTests {
         try await deploy { deployment in
             try await deployment.database.psql("alter table public.profiles disable row level security")
             #expect(try await deployment.find("schema.drift", "warning").contains("profiles"))
+            // As an earlier version left it where the app signs up by a function of its own.
+            try await deployment.database.psql(
+                """
+                update accountctl.settings set value = '"starter"' where name = 'profiles.origin';
+                update accountctl.adoption_notes set decision = 'kept', reason = 'the app''s'
+                where item = 'profiles.sign_up';
+                alter table public.profiles drop constraint profiles_username_key;
+                """
+            )
+            #expect(try await deployment.find("schema.username_rule", "warning").contains("username_length"))
+            try await deployment.database.psql(
+                """
+                drop policy profiles_update_open on public.profiles;
+                drop trigger on_auth_user_created on auth.users;
+                grant truncate on public.profiles to anon;
+                grant execute on function public.cancel_account_deletion() to public;
+                """
+            )
+            let grave = try await deployment.examine().findings.filter {
+                $0.code == "schema.drift" && $0.severity == "error"
+            }
+            #expect(
+                grave.map(\.what) == [
+                    "changed: function cancel_account_deletion()", "removed: policy profiles_update_open on profiles",
+                    "changed: relation public.profiles", "removed: trigger on_auth_user_created on auth.users",
+                ]
+            )
             try await deployment.database.psql(
                 "delete from accountctl.migrations where number = (select max(number) from accountctl.migrations)"
             )

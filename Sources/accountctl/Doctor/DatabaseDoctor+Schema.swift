@@ -56,18 +56,56 @@ extension DatabaseDoctor {
             )
         }
         let differences = try await CatalogSnapshot.differences(on: connection)
-        for difference in differences.prefix(20) {
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "schema.drift",
-                    "\(difference.kind.rawValue): \(difference.object)",
-                    why: "Somebody changed what the migrations made; a policy or a right may be gone.",
-                    todo: "accountctl migrate verify --json shows both sides; --accept keeps the change."
-                )
-            )
-        }
+        // What is grave is never among those that are left out.
+        let told = differences.filter(\.isGrave) + differences.filter { !$0.isGrave }.prefix(20)
+        findings += told.sorted { $0.object < $1.object }.map(Self.finding)
+        findings += try usernameRules(on: connection)
         if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
         return (findings, try AccountLifecycle.isInstalled(on: connection))
+    }
+
+    private static func finding(_ difference: CatalogSnapshot.Difference) -> DoctorFinding {
+        DoctorFinding(
+            difference.isGrave ? .error : .warning,
+            "schema.drift",
+            "\(difference.kind.rawValue): \(difference.object)",
+            why: difference.isGrave
+                ? "A rule that the migrations made is gone, or everybody was granted more; a backup of some schemas alone does that."
+                : "Somebody changed what the migrations made; a policy or a right may be gone.",
+            todo: difference.isGrave
+                ? "Make it again as accountctl migrate verify --json shows it under recorded; --accept keeps the change."
+                : "accountctl migrate verify --json shows both sides; --accept keeps the change."
+        )
+    }
+
+    /// Rules on usernames that an earlier text of migration 0012 added to a table whose rows the app's own sign-up writes.
+    private func usernameRules(on connection: isolated Connection) throws -> [DoctorFinding] {
+        guard try connection.one("select to_regclass('accountctl.adoption_notes') is not null", as: Bool.self) else {
+            return []
+        }
+        return try connection.query(
+            """
+            select k.conname::text
+            from accountctl.adoption_notes as n
+            join accountctl.adoption_notes as s on s.item = 'profiles.sign_up' and s.decision = 'kept'
+            join accountctl.settings as o on o.name = 'profiles.origin' and o.value = '"starter"'
+            join pg_constraint as k
+                on k.conrelid = to_regclass('public.profiles')
+                and (n.item, k.conname) in (
+                    ('profiles.username_unique', 'profiles_username_key'), ('profiles.username_length', 'username_length')
+                )
+            where n.decision = 'created'
+            order by 1
+            """,
+            as: String.self
+        ).map { name in
+            DoctorFinding(
+                .warning,
+                "schema.username_rule",
+                "migrate up added the constraint \(name) to the app's profiles",
+                why: "The app's own sign-up writes these rows: with a username that breaks the rule it fails.",
+                todo: "Keep it if no sign-up can; else say alter table public.profiles drop constraint \(name)."
+            )
+        }
     }
 }
