@@ -19,6 +19,7 @@ declare
     account record;
     sender accountctl.mail_streams;
     relay accountctl.relay_accounts;
+    claim boolean;
 begin
     select u.id, u.email, u.deleted_at
     into account
@@ -45,7 +46,23 @@ begin
     -- What is known of the relay is about its address, and mail goes to the account's, which may be another one: changed since, or
     -- told by none of its identities.
     if relay.user_id is null or nullif(lower(account.email), '') <> relay.address then
-        if accountctl.is_relay_address(account.email) then
+        -- What Apple claims of this very address goes before its domain.
+        select
+            case lower(coalesce(
+                i.identity_data #>> '{custom_claims,is_private_email}',
+                i.identity_data ->> 'is_private_email'
+            ))
+                when 'true' then true
+                when 'false' then false
+            end
+        into claim
+        from auth.identities as i
+        where i.user_id = account.id
+          and i.provider = 'apple'
+          and lower(coalesce(nullif(i.identity_data ->> 'email', ''), account.email)) = lower(account.email)
+        order by i.created_at desc, i.provider_id desc
+        limit 1;
+        if accountctl.is_relay_address(account.email, claim) then
             relay.user_id := account.id;
             relay.forwarding := 'unknown';
         else
