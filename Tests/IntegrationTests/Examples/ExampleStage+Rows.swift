@@ -128,7 +128,10 @@ extension ExampleStage {
         create function example_stage.restore() returns void language plpgsql set session_replication_role = replica as $$
         declare t record;
         begin
+            -- The log refuses it from a replica, too.
+            alter table accountctl.operator_log disable trigger operator_log_refuse_change;
             execute (select 'truncate ' || string_agg(name, ', ') from example_stage.tables);
+            alter table accountctl.operator_log enable always trigger operator_log_refuse_change;
             for t in select * from example_stage.tables loop
                 execute format(
                     'insert into %s (%s) overriding system value '
