@@ -58,7 +58,7 @@ package enum EmbeddedSQL {
         File(name: "0055_platform_columns.sql") { PackageResources._055_platform_columns_sql },
         File(name: "0056_profiles_sign_up.sql") { PackageResources._056_profiles_sign_up_sql },
         File(name: "0057_job_running.sql") { PackageResources._057_job_running_sql },
-        File(name: "0100_relay_reports_log.sql") { PackageResources._100_relay_reports_log_sql },
-        File(name: "0101_profiles_sign_up_mark.sql") { PackageResources._101_profiles_sign_up_mark_sql },
+        File(name: "0058_relay_reports_log.sql") { PackageResources._058_relay_reports_log_sql },
+        File(name: "0059_profiles_sign_up_mark.sql") { PackageResources._059_profiles_sign_up_mark_sql },
     ]
 }

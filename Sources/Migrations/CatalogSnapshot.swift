@@ -277,7 +277,7 @@ package enum CatalogSnapshot {
                           'receive_apple_notification'
                       )
                   )
-                  -- Migration 0101 says so where it is ours, and stays so when somebody replaces it.
+                  -- Migration 0059 says so where it is ours, and stays so when somebody replaces it.
                   or (
                       n.nspname = 'public'
                       and p.proname = 'handle_new_user'
