@@ -14,10 +14,21 @@ package enum CatalogSnapshot {
         package let recorded: String?
         package let present: String?
 
-        /// Whether something is gone that acts or forbids by itself, or may be done now by whoever has the app's public key.
+        /// Whether something is gone or changed that acts or forbids by itself, or may be done now by whoever has the app's public key.
         package var isGrave: Bool {
-            if kind == .removed { return object.hasPrefix("policy ") || object.hasPrefix("trigger ") }
-            return kind == .changed && !Self.openRights(present).isSubset(of: Self.openRights(recorded))
+            let actsByItself = object.hasPrefix("policy ") || object.hasPrefix("trigger ")
+            switch kind {
+            case .added: return false
+            case .removed: return actsByItself
+            case .changed:
+                return actsByItself || isWithoutRowSecurity
+                    || !Self.openRights(present).isSubset(of: Self.openRights(recorded))
+            }
+        }
+
+        private var isWithoutRowSecurity: Bool {
+            let isOn = " row security true "
+            return recorded?.contains(isOn) == true && present?.contains(isOn) == false
         }
 
         /// What everybody and the role `anon` may do, one word for each right, such as `anon=D`.

@@ -541,7 +541,15 @@ struct DoctorTests {
         }
         try await deploy { deployment in
             try await deployment.database.psql("alter table public.profiles disable row level security")
-            #expect(try await deployment.find("schema.drift", "warning").contains("profiles"))
+            #expect(try await deployment.find("schema.drift", "error").contains("profiles"))
+            try await deployment.database.psql(
+                """
+                alter table public.profiles enable row level security;
+                alter function public.cancel_account_deletion() set search_path = pg_temp;
+                alter policy profiles_insert_open on public.profiles with check (true);
+                """
+            )
+            #expect(try await deployment.find("schema.drift", "warning").contains("cancel_account_deletion"))
             // As an earlier version left it where the app signs up by a function of its own.
             try await deployment.database.psql(
                 """
@@ -565,7 +573,8 @@ struct DoctorTests {
             }
             #expect(
                 grave.map(\.what) == [
-                    "changed: function cancel_account_deletion()", "removed: policy profiles_update_open on profiles",
+                    "changed: function cancel_account_deletion()", "changed: policy profiles_insert_open on profiles",
+                    "removed: policy profiles_update_open on profiles",
                     "changed: relation public.profiles", "removed: trigger on_auth_user_created on auth.users",
                 ]
             )

@@ -70,7 +70,7 @@ extension DatabaseDoctor {
             "schema.drift",
             "\(difference.kind.rawValue): \(difference.object)",
             why: difference.isGrave
-                ? "A rule that the migrations made is gone, or everybody was granted more; a backup of some schemas alone does that."
+                ? "A rule that the migrations made is gone or changed, or everybody was granted more; a backup of some schemas alone does that."
                 : "Somebody changed what the migrations made; a policy or a right may be gone.",
             todo: difference.isGrave
                 ? "Make it again as accountctl migrate verify --json shows it under recorded; --accept keeps the change."
