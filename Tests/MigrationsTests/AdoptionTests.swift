@@ -94,6 +94,28 @@ import Testing
         }
     }
 
+    @Test func aFunctionAtSignUpThatTheAppHasChangedSinceIsItsOwn() async throws {
+        let starter = AdoptionScenario(name: "the starter", fixtures: ["starter_documentation"])
+        try await AdoptionDatabase.with(starter) { adoption in
+            let comment = "select obj_description(to_regprocedure('public.handle_new_user()')::oid)"
+            try await adoption.migrate()
+            #expect(try await adoption.lines(comment).first?.hasSuffix("Of accountctl.") == true)
+            // As the release before left it, and the app since.
+            try await adoption.database.psql(
+                """
+                create or replace function public.handle_new_user() returns trigger language plpgsql
+                as 'begin return new; end';
+                comment on function public.handle_new_user() is 'Of the app.';
+                """
+            )
+            try await adoption.database.cluster.psql(
+                database: adoption.database.name,
+                files: [Repository.path("sql/migrations/0059_profiles_sign_up_mark.sql")]
+            )
+            #expect(try await adoption.lines(comment) == ["Of the app."])
+        }
+    }
+
     /// Whatever rows are there: what writes the next ones may rest on a rule's absence.
     @Test func rulesOnUsernamesThatTheAppDroppedStayDropped() async throws {
         try await AdoptionDatabase.with(.namesAtSignUp) { adoption in

@@ -60,7 +60,7 @@ import Testing
         ("0056_profiles_sign_up.sql", "31540c0ae9260f3f4a07ab2eeaf78322582b70c9f96a7a6342c9a418b7850b00"),
         ("0057_job_running.sql", "70ab8eead545d65390086437d45b9caddd44aff91f764c13e63065508a62339d"),
         ("0058_relay_reports_log.sql", "06fbf24ec4e74100c80e913fbb2f7e1efdf6189f6ab47d16b942a2c101966564"),
-        ("0059_profiles_sign_up_mark.sql", "64fbcaaeaa9cb92eba094a5e0fd9479b5d9a3fc972e9ee64cf81849d9dc30738"),
+        ("0059_profiles_sign_up_mark.sql", "5cc57c4628e6eec489b4867f45f2b5b00333285f89723525d7193204392324f3"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {
