@@ -26,6 +26,20 @@ extension TransferBooks {
                               and other.provider_id = t.new_sub
                               and other.user_id <> t.user_id
                         )
+                        or moving.number = 1 and exists (
+                            -- Whoever had the relay address of the former team gets that of the new one.
+                            select
+                            from auth.identities as i
+                            join auth.users as own
+                                on own.id = i.user_id
+                                and lower(own.email) = i.email
+                                and not own.is_sso_user
+                            join auth.users as other
+                                on other.email = t.new_email
+                                and other.id <> own.id
+                                and not other.is_sso_user
+                            where \(Self.moves)
+                        )
                     )
                 from accountctl.apple_transfers as t
                 cross join lateral (select count(*) from auth.identities as i where \(Self.moves)) as moving(number)
