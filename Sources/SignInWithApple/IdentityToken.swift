@@ -100,7 +100,8 @@ extension AppleClients {
                 lookup = try await keys.lookup(keyID, arrived: arrived)
             }
         }
-        return .failure(lookup.isConclusive ? .unknownKey : .keysUnavailable)
+        // A key that is not listed yet may be in a while: the token came only now.
+        return .failure(.keysUnavailable)
     }
 
     /// Reads the identity token that Apple gave us in its answer to an exchange.
@@ -121,7 +122,7 @@ extension AppleClients {
     ) async throws(CancellationError) -> Result<IdentityToken, TokenProblem> {
         let result = try await verify(identityToken: token, for: clientID)
         switch result {
-        case .failure(.keysUnavailable), .failure(.unknownKey), .failure(.notYetIssued), .failure(.expired):
+        case .failure(.keysUnavailable), .failure(.notYetIssued), .failure(.expired):
             return isConnectionTrusted ? IdentityToken.read(fromApple: token, audiences: [clientID]) : result
         case .success, .failure: return result
         }

@@ -68,7 +68,7 @@ package struct DeletionDesk: Sendable {
         case done
         /// It was so already.
         case unchanged
-        /// Nothing is in its way: it waits for this moment.
+        /// It has had no fault: it waits for this moment.
         case waiting(DeletionState, until: Date)
         case unknownRequest
         /// The request has ended.
