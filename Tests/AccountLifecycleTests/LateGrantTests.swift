@@ -268,6 +268,26 @@ import Testing
         }
     }
 
+    /// It would keep the account's row from a grant that Apple gives once.
+    @Test func aCodeIsWaitedForBeforeTheDeleteIsTriedOnceMore() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            let code = try await submit(person, on: stage)
+            try await stage.refuseUntried("P0001")
+            _ = try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .codeUnderWay)
+            // Whoever has to decide can still cancel.
+            let begun: Statement = "select from accountctl.deletion_steps where step = 'revoke_apple'"
+            #expect(try await stage.count(begun) == 0)
+            try await stage.sql("drop trigger refuse on public.profiles")
+            #expect(try await CodeExchange(stage.services()).run(code) == .settled(.exchanged))
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await told(request, on: stage) == ["revoked", "revoked", "revoked"])
+        }
+    }
+
     @Test func anExchangeThatIsAnsweredAfterItsCodeExpiredIsWaitedFor() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

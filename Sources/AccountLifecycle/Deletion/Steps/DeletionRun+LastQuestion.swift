@@ -1,11 +1,14 @@
 import Postgres
 
 extension DeletionRun {
+    /// How long a statement of the trial may take: half an hour for the delete itself, but meanwhile nobody can stop the request.
+    private static let trialDeadline = Duration.seconds(120)
+
     /// Tries the delete once more where the preflight had no time for it: nobody waits for the account's row now, and it is the last
     /// moment at which all can be taken back.
     ///
-    /// - Returns: How the step ends where the delete is refused. Nil where it is not, and where even this was no time enough: rows of
-    ///   large tables, which are tried all at once, go in batches.
+    /// - Returns: How the step ends where the delete is refused, or has to wait for Apple's answer to a code. Nil where it is not, and
+    ///   where even this was no time enough: rows of large tables, which are tried all at once, go in batches.
     func askOnceMore() async throws -> StepResult? {
         // What Apple holds up has been asked.
         guard record.appleFailures == 0 else { return nil }
@@ -15,25 +18,41 @@ extension DeletionRun {
             return try journal.isUntried(on: connection) ? plan : nil
         }
         guard let untried else { return nil }
-        let answer = try await patiently(isSlow: true) { deadline in
-            try await services.pool.withTransaction { connection in
-                try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-                return try await BlockerSearch(untried, user: user).askTriggers(deadline: deadline, on: connection)
+        // The grant that comes of it has to find the account's row, which the trial keeps.
+        if try await services.pool.withConnection({ try isCodeUnderWay(on: $0) }) {
+            try await withdrawFirstRun()
+            return codeIsUnderWay
+        }
+        let answer: BlockerSearch.Answer
+        do {
+            answer = try await patiently(isSlow: true) { _ in
+                try await services.pool.withTransaction { connection in
+                    let deadline = Self.trialDeadline
+                    try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+                    return try await BlockerSearch(untried, user: user).askTriggers(deadline: deadline, on: connection)
+                }
             }
+        } catch let error as PostgresError where error.connectionUsable {
+            try await withdrawFirstRun()
+            throw error
         }
         switch answer {
         case .pass: try await services.pool.withConnection { try journal.recordTrial(on: $0) }
         case .unknown: break
         case .refusal(let blocker):
             services.catalogs.forget()
-            try await services.pool.withTransaction { connection in
-                try journal.fence(connection)
-                // Whoever has to decide about it can cancel, unless an earlier try has come further.
-                try journal.withdraw(.revokeApple, ofRuns: 1, on: connection)
-            }
+            try await withdrawFirstRun()
             let situation = Situation(blocker.code, blockers: [blocker])
             return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         return nil
+    }
+
+    /// Takes back that the step began, so that whoever has to decide can cancel; unless an earlier try may have come further.
+    private func withdrawFirstRun() async throws {
+        try await services.pool.withTransaction { connection in
+            try journal.fence(connection)
+            try journal.withdraw(.revokeApple, ofRuns: 1, on: connection)
+        }
     }
 }

@@ -20,7 +20,7 @@ extension DeletionRun {
                 if try isCodeUnderWay(on: connection) { return nil }
                 return try AppleCredential.all(of: user, on: connection)
             }
-            guard let credentials else { return .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: 5) }
+            guard let credentials else { return codeIsUnderWay }
             if !credentials.isEmpty { try await services.flushes.answer(for: ()) }
             for credential in credentials {
                 if let situation = try await revoke(credential) { return .failed(situation) }
@@ -71,8 +71,11 @@ extension DeletionRun {
             || record.facts.now >= appleGiveUp
     }
 
+    /// How the step ends while a code of the account may still become a credential.
+    var codeIsUnderWay: StepResult { .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: 5) }
+
     /// Whether a code of the account may still become a credential.
-    private func isCodeUnderWay(on connection: isolated Connection) throws -> Bool {
+    func isCodeUnderWay(on connection: isolated Connection) throws -> Bool {
         // Wiped here, too: a request need not wait for the upkeep.
         try journal.write(
             """
