@@ -216,6 +216,11 @@ import Testing
         try await Stage.with { stage in
             try await stage.sql("create table public.logins (id bigint primary key, account numeric)")
             try await stage.sql("create table public.calls (id bigint, phone bigint, note text, phones numeric[])")
+            // Cast to no array of numbers, nor of ids.
+            try await stage.sql("create domain public.pair as bigint[]")
+            try await stage.sql("create domain public.couple as uuid[]")
+            try await stage.sql("create table public.lines (pairs public.pair[], couples public.couple[])")
+            try await stage.sql("insert into public.lines values (array['{1,4915112345678}'::public.pair], '{}')")
             let ids = (0..<accounts).map { "11538203495678901234\($0)" }
             try await stage.sql("insert into public.logins values (1234567, \(ids[0])::text::numeric), (2, 7)")
             try await stage.sql(
@@ -233,8 +238,9 @@ import Testing
                 )
             }
             let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
-            #expect(found.map(\.column) == ["public.calls.phone", "public.calls.phones", "public.logins.account"])
-            #expect(found.map(\.count) == [1, 1, 1])
+            let columns = ["calls.phone", "calls.phones", "lines.pairs", "logins.account"]
+            #expect(found.map(\.column) == columns.map { "public." + $0 })
+            #expect(found.map(\.count) == [1, 1, 1, 1])
         }
     }
 

@@ -148,14 +148,14 @@ package struct SearchCatalog: Sendable, Hashable {
     private static let catalog: Statement = """
         with recursive
         unwrapped as (
-            select t.oid as declared, t.oid as inner_type, false as is_array
+            select t.oid as declared, t.oid as inner_type, 0 as arrays
             from pg_catalog.pg_type as t
             where t.typtype <> 'p'
             union all
             select
                 u.declared,
                 case when t.typtype = 'd' then t.typbasetype else t.typelem end,
-                u.is_array or t.typtype <> 'd'
+                u.arrays + case when t.typtype = 'd' then 0 else 1 end
             from unwrapped as u
             join pg_catalog.pg_type as t on t.oid = u.inner_type
             where t.typtype = 'd'
@@ -165,10 +165,12 @@ package struct SearchCatalog: Sendable, Hashable {
             select
                 u.declared,
                 case
-                    when t.oid = 'uuid'::regtype and not u.is_array then 'uuid'
-                    when t.oid = 'uuid'::regtype then 'uuid_array'
                     when t.oid = 'bytea'::regtype then 'bytes'
-                    when t.typcategory = 'N' and u.is_array then 'number_array'
+                    -- Arrays of a domain over arrays cast to no others.
+                    when u.arrays > 1 then 'text'
+                    when t.oid = 'uuid'::regtype and u.arrays = 1 then 'uuid_array'
+                    when t.oid = 'uuid'::regtype then 'uuid'
+                    when t.typcategory = 'N' and u.arrays = 1 then 'number_array'
                     when t.typcategory = 'N' then 'number'
                     else 'text'
                 end as form
