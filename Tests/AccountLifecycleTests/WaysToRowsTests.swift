@@ -62,6 +62,28 @@ import Testing
         }
     }
 
+    /// For the accounts that have too many the limit is there.
+    @Test func noMoreIsReadThanIsCounted() async throws {
+        try await Stage.with { stage in
+            try await makeMessages(stage)
+            let person = try await stage.signUp(apple: false)
+            try await stage.sql("insert into public.rooms values (1, \(person.id))")
+            try await stage.sql(
+                "insert into public.messages select g, \(person.id), 1 from generate_series(1, 2000) as g"
+            )
+            try await stage.sql("analyze public.rooms, public.messages")
+            let plan = try await stage.pool.withConnection { DeletionPlan(try DeletionCatalog.read(on: $0)) }
+            let counting = plan.goingRows(of: try part("messages", of: plan), user: person.id).counting(upTo: 10)
+            let told = try await stage.pool.withConnection { connection in
+                try connection.query("explain (analyze, costs off, timing off) \(counting)", as: String.self)
+                    .joined(separator: "\n")
+            }
+            let counts = told.matches(of: /actual rows=(\d+)/).compactMap { Int($0.output.1) }
+            // Ten of each of the two ways.
+            #expect(counts.max() == 20, "\(told)")
+        }
+    }
+
     /// A message in one's own room is counted once, and takes the place of no other in the last batch.
     @Test func whatIsReachedInTwoWaysIsOneRow() async throws {
         try await Stage.with { stage in

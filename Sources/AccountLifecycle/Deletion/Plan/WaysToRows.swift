@@ -9,17 +9,24 @@ struct WaysToRows: Sendable {
     let conditions: [Statement]
 
     /// Selects columns of the rows; of a row once for each condition that holds.
-    func selecting(_ columns: Statement) -> Statement { selecting(columns, joinedBy: " union all ") }
+    func selecting(_ columns: Statement) -> Statement {
+        let ways = ways(selecting: columns)
+        return ways.dropFirst().reduce(ways[0]) { $0 + " union all " + $1 }
+    }
 
     /// Counts the rows, up to a limit.
     func counting(upTo limit: Int) -> Statement {
-        """
-        select count(*)
-        from (
-            \(selecting("tableoid, ctid", joinedBy: " union "))
-            limit \(limit)
-        ) as found
-        """
+        // Each way has the limit, too: a union takes in all there is before it gives anything out.
+        let ways = ways(selecting: "tableoid, ctid").map { way -> Statement in
+            "select * from (\(way) limit \(limit)) as way"
+        }
+        return """
+            select count(*)
+            from (
+                \(ways.dropFirst().reduce(ways[0]) { $0 + " union " + $1 })
+                limit \(limit)
+            ) as found
+            """
     }
 
     /// Deletes some of the rows.
@@ -36,11 +43,8 @@ struct WaysToRows: Sendable {
         """
     }
 
-    private func selecting(_ columns: Statement, joinedBy word: Statement) -> Statement {
-        func selecting(where condition: Statement) -> Statement {
-            "select \(columns) from \(rows) where \(condition)"
-        }
-        guard let first = conditions.first else { return selecting(where: "false") }
-        return conditions.dropFirst().reduce(selecting(where: first)) { $0 + word + selecting(where: $1) }
+    /// The rows of each condition; none without one.
+    private func ways(selecting columns: Statement) -> [Statement] {
+        (conditions.isEmpty ? ["false"] : conditions).map { "select \(columns) from \(rows) where \($0)" }
     }
 }
