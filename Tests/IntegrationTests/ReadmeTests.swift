@@ -1,6 +1,7 @@
 import AccountLifecycle
 import Crypto
 import Foundation
+import JobQueue
 import Settings
 import TestSupport
 import Testing
@@ -25,6 +26,13 @@ struct ReadmeTests {
     @Test("exit codes")
     func exitCodes() throws {
         #expect(try rows("| code | meaning |").map { $0[0] } == ExitStatus.allCases.map { String($0.rawValue) })
+    }
+
+    @Test("jobs in a list: one of a kind that needs no arguments")
+    func jobLine() throws {
+        let line = try #require(try readme().firstMatch(of: /`(\{"kind": .+\})`/)?.1)
+        let job = try JobLine(String(line)).order().job
+        #expect(try AccountLifecycle.periodic().contains { $0.job.kind == job.kind }, "\(line)")
     }
 
     @Test("settings: every key, with form, default and meaning")
