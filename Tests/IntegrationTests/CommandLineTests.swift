@@ -186,9 +186,12 @@ struct CommandLineTests {
         #expect(refused.errors.contains("No such file"))
         let folder = try await AccountctlProcess.run("config", "check", "--config", "/")
         #expect(folder.status == 2 && folder.errors.contains("Is a directory"), "\(folder)")
-        let piped = "printf '[deletion]\\ngrace = soon\\n' | \(AccountctlProcess.path) config check --config /dev/stdin"
-        let pipe = try await AccountctlProcess(["-c", piped], program: "/bin/sh").result()
-        #expect(pipe.status == 2 && pipe.output.contains("/dev/stdin:2: deletion.grace"), "\(pipe)")
+        let check = "\(AccountctlProcess.path) config check --config /dev/stdin"
+        for section in ["deletion", "environments.live.deletion"] {
+            let piped = "printf '[\(section)]\\ngrace = soon\\n' | \(check)"
+            let pipe = try await AccountctlProcess(["-c", piped], program: "/bin/sh").result()
+            #expect(pipe.status == 2 && pipe.output.contains("/dev/stdin:2: \(section).grace"), "\(pipe)")
+        }
         try await TestDatabase.with(.platform) { database in
             let stranger = database.variables.merging(["PGUSER": "nobody_of_that_name"]) { $1 }
             #expect(try await AccountctlProcess.run("migrate", "status", environment: stranger).status == 4)

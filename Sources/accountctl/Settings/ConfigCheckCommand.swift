@@ -30,10 +30,10 @@ struct ConfigCheckCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let (settings, told) = try context.checkedSettings()
-        let problems = settings.problemsOfParts(
-            besides: told + Settings.problemsElsewhere(try context.settingsInputs())
-        )
+        // Once: the file may be a pipe.
+        let inputs = try context.settingsInputs()
+        let (settings, told) = Settings.check(inputs)
+        let problems = settings.problemsOfParts(besides: told + Settings.problemsElsewhere(inputs))
         // Lines rather than a table: a message is never cut, whatever the width of the terminal.
         if context.output.format == .table {
             for problem in problems { try context.output.document(SafeText.line(problem.description)) }
