@@ -307,6 +307,13 @@ struct BulkRequestTests {
             for said in ["stopped, 3 of 6 not done: permission", "goes on with what is not done"] {
                 #expect(stopped.errors.contains(said), "\(stopped)")
             }
+            // At a terminal the line of the progress ends before what came of it.
+            let shown = try await TerminalSession.run(
+                command.dropLast() + ["--rate", "4/s", "--result", stage.path("other")],
+                environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 }
+            )
+            #expect(shown.status == 4 && shown.screen.contains("3/6"), "\(shown)")
+            #expect(shown.screen.split(separator: "\n").contains { $0.hasPrefix("Outcome") }, "\(shown)")
             try await stage.database.psql("drop trigger refuse on accountctl.deletion_requests")
             let rest = try await stage.run(command)
             #expect(rest.status == 0 && rest.output.contains(#""requested": 3"#), "\(rest)")

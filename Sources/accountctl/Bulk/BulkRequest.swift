@@ -93,6 +93,8 @@ struct BulkRequest {
 
     private func work(_ users: [UUID], _ results: BulkResults, _ pace: inout BulkPace) async throws {
         let progress = context.progress("Requesting", total: users.count)
+        // However it ends: what is printed next begins a line of its own.
+        defer { progress.finish(pace.done) }
         let start = ContinuousClock.now
         var rest = users[...]
         while !rest.isEmpty, !pace.isStopped {
@@ -107,7 +109,6 @@ struct BulkRequest {
             let wait = pace.wait(elapsed: ContinuousClock.now - start)
             if !rest.isEmpty, wait > .zero { try await Task.sleep(for: wait) }
         }
-        progress.finish(pace.done)
     }
 
     /// One account spoils its batch: the others are done by themselves, and it is told with its error.
