@@ -71,7 +71,10 @@ extension [AppleApp] {
         for app in self {
             for identity in app.identities {
                 if let other = owners[identity.clientID] {
-                    reader.report("\(app.section).client_ids", "\(identity.clientID) stands in \(other).client_ids too")
+                    reader.reportConflict(
+                        "\(app.section).client_ids",
+                        "\(identity.clientID) stands in \(other).client_ids too"
+                    )
                 } else {
                     owners[identity.clientID] = app.section
                 }

@@ -52,7 +52,7 @@ package struct DeletionSettings: Sendable {
         )
         for bucket in Set(keptBuckets).intersection(buckets + ["avatars"]).sorted() {
             let list = bucket == "avatars" ? "always emptied" : "named in deletion.buckets, too"
-            reader.report("deletion.kept_buckets", "the bucket \(bucket) cannot be kept: it is \(list)")
+            reader.reportConflict("deletion.kept_buckets", "the bucket \(bucket) cannot be kept: it is \(list)")
         }
     }
 }

@@ -11,7 +11,7 @@ package struct ListenerSettings: Sendable {
         )
         publicAddress = reader.optional("listen.public", .address, "Where Apple's notifications are taken.")
         if let admin, admin == publicAddress, admin.port != 0 {
-            reader.report("listen.public", "the public listener needs another address than the admin one")
+            reader.reportConflict("listen.public", "the public listener needs another address than the admin one")
         }
     }
 }

@@ -110,7 +110,14 @@ package struct SettingsReader {
         return nil
     }
 
-    /// Adds a problem that concerns several settings, or a value whose form is right and whose sense is not.
+    /// Adds a problem of settings that do not go together.
+    ///
+    /// None where the settings file is looked at alone: the variables and flags of that environment, which may decide, are not known.
+    package mutating func reportConflict(_ key: String, _ message: String) {
+        if inputs.readFile != nil { report(key, message) }
+    }
+
+    /// Adds a problem of what is missing, or of a value whose form is right and whose sense is not.
     package mutating func report(_ key: String, _ message: String, stopsNothing: Bool = false) {
         report(key, inputs.value(of: key)?.source ?? .standard, message, stopsNothing: stopsNothing)
     }

@@ -6,7 +6,7 @@ extension StorageSettings {
         guard let own = url.flatMap(ProjectReference.ofStorage) else { return }
         guard let project = database.project, own != project else { return }
         let key = database.url == nil ? "the PG* variables lead" : "database.url leads"
-        reader.report(
+        reader.reportConflict(
             "storage.url",
             "it leads to the project \(own), and \(key) to the project \(project): "
                 + "files of the one would be deleted for accounts of the other"

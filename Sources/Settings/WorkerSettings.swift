@@ -48,7 +48,7 @@ package struct WorkerSettings: Sendable {
     func checkLease(against call: (key: String, longest: Duration), _ reader: inout SettingsReader) {
         let needed = call.longest * 3 / 2
         guard leaseDuration < needed else { return }
-        reader.report(
+        reader.reportConflict(
             "worker.lease",
             "\(DurationText.write(leaseDuration)) is too short for \(call.key): must be at least \(DurationText.write(needed))"
         )

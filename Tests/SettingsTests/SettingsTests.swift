@@ -70,6 +70,31 @@ struct SettingsTests {
         #expect(Settings.problemsElsewhere(inputs(file, environment: "live")).map(\.key).count == 2)
     }
 
+    @Test("How settings of another environment go together is not told: its variables and flags are not known here")
+    func relationsElsewhere() {
+        let file = """
+            environment = production
+            [database]
+            url = postgresql://postgres@db.aaaaaaaaaaaaaaaaaaaa.supabase.co/postgres
+            [deletion]
+            buckets = exports
+            [listen]
+            admin = 127.0.0.1:9000
+            [environments.staging.storage]
+            url = https://bbbbbbbbbbbbbbbbbbbb.supabase.co/storage/v1
+            service_key_file = key
+            [environments.staging.worker]
+            lease = 10s
+            [environments.staging.deletion]
+            kept_buckets = exports
+            [environments.staging.listen]
+            public = 127.0.0.1:9000
+            """
+        #expect(Settings.problemsElsewhere(inputs(file)).map(\.description) == [])
+        let told = Settings.check(inputs(file, environment: "staging", files: ["key": "k"])).problems.map(\.key)
+        #expect(Set(["storage.url", "worker.lease", "deletion.kept_buckets", "listen.public"]).isSubset(of: told))
+    }
+
     @Test("A file with the line ends of Windows says the same")
     func windows() throws {
         let file = "# Ours\nenvironment = production\n[deletion]\ngrace = 3h\nkept_buckets = invoices\n"
