@@ -6,7 +6,8 @@ import Terminal
 /// - Global options may stand before the command: `accountctl --json user find anna`.
 /// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of the command:
 ///   in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a command has such columns.
-/// - A single word behind one of these that is nearly a field is taken for a mistyped one: ``unknownField(_:root:)``.
+/// - A single word behind one of these that is nearly a field is taken for a mistyped one where the command line is complete without
+///   it, which ``unknownField(_:root:)`` tells: in `user find --json emil` it stays an operand.
 /// - A number below zero is the value of the option before it, which then tells its bounds: no option is called so.
 enum CommandWords {
     /// The options of every command that always have a value.
@@ -73,7 +74,8 @@ enum CommandWords {
 
     private static func joinFields(_ words: [String], root: any ParsableCommand.Type) -> [String] {
         guard words.contains(where: { GlobalOptions.fieldOptions.contains($0) }) else { return words }
-        let command = CommandPath(root: root, words: words).last as? any AccountctlCommand.Type
+        let path = CommandPath(root: root, words: words)
+        let command = path.last as? any AccountctlCommand.Type
         var result: [String] = []
         var index = 0
         while index < words.count {
@@ -87,7 +89,14 @@ enum CommandWords {
                 result.append(word)
                 continue
             }
-            if index < words.count, isSelection(words[index], after: word, of: command) {
+            let isComplete = { (rest: ArraySlice<String>) in
+                let line = result + [word + "=" + GlobalOptions.FieldSelection.all] + rest
+                return command?.parsed(Array(line[path.wordCount...])) != nil
+            }
+            if index < words.count,
+                isSelection(words[index], after: word, of: command)
+                    || isNearlyField(words[index], of: command) && isComplete(words[(index + 1)...])
+            {
                 result.append(word + "=" + words[index])
                 index += 1
             } else {
@@ -113,7 +122,6 @@ enum CommandWords {
         guard shaped, names.count == 1 else { return shaped }
         let section = word.prefix { $0 != "." }
         return word.contains(".")
-            ? sectionFields.contains { $0.hasPrefix(section + ".") }
-            : command?.outputFields.contains(word) == true || isNearlyField(word, of: command)
+            ? sectionFields.contains { $0.hasPrefix(section + ".") } : command?.outputFields.contains(word) == true
     }
 }
