@@ -451,6 +451,16 @@ struct JobsCommandTests {
                 let silent = try await AccountctlProcess(["jobs"] + right, environment: database.variables).result()
                 #expect(silent.status == 0 && !silent.errors.contains("warning"), "\(right): \(silent)")
             }
+            let astray = try await jobs("enqueue", "mail.schedule", "--queue", "mial", "--dry-run")
+            #expect(astray.status == 0 && astray.errors.contains("did you mean mail?"), "\(astray)")
+            // Workers of one's own may take it; what is known is said, and once.
+            let theirs = try await jobs("enqueue", "app.own", "--queue", "app")
+            #expect(theirs.errors.split(separator: "\n").count(where: { $0.contains("warning") }) == 1, "\(theirs)")
+            let limited = try await jobs("limit", "app", "--count", "5")
+            #expect(limited.errors.contains("none of accountctl's own jobs are in the queue app"), "\(limited)")
+            #expect(try await jobs("limit", "--kind", "app.own", "--running", "2").status == 0)
+            let silent = try await jobs("enqueue", "app.own", "--queue", "app")
+            #expect(silent.status == 0 && silent.errors.isEmpty, "\(silent)")
         }
     }
 

@@ -70,10 +70,10 @@ struct JobsEnqueueCommand: AccountctlCommand {
         var orders: [JobOrder] = []
         if let kind { orders.append(try options.order(kind)) }
         if let file { orders += try JobList(path: file).orders }
-        warn(of: Set(orders.map(\.job.kind)), context)
         let signature = try context.signature(acting)
         let added = try await context.withConnection { [orders] connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
+                try warnOfUnknown(orders.map(\.job), context, on: connection)
                 let added = try Self.add(orders, on: connection)
                 try log(added, orders, signature, on: connection)
                 return added
@@ -87,14 +87,15 @@ struct JobsEnqueueCommand: AccountctlCommand {
         return .ok
     }
 
-    private func warn(of kinds: Set<String>, _ context: CommandContext) {
-        let known = AccountLifecycle.queues.keys.sorted()
-        for kind in kinds.subtracting(known).sorted() {
-            let near = NearestName.of(kind, among: known).map { "; did you mean \($0)?" } ?? ""
-            context.messages.warning(
-                "accountctl's own workers know no jobs of \(file == nil ? "this kind" : "the kind \(kind)")" + near
-            )
-        }
+    /// Warns of kinds, and of queues that jobs of ours would not be taken from; where others have theirs is not known.
+    private func warnOfUnknown(
+        _ jobs: [NewJob],
+        _ context: CommandContext,
+        on connection: isolated Connection
+    ) throws {
+        try context.warnOfUnknown(kinds: Set(jobs.map(\.kind)), on: connection)
+        let ours = jobs.filter { AccountLifecycle.queues[$0.kind] != nil }
+        try context.warnOfUnknown(queues: Set(ours.map(\.queue)), on: connection)
     }
 
     /// Adds the jobs, a thousand at a time; the result is in their order.

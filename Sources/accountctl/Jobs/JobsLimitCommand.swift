@@ -81,7 +81,7 @@ struct JobsLimitCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(queue: queue, on: connection)
+                try context.warnOfUnknown(queues: [queue], on: connection)
                 try JobQueue().limitRate(queue: queue, to: limit, on: connection)
                 try signature.log("jobs.limit", facts: ["limit": told], on: connection)
             }
@@ -101,7 +101,7 @@ struct JobsLimitCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(kind: kind, on: connection)
+                try context.warnOfUnknown(kinds: [kind], on: connection)
                 try JobQueue().limit(kind: kind, running: running, runningPerKey: perKey, on: connection)
                 try signature.log("jobs.limit", facts: ["limit": told], on: connection)
             }

@@ -40,7 +40,7 @@ struct JobsPauseCommand: AccountctlCommand {
         if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
         let isChanged = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(queue: queue, on: connection)
+                try context.warnOfUnknown(queues: [queue], on: connection)
                 let isChanged = try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
                 if isChanged { try signature.log("jobs.pause", facts: ["queue": queue], on: connection) }
                 return isChanged

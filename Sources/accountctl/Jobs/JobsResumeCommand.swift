@@ -33,7 +33,7 @@ struct JobsResumeCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         let wasPaused = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(queue: queue, on: connection)
+                try context.warnOfUnknown(queues: [queue], on: connection)
                 let wasPaused = try JobQueue().resume(queue: queue, on: connection)
                 if wasPaused { try signature.log("jobs.resume", facts: ["queue": queue], on: connection) }
                 return wasPaused
