@@ -79,7 +79,17 @@ struct DeletionCommandTests {
             #expect(try await site.database.psql(paused) == "1")
             #expect(try await site.deletion(["resume", account]).status == 0)
             #expect(try await site.database.psql(paused) == "0")
+            let plan = try await site.deletion(["pause", "--all", "--dry-run"])
+            #expect(plan.status == 0 && plan.errors.contains("would pause every deletion"), "\(plan)")
             #expect(try await site.deletion(["pause", "--all", "--reason", "looking"]).status == 0)
+            for (words, said) in [
+                ([], "every deletion is paused already"),
+                (["--reason", "a clone"], "would replace who paused all and why"),
+            ] {
+                let again = try await site.deletion(["pause", "--all", "--dry-run"] + words)
+                #expect(again.status == 0 && again.errors.contains(said), "\(again)")
+                #expect(!again.errors.contains("would pause every deletion"), "\(again)")
+            }
             #expect(try await site.deletion(["show", account]).output.contains("everything is"))
             let unasked = try await site.deletion(["resume", "--all"])
             #expect(unasked.status == 2 && unasked.errors.contains("--confirm=all"), "\(unasked.errors)")

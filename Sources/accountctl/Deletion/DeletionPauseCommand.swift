@@ -17,7 +17,7 @@ struct DeletionPauseCommand: AccountctlCommand {
         discussion: """
             With --all the word is given at once. Deletes of rows that are under way then, which nothing interrupts, are waited for
             for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun. Who paused all and why
-            stays when it is said again without a reason.
+            stays when it is said again without a reason; another reason replaces both.
 
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
@@ -53,19 +53,22 @@ struct DeletionPauseCommand: AccountctlCommand {
             return try await context.carryOut(act, on: request, acting, consent)
         }
         let actor = try context.actor(acting)
-        let isRehearsed = consent.dryRun
-        let (isChanged, underWay) = try await context.withConnection { connection in
-            let desk = DeletionDesk(actor)
-            guard isRehearsed else { return try await desk.pauseAll(reason: reason, on: connection) }
-            return try await connection.transaction(rehearsed: true) { connection in
-                try await desk.pauseAll(reason: reason, on: connection)
+        if consent.dryRun {
+            let (wasPaused, isChanged) = try await context.withConnection { connection in
+                try await connection.transaction(rehearsed: true) { connection in
+                    let wasPaused = try DeletionDesk.generalBrake(on: connection).paused != nil
+                    return (wasPaused, try await DeletionDesk(actor).pauseAll(reason: reason, on: connection).isChanged)
+                }
             }
-        }
-        try context.output.show(BrakeTarget.sheet(isChanged ? isRehearsed ? .wouldBeDone : .done : .unchanged))
-        if isRehearsed {
-            context.messages.note(isChanged ? "would pause every deletion" : "every deletion is paused already")
+            try context.output.show(BrakeTarget.sheet(isChanged ? .wouldBeDone : .unchanged))
+            let replaced = isChanged ? "would replace who paused all and why" : "every deletion is paused already"
+            context.messages.note(wasPaused ? replaced : "would pause every deletion")
             return .ok
         }
+        let (isChanged, underWay) = try await context.withConnection { connection in
+            try await DeletionDesk(actor).pauseAll(reason: reason, on: connection)
+        }
+        try context.output.show(BrakeTarget.sheet(isChanged ? .done : .unchanged))
         context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
         for one in underWay {
             let request = one.request.uuidString.lowercased()
