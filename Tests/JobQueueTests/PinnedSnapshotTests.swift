@@ -87,11 +87,10 @@ import Testing
         }
     }
 
-    /// What a claim under limits read of the indexes of the jobs, dead entries included.
+    /// What some statements read of the indexes of the jobs, dead entries included; they are undone.
     private func entries(
-        _ lanes: [Lane],
-        _ request: JobQueue.ClaimRequest,
-        on connection: isolated Connection
+        on connection: isolated Connection,
+        _ body: @Sendable (isolated Connection) throws -> Void
     ) async throws -> Int {
         struct Undo: Error {}
         let read: Statement = """
@@ -104,12 +103,67 @@ import Testing
             try await connection.transaction { connection in
                 // What transactions before it did may be among them still.
                 let before = try connection.one(read, as: Int.self)
-                _ = try JobQueue().claimLimitedLocked(lanes, request, on: connection)
+                try body(connection)
                 entries = try connection.one(read, as: Int.self) - before
                 throw Undo()
             }
         } catch is Undo {}
         return entries
+    }
+
+    /// A heartbeat walks over what its own worker ran, and not over what the others did.
+    @Test func heartbeatsStayCheapBehindAnOldSnapshot() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            try await harness.database.withConnection { pinning in
+                try await pinning.transaction(isolation: .repeatableRead) { pinning in
+                    _ = try pinning.one("select count(*) from accountctl.jobs", as: Int.self)
+                    try await harness.pool.withConnection { connection in
+                        let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
+                        var worker: Int64 = 0
+                        for _ in 0..<10 {
+                            worker = try queue.register(
+                                .init(
+                                    name: "t",
+                                    version: "1",
+                                    slots: 9,
+                                    lanes: Self.lanes,
+                                    limits: [],
+                                    lifetime: .seconds(600)
+                                ),
+                                on: connection
+                            ).id
+                            for _ in 0..<5 {
+                                try queue.enqueue(hundred, on: connection)
+                                let jobs = try queue.claim(
+                                    Self.lanes,
+                                    .init(worker: worker, limit: 100),
+                                    on: connection
+                                )
+                                _ = try queue.finish(
+                                    .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                                    on: connection
+                                )
+                            }
+                        }
+                        var read: [Int] = []
+                        for releasesBefore in [nil, Int64(1)] {
+                            let beat = JobQueue.Beat(
+                                worker: worker,
+                                lifetime: .seconds(600),
+                                ids: [],
+                                leases: [],
+                                isStopping: false,
+                                releasesBefore: releasesBefore
+                            )
+                            read.append(try await entries(on: connection) { _ = try queue.beat(beat, on: $0) })
+                        }
+                        // To look for jobs that the worker does not know of, its own 500: the snapshot does hold the dead rows.
+                        #expect((500..<1000).contains(read[1] - read[0]), "a beat read \(read) entries")
+                    }
+                }
+            }
+        }
     }
 
     /// Puts 20,000 jobs through two limited kinds, and compares a claim from remembered bounds with one from the start.
@@ -143,12 +197,10 @@ import Testing
                 let (ids, leases) = (claim.jobs.map(\.id), claim.jobs.map(\.lease))
                 _ = try queue.finish(.init(outcome: .completed, ids: ids, leases: leases), on: connection)
             }
-            let near = try await entries(
-                lanes,
-                .init(worker: worker, limit: 10, bounds: bounds.bounds(now: .now)),
-                on: connection
-            )
-            let far = try await entries(lanes, .init(worker: worker, limit: 10), on: connection)
+            let bounded = JobQueue.ClaimRequest(worker: worker, limit: 10, bounds: bounds.bounds(now: .now))
+            let near = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, bounded, on: $0) }
+            let whole = JobQueue.ClaimRequest(worker: worker, limit: 10)
+            let far = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, whole, on: $0) }
             // The snapshot does hold the dead rows: a claim from the start meets them all.
             #expect(near * 4 < far, "a bounded claim read \(near) entries, one from the start \(far)")
         }

@@ -58,7 +58,7 @@ import Testing
         ("0054_definer_paths.sql", "f35a1520125dc84bed3d455a318c2d44d9563f24ba1caca18f8d9096f407822a"),
         ("0055_platform_columns.sql", "2cf26cbd49f89324d7f68dbf3f96501f192975dc17307bf3550013d99e7c0a6f"),
         ("0056_profiles_sign_up.sql", "31540c0ae9260f3f4a07ab2eeaf78322582b70c9f96a7a6342c9a418b7850b00"),
-        ("0057_job_running.sql", "70ab8eead545d65390086437d45b9caddd44aff91f764c13e63065508a62339d"),
+        ("0057_job_running.sql", "8549669131ef1cbf2616aa28be6385d41eda87c468fb2325e78b33d0310b42c5"),
         ("0058_relay_reports_log.sql", "06fbf24ec4e74100c80e913fbb2f7e1efdf6189f6ab47d16b942a2c101966564"),
         ("0059_profiles_sign_up_mark.sql", "5cc57c4628e6eec489b4867f45f2b5b00333285f89723525d7193204392324f3"),
     ]

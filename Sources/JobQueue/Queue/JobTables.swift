@@ -49,7 +49,7 @@ struct JobTables: Sendable {
     /// Two kinds may share a number.
     static func isRunning(_ kind: Statement, from lease: Statement) -> Statement {
         """
-        j.state = 'running'
+        j.worker is not null
         and hashtextextended(j.kind, 0) = hashtextextended(\(kind), 0)
         and j.kind = \(kind)
         and j.lease >= \(lease)
