@@ -468,7 +468,7 @@ struct JobsCommandTests {
     func enqueuesLists() async throws {
         try await TestDatabase.with(.migrated) { database in
             let list = #"""
-                {"kind":"mail.check","unique_key":"z","arguments":{"n":12345678901234567890.5,"t":"\\u0000"},"priority":1}
+                {"kind":"mail.check","unique_key":"z","arguments":{"n":1234567890123456789012345678901234567.5,"t":"\\u0000"},"priority":1}
                 {"kind":"test.own","queue":"own","in":"1h","limit_key":"l","max_attempts":2,"arguments_version":3}
 
                 {"kind":"mail.check","unique_key":"a"}
@@ -497,7 +497,7 @@ struct JobsCommandTests {
                     where kind = 'mail.check'
                     """
                 )
-                    == #"mail.check mail available a {} 5,mail.check mail available z {"n": 12345678901234567890.5, "t": "\\u0000"} 1"#
+                    == #"mail.check mail available a {} 5,mail.check mail available z {"n": 1234567890123456789012345678901234567.5, "t": "\\u0000"} 1"#
             )
             #expect(
                 try await database.psql(
@@ -532,6 +532,8 @@ struct JobsCommandTests {
             (#"{"kind":"k","arguments":"{}"}"#, "arguments must be a JSON object"),
             (#"{"kind":"k","arguments":{"a":"\u0000"}}"#, "arguments must"),
             (#"{"kind":"k","arguments":{"a":"\ud800"}}"#, "is no JSON object"),
+            (#"{"kind":"k","arguments":{"n":1e200}}"#, "holds a number that is too large, small or long"),
+            (#"{"kind":"k","arguments":{"n":[1\#(String(repeating: "0", count: 47))1]}}"#, "holds a number"),
             (
                 #"{"kind":"k","arguments":{"a":"\#(String(repeating: "x", count: 262_144))"}}"#,
                 "arguments must not exceed"

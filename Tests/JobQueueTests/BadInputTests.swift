@@ -67,6 +67,16 @@ import Testing
         }
     }
 
+    /// What is typed is stored as it stands, in digits and size.
+    @Test(arguments: ["1234567890123456789012345678901234567890123456789", "1e200", "1e-200"])
+    func numbersStayWhole(_ number: String) async throws {
+        let json = #"{"n":[\#(number)]}"#
+        try await JobHarness.with { harness in
+            try await harness.enqueue([NewJob(kind: "k", queue: "q", arguments: .init(object: json))])
+            #expect(try await harness.count("select count(*) from accountctl.jobs where args = \(json)::jsonb") == 1)
+        }
+    }
+
     /// However deep it lies.
     @Test(arguments: [
         "not json", "[]", "{", #"{"a":"\x"}"#, #"{"a":["\ud800"]}"#, #"{"a":{"b":"\udc00"}}"#, #"{"a":01}"#,

@@ -24,8 +24,8 @@ package struct JobDocument: Sendable, Hashable {
     /// - Throws: ``JobQueueError`` naming `field` when it is not one JSON object.
     package init(object text: String, field: String = "arguments") throws(JobQueueError) {
         // Read to the last string: one that is out of form would be refused by the database, which knows no field.
-        guard case .object? = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else {
-            throw .invalid(field, "must be a JSON object")
+        guard (try? JSONDecoder().decode([String: JSONSyntax].self, from: Data(text.utf8))) != nil else {
+            throw .invalid(field, "must be a JSON object, with numbers that fit a double")
         }
         json = text
     }

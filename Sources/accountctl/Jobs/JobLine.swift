@@ -28,10 +28,13 @@ struct JobLine {
 
     /// Reads a line.
     ///
-    /// - Throws: ``Malformed`` when it is no JSON object, or has a field that a job has not.
+    /// - Throws: ``Malformed`` when it is no JSON object, holds a number that would be changed, or has a field that a job has not.
     init(_ text: String) throws {
-        guard let fields = try? JSONDecoder().decode([String: JSONValue].self, from: Data(text.utf8)) else {
-            throw Malformed("is no JSON object")
+        guard let fields = try? JSONDecoder().decode([String: JSONValue].self, from: Data(text.utf8)),
+            !Self.holdsLongNumber(text)
+        else {
+            let isObject = (try? JobDocument(object: text)) != nil
+            throw Malformed(isObject ? "holds a number that is too large, small or long" : "is no JSON object")
         }
         let known = Field.allCases.map(\.rawValue)
         if let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) {
@@ -68,6 +71,23 @@ struct JobLine {
         } catch let error as CommandError {
             throw Malformed(error.message)
         }
+    }
+
+    /// Whether a number has more than the 38 digits that `Decimal` always keeps; it rounds without a word.
+    private static func holdsLongNumber(_ json: String) -> Bool {
+        var (digits, isString, isEscaped) = (0, false, false)
+        for byte in json.utf8 {
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = true
+            case UInt8(ascii: "\""): isString.toggle()
+            case UInt8(ascii: "0")...UInt8(ascii: "9") where !isString: digits += 1
+            case UInt8(ascii: "."): break
+            default: digits = 0
+            }
+            if digits > 38 { return true }
+        }
+        return false
     }
 
     private func text(_ field: Field) throws -> String? {
