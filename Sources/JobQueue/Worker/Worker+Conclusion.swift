@@ -106,9 +106,10 @@ extension Worker {
                 if exchange.scope == .all {
                     core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: exchange.sentAt)
                 }
-                if let limited {
-                    let wasBounded = exchange.limitedBounds != nil
-                    core.limitedBounds.claimed(limited, wasBounded: wasBounded, now: exchange.sentAt)
+                // Neither does it count as the look at all of them that is due.
+                let limitedWasBounded = exchange.limitedBounds != nil
+                if let limited, exchange.scope == .all || limitedWasBounded {
+                    core.limitedBounds.claimed(limited, wasBounded: limitedWasBounded, now: exchange.sentAt)
                 }
                 // A bounded claim that came back short has not looked at everything.
                 if isFull || wasBounded { core.plan.leftSome(of: exchange.scope) }

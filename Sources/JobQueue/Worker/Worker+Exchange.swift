@@ -109,7 +109,7 @@ extension Worker {
         }
     }
 
-    private func carryOut(
+    func carryOut(
         _ exchange: Exchange,
         _ plain: [Lane],
         _ limited: [Lane],
@@ -169,6 +169,7 @@ extension Worker {
     ) async throws -> (any Error)? {
         guard var part = request, !lanes.isEmpty else { return nil }
         part.limit = share(part.limit)
+        guard part.limit > 0 else { return nil }
         part.bounds = exchange.limitedBounds
         do {
             let claimed = try await queue.claimLimited(lanes, part, on: connection)
