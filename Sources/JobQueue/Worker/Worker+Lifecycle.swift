@@ -108,6 +108,8 @@ extension Worker {
             // The exchange sleeps until somebody tells it: with late answers it did not claim what it was woken for.
             if mayClaimMore { signal.set() }
             if answer.released > 0 {
+                // They are available now, and make room under a limit: nobody else tells.
+                wake()
                 logger.warning(
                     "released jobs whose claim had been lost",
                     metadata: ["jobs": "\(answer.released)"]
