@@ -119,6 +119,16 @@ import Testing
         }
     }
 
+    /// Leads to whichever of the two is the primary.
+    private func primary(of cluster: TestCluster, _ standby: TestCluster, _ database: String) -> ConnectionConfiguration {
+        ConnectionConfiguration(
+            conninfo: """
+                host=\(cluster.socket),\(standby.socket) port=\(cluster.port),\(standby.port) user=postgres dbname=\(database) \
+                target_session_attrs=read-write
+                """
+        )
+    }
+
     /// The primary dies, the standby is promoted, and the worker finds it by the same connection string.
     @Test func aFailoverIsFollowed() async throws {
         try await TestCluster.with { cluster in
@@ -126,12 +136,7 @@ import Testing
                 try await enqueue(harness, 300)
                 try await Standby.with(of: cluster) { standby in
                     let name = harness.database.name
-                    let both = ConnectionConfiguration(
-                        conninfo: """
-                            host=\(cluster.socket),\(standby.socket) port=\(cluster.port),\(standby.port) user=postgres \
-                            dbname=\(name) target_session_attrs=read-write
-                            """
-                    )
+                    let both = primary(of: cluster, standby, name)
                     try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
                         let worker = try Worker(
                             queue: harness.queue,
@@ -168,12 +173,7 @@ import Testing
                     try harness.queue.limit(kind: ExactJobs.kind.name, running: 6, runningPerKey: nil, on: connection)
                 }
                 try await Standby.with(of: cluster) { standby in
-                    let both = ConnectionConfiguration(
-                        conninfo: """
-                            host=\(cluster.socket),\(standby.socket) port=\(cluster.port),\(standby.port) user=postgres \
-                            dbname=\(name) target_session_attrs=read-write
-                            """
-                    )
+                    let both = primary(of: cluster, standby, name)
                     try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
                         let worker = try Worker(
                             queue: harness.queue,

@@ -128,7 +128,6 @@ extension JobQueue {
             select lease, cancel_requested_at is not null
             from \(tables.jobs)
             where \(JobTables.isUnderItsLease(beat.ids, beat.leases))
-            and state = 'running'
             """,
             as: (Int64, Bool).self
         )
