@@ -12,6 +12,31 @@ import Testing
     static let kind = JobKind<Note>("test.plain")
     static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 
+    /// Runs `body` with a connection while another session holds a snapshot of before.
+    private func behindAnOldSnapshot(
+        _ harness: JobHarness,
+        _ body: @Sendable (isolated Connection) async throws -> Void
+    ) async throws {
+        try await harness.database.withConnection { pinning in
+            try await pinning.transaction(isolation: .repeatableRead) { pinning in
+                _ = try pinning.one("select count(*) from accountctl.jobs", as: Int.self)
+                try await harness.pool.withConnection(body)
+            }
+        }
+    }
+
+    private func register(
+        _ queue: JobQueue,
+        _ lanes: [Lane] = Self.lanes,
+        limits: [JobQueue.KindLimit] = [],
+        on connection: isolated Connection
+    ) throws -> Int64 {
+        try queue.register(
+            .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: limits, lifetime: .seconds(600)),
+            on: connection
+        ).id
+    }
+
     /// The pages that a claim of ten touches, told by running it and undoing it.
     private func pages(
         _ queue: JobQueue,
@@ -36,53 +61,38 @@ import Testing
     @Test func claimsStayCheapBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
-            try await harness.database.withConnection { pinning in
-                try await pinning.transaction(isolation: .repeatableRead) { pinning in
-                    _ = try pinning.one("select count(*) from accountctl.jobs", as: Int.self)
-                    try await harness.pool.withConnection { connection in
-                        let worker = try queue.register(
-                            .init(
-                                name: "t",
-                                version: "1",
-                                slots: 9,
-                                lanes: Self.lanes,
-                                limits: [],
-                                lifetime: .seconds(600)
-                            ),
-                            on: connection
-                        ).id
-                        // Without the full scan of each second, whose cost is not the point here.
-                        var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
-                        let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
-                        for _ in 0..<3 { try queue.enqueue(hundred, on: connection) }
-                        for _ in 0..<200 {
-                            try queue.enqueue(hundred, on: connection)
-                            let known = bounds.bounds(now: .now)
-                            let jobs = try queue.claim(
-                                Self.lanes,
-                                .init(worker: worker, limit: 100, bounds: known),
-                                on: connection
-                            )
-                            #expect(jobs.count == 100)
-                            bounds.claimed(jobs, isFull: true, wasBounded: known != nil, now: .now)
-                            let ended = try queue.finish(
-                                .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
-                                on: connection
-                            )
-                            #expect(ended.count == 100)
-                        }
-                        let known = bounds.bounds(now: .now)
-                        #expect(known != nil)
-                        let near = try await pages(
-                            queue,
-                            .init(worker: worker, limit: 10, bounds: known),
-                            on: connection
-                        )
-                        let far = try await pages(queue, .init(worker: worker, limit: 10), on: connection)
-                        // The snapshot does hold the dead rows: a claim from the start meets them all.
-                        #expect(near * 2 < far, "a bounded claim touched \(near) pages, one from the start \(far)")
-                    }
+            try await behindAnOldSnapshot(harness) { connection in
+                let worker = try register(queue, on: connection)
+                // Without the full scan of each second, whose cost is not the point here.
+                var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
+                let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
+                for _ in 0..<3 { try queue.enqueue(hundred, on: connection) }
+                for _ in 0..<200 {
+                    try queue.enqueue(hundred, on: connection)
+                    let known = bounds.bounds(now: .now)
+                    let jobs = try queue.claim(
+                        Self.lanes,
+                        .init(worker: worker, limit: 100, bounds: known),
+                        on: connection
+                    )
+                    #expect(jobs.count == 100)
+                    bounds.claimed(jobs, isFull: true, wasBounded: known != nil, now: .now)
+                    let ended = try queue.finish(
+                        .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                        on: connection
+                    )
+                    #expect(ended.count == 100)
                 }
+                let known = bounds.bounds(now: .now)
+                #expect(known != nil)
+                let near = try await pages(
+                    queue,
+                    .init(worker: worker, limit: 10, bounds: known),
+                    on: connection
+                )
+                let far = try await pages(queue, .init(worker: worker, limit: 10), on: connection)
+                // The snapshot does hold the dead rows: a claim from the start meets them all.
+                #expect(near * 2 < far, "a bounded claim touched \(near) pages, one from the start \(far)")
             }
         }
     }
@@ -115,96 +125,79 @@ import Testing
     @Test func heartbeatsStayCheapBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
-            try await harness.database.withConnection { pinning in
-                try await pinning.transaction(isolation: .repeatableRead) { pinning in
-                    _ = try pinning.one("select count(*) from accountctl.jobs", as: Int.self)
-                    try await harness.pool.withConnection { connection in
-                        let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
-                        var worker: Int64 = 0
-                        for _ in 0..<10 {
-                            worker = try queue.register(
-                                .init(
-                                    name: "t",
-                                    version: "1",
-                                    slots: 9,
-                                    lanes: Self.lanes,
-                                    limits: [],
-                                    lifetime: .seconds(600)
-                                ),
-                                on: connection
-                            ).id
-                            for _ in 0..<5 {
-                                try queue.enqueue(hundred, on: connection)
-                                let jobs = try queue.claim(
-                                    Self.lanes,
-                                    .init(worker: worker, limit: 100),
-                                    on: connection
-                                )
-                                _ = try queue.finish(
-                                    .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
-                                    on: connection
-                                )
-                            }
-                        }
-                        var read: [Int] = []
-                        for releasesBefore in [nil, Int64(1)] {
-                            let beat = JobQueue.Beat(
-                                worker: worker,
-                                lifetime: .seconds(600),
-                                ids: [],
-                                leases: [],
-                                isStopping: false,
-                                releasesBefore: releasesBefore
-                            )
-                            read.append(try await entries(on: connection) { _ = try queue.beat(beat, on: $0) })
-                        }
-                        #expect(read[0] < 100, "a beat read \(read) entries")
-                        // To look for jobs that the worker does not know of, its own 500: the snapshot does hold the dead rows.
-                        #expect((500..<1000).contains(read[1] - read[0]), "a beat read \(read) entries")
+            try await behindAnOldSnapshot(harness) { connection in
+                let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
+                var worker: Int64 = 0
+                for _ in 0..<10 {
+                    worker = try register(queue, on: connection)
+                    for _ in 0..<5 {
+                        try queue.enqueue(hundred, on: connection)
+                        let jobs = try queue.claim(
+                            Self.lanes,
+                            .init(worker: worker, limit: 100),
+                            on: connection
+                        )
+                        _ = try queue.finish(
+                            .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                            on: connection
+                        )
                     }
                 }
+                var read: [Int] = []
+                for releasesBefore in [nil, Int64(1)] {
+                    let beat = JobQueue.Beat(
+                        worker: worker,
+                        lifetime: .seconds(600),
+                        ids: [],
+                        leases: [],
+                        isStopping: false,
+                        releasesBefore: releasesBefore
+                    )
+                    read.append(try await entries(on: connection) { _ = try queue.beat(beat, on: $0) })
+                }
+                #expect(read[0] < 100, "a beat read \(read) entries")
+                // To look for jobs that the worker does not know of, its own 500: the snapshot does hold the dead rows.
+                #expect((500..<1000).contains(read[1] - read[0]), "a beat read \(read) entries")
             }
         }
     }
 
     /// Puts 20,000 jobs through two limited kinds, and compares a claim from remembered bounds with one from the start.
-    private func checkLimitedClaims(_ limit: Limits, _ harness: JobHarness) async throws {
-        let queue = harness.queue
+    private func checkLimitedClaims(
+        _ limit: Limits,
+        _ queue: JobQueue,
+        on connection: isolated Connection
+    ) async throws {
         let lanes = Self.lanes + [Lane(queue: "default", kind: "test.other", timeout: .seconds(60))]
         let limits = lanes.map {
             JobQueue.KindLimit(kind: $0.kind, running: limit.running, runningPerKey: limit.runningPerKey)
         }
-        try await harness.pool.withConnection { connection in
-            let worker = try queue.register(
-                .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: limits, lifetime: .seconds(600)),
-                on: connection
-            ).id
-            // Without the full scan of each second, whose cost is not the point here.
-            var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
-            let hundred = try (0..<100).map { n in
-                try NewJob(
-                    kind: lanes[n % 2].kind,
-                    queue: "default",
-                    limitKey: limit.runningPerKey == nil ? nil : "\(n / 2 % 10)"
-                )
-            }
-            for _ in 0..<3 { try queue.enqueue(hundred, on: connection) }
-            for _ in 0..<200 {
-                try queue.enqueue(hundred, on: connection)
-                let known = bounds.bounds(now: .now)
-                let request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: known)
-                let claim = try await queue.claimLimited(lanes, request, on: connection)
-                bounds.claimed(claim, wasBounded: known != nil, now: .now)
-                let (ids, leases) = (claim.jobs.map(\.id), claim.jobs.map(\.lease))
-                _ = try queue.finish(.init(outcome: .completed, ids: ids, leases: leases), on: connection)
-            }
-            let bounded = JobQueue.ClaimRequest(worker: worker, limit: 10, bounds: bounds.bounds(now: .now))
-            let near = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, bounded, on: $0) }
-            let whole = JobQueue.ClaimRequest(worker: worker, limit: 10)
-            let far = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, whole, on: $0) }
-            // The snapshot does hold the dead rows: a claim from the start meets them all.
-            #expect(near * 4 < far, "a bounded claim read \(near) entries, one from the start \(far)")
+        let worker = try register(queue, lanes, limits: limits, on: connection)
+        // Without the full scan of each second, whose cost is not the point here.
+        var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
+        let hundred = try (0..<100).map { n in
+            try NewJob(
+                kind: lanes[n % 2].kind,
+                queue: "default",
+                limitKey: limit.runningPerKey == nil ? nil : "\(n / 2 % 10)"
+            )
         }
+        for _ in 0..<3 { try queue.enqueue(hundred, on: connection) }
+        for _ in 0..<200 {
+            try queue.enqueue(hundred, on: connection)
+            let known = bounds.bounds(now: .now)
+            let request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: known)
+            let claim = try await queue.claimLimited(lanes, request, on: connection)
+            bounds.claimed(claim, wasBounded: known != nil, now: .now)
+            let (ids, leases) = (claim.jobs.map(\.id), claim.jobs.map(\.lease))
+            _ = try queue.finish(.init(outcome: .completed, ids: ids, leases: leases), on: connection)
+        }
+        let bounded = JobQueue.ClaimRequest(worker: worker, limit: 10, bounds: bounds.bounds(now: .now))
+        let near = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, bounded, on: $0) }
+        let whole = JobQueue.ClaimRequest(worker: worker, limit: 10)
+        let far = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, whole, on: $0) }
+        // The snapshot does hold the dead rows: a claim from the start meets them all.
+        #expect(near * 4 < far, "a bounded claim read \(near) entries, one from the start \(far)")
     }
 
     /// What went through a limited kind is walked over neither to find the next job nor to count the running ones.
@@ -213,12 +206,7 @@ import Testing
     @Test(arguments: [Limits(running: 100), Limits(runningPerKey: 10), Limits(running: 1000, runningPerKey: 1)])
     func claimsUnderLimitsStayCheapBehindAnOldSnapshot(_ limit: Limits) async throws {
         try await JobHarness.with { harness in
-            try await harness.database.withConnection { pinning in
-                try await pinning.transaction(isolation: .repeatableRead) { pinning in
-                    _ = try pinning.one("select count(*) from accountctl.jobs", as: Int.self)
-                    try await checkLimitedClaims(limit, harness)
-                }
-            }
+            try await behindAnOldSnapshot(harness) { try await checkLimitedClaims(limit, harness.queue, on: $0) }
         }
     }
 
@@ -233,7 +221,9 @@ import Testing
                         try await harness.count("select count(*) from pg_replication_slots where xmin is not null") == 1
                     }
                 }
-                try await checkLimitedClaims(Limits(running: 100), harness)
+                try await harness.pool.withConnection {
+                    try await checkLimitedClaims(Limits(running: 100), harness.queue, on: $0)
+                }
             }
         }
     }
