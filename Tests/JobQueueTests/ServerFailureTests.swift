@@ -120,7 +120,11 @@ import Testing
     }
 
     /// Leads to whichever of the two is the primary.
-    private func primary(of cluster: TestCluster, _ standby: TestCluster, _ database: String) -> ConnectionConfiguration {
+    private func primary(
+        of cluster: TestCluster,
+        _ standby: TestCluster,
+        _ database: String
+    ) -> ConnectionConfiguration {
         ConnectionConfiguration(
             conninfo: """
                 host=\(cluster.socket),\(standby.socket) port=\(cluster.port),\(standby.port) user=postgres dbname=\(database) \

@@ -52,6 +52,7 @@ package struct JobDocument: Sendable, Hashable {
         decoder.dateDecodingStrategy = .iso8601
         return try decoder.decode(type, from: Data(json.utf8))
     }
+
     /// Whether a NUL character is in one of its strings, which the database cannot store; an escaped backslash before `u0000` is none.
     var holdsNUL: Bool {
         var bytes = json.utf8[...]
