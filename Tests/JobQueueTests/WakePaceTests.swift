@@ -63,7 +63,7 @@ struct WakePaceTests {
             now = now.advanced(by: pace.wait(now: now))
             _ = pace.take(after: 20, now: now)
         }
-        #expect(waits == [2, 4, 8, 8, 8, 8].map { Duration.milliseconds($0) })
+        #expect(waits == [2, 4, 8, 16, 16, 16].map { Duration.milliseconds($0) })
         _ = pace.signal(["a"], now: now)
         now = now.advanced(by: pace.wait(now: now))
         _ = pace.take(after: 1, now: now)

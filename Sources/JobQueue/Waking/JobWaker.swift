@@ -23,7 +23,7 @@ package final class JobWaker: Sendable {
     /// How many signals were kept for later since the last were sent.
     private let kept = Atomic<Int>(0)
 
-    /// Sends at most once per `interval`, the first at once; once per four intervals while jobs come in a stream.
+    /// Sends at most once per `interval`, the first at once; once per eight intervals while jobs come in a stream.
     package init(interval: Duration = .milliseconds(2)) {
         state = Mutex(State(pace: WakePace(interval: interval)))
     }

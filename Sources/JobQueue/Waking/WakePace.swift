@@ -7,7 +7,7 @@ struct WakePace: Sendable {
     /// The time between two notifications while jobs come one by one.
     let interval: Duration
     /// How many such intervals become one while more than two jobs come in each: workers are awake then anyway.
-    private static let most = 4
+    private static let most = 8
     /// Queues that nobody was told of yet.
     private(set) var pending: Set<String> = []
     /// Nothing is sent before.
