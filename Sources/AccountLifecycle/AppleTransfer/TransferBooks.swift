@@ -88,38 +88,4 @@ package struct TransferBooks: Sendable {
             }
         }
     }
-
-    /// Takes in what the sending team read out.
-    ///
-    /// - Parameter lines: The lines; a line of an account that is known already changes nothing.
-    /// - Returns: How many were new, and how many name accounts that this database does not have.
-    /// - Throws: ``PostgresError``; nothing is kept then.
-    package func importLines(_ lines: [TeamTransfer.Line]) async throws -> (new: Int, unknown: Int) {
-        let transfer = transfer
-        return try await pool.withTransaction { connection in
-            var new = 0
-            var unknown = 0
-            for line in lines {
-                let isKnown = try connection.one(
-                    "select exists (select from auth.users where id = \(line.user))",
-                    as: Bool.self
-                )
-                guard isKnown else {
-                    unknown += 1
-                    continue
-                }
-                new += try connection.execute(
-                    """
-                    insert into accountctl.apple_transfers
-                        (user_id, client_id, target_team, transfer_identifier, state)
-                    values (
-                        \(line.user), \(transfer.clientID), \(transfer.targetTeam), \(line.transferIdentifier), 'generated'
-                    )
-                    on conflict (user_id, client_id, target_team) do nothing
-                    """
-                )
-            }
-            return (new, unknown)
-        }
-    }
 }

@@ -50,6 +50,29 @@ enum InputLines {
         if !line.isEmpty { try end() }
     }
 
+    /// Gives each line to `body`, as ``forEach(in:longest:_:)`` does, and goes on behind those that it throws a ``LineProblem`` for.
+    ///
+    /// - Parameters:
+    ///   - path: a file, or `-` for standard input.
+    ///   - longest: a line of more bytes is cut.
+    ///   - problems: what is wrong with which lines is added to it.
+    ///   - body: takes a line.
+    /// - Throws: ``CommandError`` when the file cannot be read, and what else `body` throws.
+    static func forEach(
+        in path: String,
+        longest: Int = 4096,
+        collecting problems: inout LineProblems,
+        _ body: (_ line: String) throws -> Void
+    ) throws {
+        try forEach(in: path, longest: longest) { number, line in
+            do {
+                try body(line)
+            } catch let problem as LineProblem {
+                problems.add("line \(number): \(problem.words)")
+            }
+        }
+    }
+
     private static func failure(_ path: String) -> CommandError {
         let name = path == "-" ? "standard input" : path
         return CommandError(.usage, "cannot read \(name): \(String(cString: strerror(errno)))")

@@ -26,12 +26,11 @@ struct UserIDList {
     init(path: String) throws {
         var seen: Set<UUID> = []
         var problems = LineProblems()
-        try InputLines.forEach(in: path) { number, line in
+        try InputLines.forEach(in: path, collecting: &problems) { line in
             let text = line.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
             if text.isEmpty || text.hasPrefix("#") { return }
             guard let id = LookupTerm(String(text), as: .userID)?.userID else {
-                problems.add("line \(number): \"\(SafeText.line(text.prefix(60)))\" is no user id")
-                return
+                throw LineProblem("\"\(SafeText.line(text.prefix(60)))\" is no user id")
             }
             guard seen.insert(id).inserted else {
                 repeated += 1

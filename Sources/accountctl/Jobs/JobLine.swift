@@ -9,13 +9,6 @@ import Terminal
 
 /// A line of a list of jobs: a JSON object with the fields that the options of one job have.
 struct JobLine {
-    /// What is wrong with a line, for whoever wrote it.
-    struct Malformed: Error {
-        let words: String
-
-        init(_ words: String) { self.words = words }
-    }
-
     private enum Field: String, CaseIterable {
         case kind, queue, arguments, priority, `in`, at
         case argumentsVersion = "arguments_version"
@@ -28,29 +21,29 @@ struct JobLine {
 
     /// Reads a line.
     ///
-    /// - Throws: ``Malformed`` when it is no JSON object, holds a number that would be changed, or has a field that a job has not.
+    /// - Throws: ``LineProblem`` when it is no JSON object, holds a number that would be changed, or has a field that a job has not.
     init(_ text: String) throws {
         guard let fields = try? JSONDecoder().decode([String: JSONValue].self, from: Data(text.utf8)),
             !Self.holdsLongNumber(text)
         else {
             let isObject = (try? JobDocument(object: text)) != nil
-            throw Malformed(isObject ? "holds a number that is too large, small or long" : "is no JSON object")
+            throw LineProblem(isObject ? "holds a number that is too large, small or long" : "is no JSON object")
         }
         let known = Field.allCases.map(\.rawValue)
         if let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) {
             let near = NearestName.of(unknown, among: known).map { "; did you mean \($0)?" } ?? ""
-            throw Malformed("\"\(SafeText.line(unknown.prefix(60)))\" is no field of a job\(near)")
+            throw LineProblem("\"\(SafeText.line(unknown.prefix(60)))\" is no field of a job\(near)")
         }
         self.fields = fields
     }
 
     /// The job that the line asks for.
     ///
-    /// - Throws: ``Malformed`` that names the field.
+    /// - Throws: ``LineProblem`` that names the field.
     func order() throws -> JobOrder {
-        guard let kind = try text(.kind) else { throw Malformed("kind is missing") }
+        guard let kind = try text(.kind) else { throw LineProblem("kind is missing") }
         let (length, moment) = (try text(.in), try text(.at))
-        if length != nil, moment != nil { throw Malformed("in and at exclude each other") }
+        if length != nil, moment != nil { throw LineProblem("in and at exclude each other") }
         do {
             let wait = try length.map { try DurationArgument.required($0, "in") }
             if let wait { try JobQueue.check(wait: wait) }
@@ -67,9 +60,9 @@ struct JobLine {
             )
             return JobOrder(job: job, wait: wait)
         } catch let error as JobQueueError {
-            throw Malformed(Self.words(error))
+            throw LineProblem(Self.words(error))
         } catch let error as CommandError {
-            throw Malformed(error.message)
+            throw LineProblem(error.message)
         }
     }
 
@@ -94,7 +87,7 @@ struct JobLine {
         switch fields[field.rawValue] {
         case nil, .null: nil
         case .string(let text): text
-        default: throw Malformed("\(field.rawValue) must be a text")
+        default: throw LineProblem("\(field.rawValue) must be a text")
         }
     }
 
@@ -105,14 +98,14 @@ struct JobLine {
             if let whole = Int16(number.description) { return whole }
         default: break
         }
-        throw Malformed("\(field.rawValue) must be a whole number of at most \(Int16.max)")
+        throw LineProblem("\(field.rawValue) must be a whole number of at most \(Int16.max)")
     }
 
     private func arguments() throws -> [String: JSONValue] {
         switch fields[Field.arguments.rawValue] {
         case nil: [:]
         case .object(let arguments): arguments
-        default: throw Malformed("arguments must be a JSON object")
+        default: throw LineProblem("arguments must be a JSON object")
         }
     }
 

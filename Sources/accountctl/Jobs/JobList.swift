@@ -16,18 +16,14 @@ struct JobList {
     init(path: String) throws {
         let name = path == "-" ? "standard input" : path
         var problems = LineProblems()
-        try InputLines.forEach(in: path, longest: Self.longestLine) { number, text in
+        try InputLines.forEach(in: path, longest: Self.longestLine, collecting: &problems) { text in
             if text.allSatisfy(\.isWhitespace) { return }
-            do {
-                guard text.utf8.count < Self.longestLine else { throw JobLine.Malformed("is too long for a job") }
-                let order = try JobLine(text).order()
-                guard orders.count < Self.limit else {
-                    throw CommandError(.usage, "\(name) has more than \(Self.limit) jobs: split it")
-                }
-                orders.append(order)
-            } catch let malformed as JobLine.Malformed {
-                problems.add("line \(number): \(malformed.words)")
+            guard text.utf8.count < Self.longestLine else { throw LineProblem("is too long for a job") }
+            let order = try JobLine(text).order()
+            guard orders.count < Self.limit else {
+                throw CommandError(.usage, "\(name) has more than \(Self.limit) jobs: split it")
             }
+            orders.append(order)
         }
         if let text = problems.text {
             throw CommandError(

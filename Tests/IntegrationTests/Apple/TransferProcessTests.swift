@@ -102,6 +102,40 @@ struct TransferProcessTests {
         #expect(twice.errors.contains("0 of 23 lines are new"))
     }
 
+    @Test("An import names every bad line, a dry run counts as it would, and what is not kept is not logged")
+    func imports() async throws {
+        try await AppleProgram.with { program in
+            let anna = try await program.signUp(credential: false)
+            func line(_ id: String) -> String { #"{"user_id":"\#(id)","transfer_sub":"t"}"# + "\n" }
+            let lines = line(anna.id) + line("00000000-0000-4000-8000-000000000000")
+            let kept = """
+                select (select count(*) from accountctl.apple_transfers) || ' ' || count(*)
+                from accountctl.operator_log where action = 'apple.transfer_import'
+                """
+            let damaged = try await transfer(program, "import", input: "\n{bad\n" + lines + "[]\n")
+            #expect(damaged.status == 2, "\(damaged)")
+            for number in 1...5 {
+                #expect(damaged.errors.contains("line \(number):") == [2, 5].contains(number), "\(damaged)")
+            }
+            let rehearsal = try await transfer(program, "import", "--dry-run", input: lines)
+            #expect(rehearsal.status == 0 && rehearsal.errors.contains("Would take in 1 of 2 lines"), "\(rehearsal)")
+            #expect(rehearsal.errors.contains("1 name accounts"), "\(rehearsal)")
+            try await program.database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin raise 'no'; end $$;
+                create trigger refuse before insert on accountctl.apple_transfers
+                    for each row execute function public.refuse();
+                """
+            )
+            #expect(try await transfer(program, "import", input: lines).status == 1)
+            #expect(try await program.database.psql(kept) == "0 0")
+            try await program.database.psql("drop trigger refuse on accountctl.apple_transfers")
+            #expect(try await transfer(program, "import", input: lines).status == 0)
+            #expect(try await program.database.psql(kept) == "1 1")
+        }
+    }
+
     /// The recipient's side: refused with the sender's key, then carried out with its own.
     private func exchange(_ program: AppleProgram) async throws {
         program.sandbox.apple.acceptTransfer(of: AppleProgram.clientID)

@@ -28,37 +28,33 @@ struct ErasureListFile {
         var problems = LineProblems()
         var part: (head: ErasureListLine.Head, count: Int)?
         var others: [String: Int] = [:]
-        try InputLines.forEach(in: path) { number, text in
+        try InputLines.forEach(in: path, collecting: &problems) { text in
             if text.isEmpty { return }
-            do {
-                switch try ErasureListLine(text) {
-                case .head(let head):
-                    if part != nil { isWhole = false }
-                    try Self.check(head, key, path: name)
-                    part = (head, 0)
-                    lives.insert(head.life)
-                    list.add(moment: head.moment, isWhole: false)
-                case .request(let listed):
-                    guard let head = part?.head else {
-                        throw ErasureListLine.Malformed("no line before it begins a list")
-                    }
-                    part?.count += 1
-                    if listed.subject.keyID == key.id.text {
-                        list.add(listed, at: head.moment)
-                    } else {
-                        others[listed.subject.keyID, default: 0] += 1
-                    }
-                case .end(let count):
-                    guard let begun = part else { throw ErasureListLine.Malformed("no line before it begins a list") }
-                    if begun.count == count {
-                        list.add(moment: begun.head.moment, isWhole: true)
-                    } else {
-                        isWhole = false
-                    }
-                    part = nil
+            switch try ErasureListLine(text) {
+            case .head(let head):
+                if part != nil { isWhole = false }
+                try Self.check(head, key, path: name)
+                part = (head, 0)
+                lives.insert(head.life)
+                list.add(moment: head.moment, isWhole: false)
+            case .request(let listed):
+                guard let head = part?.head else {
+                    throw LineProblem("no line before it begins a list")
                 }
-            } catch let malformed as ErasureListLine.Malformed {
-                problems.add("line \(number): \(malformed.words)")
+                part?.count += 1
+                if listed.subject.keyID == key.id.text {
+                    list.add(listed, at: head.moment)
+                } else {
+                    others[listed.subject.keyID, default: 0] += 1
+                }
+            case .end(let count):
+                guard let begun = part else { throw LineProblem("no line before it begins a list") }
+                if begun.count == count {
+                    list.add(moment: begun.head.moment, isWhole: true)
+                } else {
+                    isWhole = false
+                }
+                part = nil
             }
         }
         if part != nil { isWhole = false }

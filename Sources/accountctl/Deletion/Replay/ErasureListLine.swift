@@ -23,24 +23,14 @@ enum ErasureListLine: Decodable {
         let canary: String
     }
 
-    /// What is wrong with a line.
-    struct Malformed: Error {
-        let words: String
-
-        init(_ words: String) { self.words = words }
-
-        /// A field that is missing or of another form.
-        init(_ field: ErasureListFormat.Field) { words = "the field \(field.rawValue) is missing or out of form" }
-    }
-
-    /// - Throws: ``Malformed``.
+    /// - Throws: ``LineProblem``.
     init(_ text: String) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
-        } catch let error as Malformed {
+        } catch let error as LineProblem {
             throw error
         } catch {
-            throw Malformed("it is no JSON object")
+            throw LineProblem("it is no JSON object")
         }
     }
 
@@ -49,7 +39,7 @@ enum ErasureListLine: Decodable {
         if fields.has(.version) {
             let version = try fields.value(.version, Int.self)
             guard version == ErasureListFormat.version else {
-                throw Malformed(
+                throw LineProblem(
                     "the field \(ErasureListFormat.Field.version.rawValue) says version \(version), which is not known"
                 )
             }
@@ -73,13 +63,13 @@ enum ErasureListLine: Decodable {
 
     private static func listed(_ fields: Fields) throws -> ListedErasure {
         guard let state = DeletionState(rawValue: try fields.value(.state, String.self)) else {
-            throw Malformed(.state)
+            throw LineProblem(.state)
         }
         let hashKey = try fields.value(.hashKey, String.self)
         let digits = try fields.value(.subject, String.self)
-        guard let subject = SubjectHash(keyID: hashKey, hexadecimal: digits) else { throw Malformed(.subject) }
+        guard let subject = SubjectHash(keyID: hashKey, hexadecimal: digits) else { throw LineProblem(.subject) }
         let finishedAt = try fields.has(.finishedAt) ? fields.moment(.finishedAt) : nil
-        guard (finishedAt != nil) == state.isFinal else { throw Malformed(.finishedAt) }
+        guard (finishedAt != nil) == state.isFinal else { throw LineProblem(.finishedAt) }
         let listed = ListedErasure(
             request: try fields.value(.request, UUID.self),
             state: state,
@@ -92,7 +82,7 @@ enum ErasureListLine: Decodable {
             isPaused: try fields.value(.paused, Bool.self),
             isHeld: try fields.value(.held, Bool.self)
         )
-        guard listed.legalDeadline > listed.requestedAt else { throw Malformed(.legalDeadline) }
+        guard listed.legalDeadline > listed.requestedAt else { throw LineProblem(.legalDeadline) }
         return listed
     }
 
@@ -108,13 +98,20 @@ enum ErasureListLine: Decodable {
         }
 
         func value<Value: Decodable>(_ field: ErasureListFormat.Field, _ type: Value.Type) throws -> Value {
-            guard let value = try? container.decode(type, forKey: field) else { throw Malformed(field) }
+            guard let value = try? container.decode(type, forKey: field) else { throw LineProblem(field) }
             return value
         }
 
         func moment(_ field: ErasureListFormat.Field) throws -> Date {
-            guard let moment = MomentText.read(try value(field, String.self)) else { throw Malformed(field) }
+            guard let moment = MomentText.read(try value(field, String.self)) else { throw LineProblem(field) }
             return moment
         }
+    }
+}
+
+extension LineProblem {
+    /// A field that is missing or of another form.
+    fileprivate init(_ field: ErasureListFormat.Field) {
+        self.init("the field \(field.rawValue) is missing or out of form")
     }
 }
