@@ -4,17 +4,37 @@ import Terminal
 /// What became of one of several jobs that a command was told to act on.
 struct JobResult: Sendable {
     let id: Int64
+    /// Nil where nothing was done and nothing forbade it, as with a job that is not there.
+    let outcome: ActOutcome?
+    /// What the command would end with, had it been this job alone.
+    let status: ExitStatus
+    /// For people.
     let result: String
-    var error: (any ReportableError)?
+
+    /// One that something was done to, or would be.
+    init(id: Int64, _ outcome: ActOutcome, _ result: String) {
+        (self.id, self.outcome, status, self.result) = (id, outcome, .ok, result)
+    }
+
+    /// One that nothing was done to.
+    init(id: Int64, _ error: any ReportableError) {
+        let report = error.report
+        (self.id, status, result) = (id, report.status, report.message)
+        outcome = status == .blocked ? .refused : nil
+    }
 
     private static let fields: [Field<JobResult>] = [
         Field("id", "Id", alignment: .right) { .integer($0.id) },
-        Field("result", "Result", emphasis: { $0.error == nil ? .none : .bad }) { .text($0.result) },
+        Field(ActOutcome.field, nil) { .text($0.outcome?.rawValue) },
+        Field("exit_code", nil) { .integer(Int64($0.status.rawValue)) },
+        Field("result", "Result", emphasis: { $0.status == .ok ? .none : .bad }) { .text($0.result) },
     ]
+
+    static let outputFields = fields.map(\.name)
 
     /// Lists the results; the status is that of the first failure.
     static func write(_ results: [JobResult], _ context: CommandContext) throws -> ExitStatus {
         try context.output.list(results, fields, whenEmpty: "no jobs")
-        return results.compactMap(\.error).first?.report.status ?? .ok
+        return results.map(\.status).first { $0 != .ok } ?? .ok
     }
 }

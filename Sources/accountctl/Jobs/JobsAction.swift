@@ -30,12 +30,15 @@ extension CommandContext {
                         try signature.log(action, facts: ["job": "\(id)"], on: connection)
                         return told
                     }
-                    results.append(JobResult(id: id, result: write.dryRun ? told.would : told.done))
+                    results.append(
+                        write.dryRun
+                            ? JobResult(id: id, .wouldBeDone, told.would) : JobResult(id: id, .done, told.done)
+                    )
                 } catch let error as JobQueueError where error.code != .invalidField {
-                    results.append(JobResult(id: id, result: error.message, error: error))
+                    results.append(JobResult(id: id, error))
                 } catch let error as PostgresError where error.connectionUsable {
                     // Such as a lock that its handler keeps.
-                    results.append(JobResult(id: id, result: error.report.message, error: error))
+                    results.append(JobResult(id: id, error))
                 } catch {
                     return (results, error as (any Error)?)
                 }
@@ -45,6 +48,40 @@ extension CommandContext {
         guard let failure else { return try JobResult.write(results, self) }
         if !results.isEmpty { _ = try JobResult.write(results, self) }
         throw failure
+    }
+
+    /// Does something to a queue, or to a kind of jobs, in a transaction, and tells what came of it.
+    ///
+    /// A change leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth. `act` says
+    /// whether anything changed.
+    ///
+    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form; ``PostgresError``.
+    func act(
+        onQueue queue: String? = nil,
+        kind: String? = nil,
+        as action: String,
+        facts: [String: String],
+        _ acting: ActingOptions,
+        _ write: WriteOptions,
+        asking question: String? = nil,
+        words: (done: String, would: String, unchanged: String),
+        _ act: @Sendable (OperatorSignature, isolated Connection) throws -> Bool
+    ) async throws -> ExitStatus {
+        let signature = try signature(acting)
+        if !write.dryRun, let question { try confirm(question, write) }
+        let isChanged = try await withConnection { connection in
+            try await connection.transaction(rehearsed: write.dryRun) { connection in
+                if let queue { try warnOfUnknown(queues: [queue], on: connection) }
+                if let kind { try warnOfUnknown(kinds: [kind], on: connection) }
+                let isChanged = try act(signature, connection)
+                if isChanged { try signature.log(action, facts: facts, on: connection) }
+                return isChanged
+            }
+        }
+        let outcome: ActOutcome = isChanged ? write.dryRun ? .wouldBeDone : .done : .unchanged
+        messages.note(isChanged ? write.dryRun ? words.would : words.done : words.unchanged)
+        try output.show(QueueSheet.of(queue: queue, kind: kind, outcome))
+        return .ok
     }
 
     /// `job 42`, or `3 jobs`.

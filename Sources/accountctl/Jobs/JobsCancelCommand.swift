@@ -17,7 +17,7 @@ struct JobsCancelCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["id", "result"]
+    static let outputFields = JobResult.outputFields
 
     @OptionGroup
     var global: GlobalOptions

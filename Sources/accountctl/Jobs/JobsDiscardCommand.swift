@@ -15,7 +15,7 @@ struct JobsDiscardCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["id", "result"]
+    static let outputFields = JobResult.outputFields
 
     @OptionGroup
     var global: GlobalOptions

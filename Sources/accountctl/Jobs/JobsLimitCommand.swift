@@ -54,18 +54,14 @@ struct JobsLimitCommand: AccountctlCommand {
     var queue: String?
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let told: String
         switch (queue, kind) {
-        case (let queue?, nil): told = try await limit(queue: queue, in: context)
-        case (nil, let kind?): told = try await limit(kind: kind, in: context)
+        case (let queue?, nil): try await limit(queue: queue, in: context)
+        case (nil, let kind?): try await limit(kind: kind, in: context)
         default: throw CommandError(.usage, "give either a queue or --kind")
         }
-        context.messages.note(write.dryRun ? "would be: \(told)" : told)
-        try context.output.show(QueueSheet.of(queue: queue, kind: kind, write.dryRun ? .wouldBeDone : .done))
-        return .ok
     }
 
-    private func limit(queue: String, in context: CommandContext) async throws -> String {
+    private func limit(queue: String, in context: CommandContext) async throws -> ExitStatus {
         guard running == nil, perKey == nil else {
             throw CommandError(.usage, "--running and --per-key limit a kind: give --kind")
         }
@@ -78,18 +74,12 @@ struct JobsLimitCommand: AccountctlCommand {
         }
         let limit = count.map { (count: $0, period: Duration.seconds(seconds)) }
         let told = limit.map { "\(queue): \($0.count) in \(seconds) s" } ?? "\(queue) has no limit"
-        let signature = try context.signature(acting)
-        try await context.withConnection { connection in
-            try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(queues: [queue], on: connection)
-                try JobQueue().limitRate(queue: queue, to: limit, on: connection)
-                try signature.log("jobs.limit", facts: ["limit": told], on: connection)
-            }
+        return try await act(onQueue: queue, told, in: context) { connection in
+            try JobQueue().limitRate(queue: queue, to: limit, on: connection)
         }
-        return told
     }
 
-    private func limit(kind: String, in context: CommandContext) async throws -> String {
+    private func limit(kind: String, in context: CommandContext) async throws -> ExitStatus {
         guard count == nil, seconds == nil else {
             throw CommandError(.usage, "--count and --seconds limit a queue: give its name instead of --kind")
         }
@@ -98,14 +88,30 @@ struct JobsLimitCommand: AccountctlCommand {
         }
         let parts = [running.map { "\($0) at once" }, perKey.map { "\($0) per key" }].compactMap { $0 }
         let told = none ? "\(kind) has the limits of its code" : "\(kind): " + parts.joined(separator: ", ")
-        let signature = try context.signature(acting)
-        try await context.withConnection { connection in
-            try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(kinds: [kind], on: connection)
-                try JobQueue().limit(kind: kind, running: running, runningPerKey: perKey, on: connection)
-                try signature.log("jobs.limit", facts: ["limit": told], on: connection)
-            }
+        return try await act(kind: kind, told, in: context) { connection in
+            try JobQueue().limit(kind: kind, running: running, runningPerKey: perKey, on: connection)
         }
-        return told
+    }
+
+    /// A limit is set whether or not it was so already.
+    private func act(
+        onQueue queue: String? = nil,
+        kind: String? = nil,
+        _ told: String,
+        in context: CommandContext,
+        _ set: @Sendable (isolated Connection) throws -> Void
+    ) async throws -> ExitStatus {
+        try await context.act(
+            onQueue: queue,
+            kind: kind,
+            as: "jobs.limit",
+            facts: ["limit": told],
+            acting,
+            write,
+            words: (told, "would be: \(told)", told)
+        ) { _, connection in
+            try set(connection)
+            return true
+        }
     }
 }

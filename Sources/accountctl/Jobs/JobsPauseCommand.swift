@@ -36,20 +36,16 @@ struct JobsPauseCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let signature = try context.signature(acting)
-        if !write.dryRun { try context.confirm("Pause queue \(queue)?", write) }
-        let isChanged = try await context.withConnection { connection in
-            try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(queues: [queue], on: connection)
-                let isChanged = try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
-                if isChanged { try signature.log("jobs.pause", facts: ["queue": queue], on: connection) }
-                return isChanged
-            }
+        try await context.act(
+            onQueue: queue,
+            as: "jobs.pause",
+            facts: ["queue": queue],
+            acting,
+            write,
+            asking: "Pause queue \(queue)?",
+            words: ("\(queue) is paused", "would pause \(queue)", "\(queue) was paused already")
+        ) { signature, connection in
+            try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
         }
-        let paused = write.dryRun ? "would pause \(queue)" : "\(queue) is paused"
-        context.messages.note(isChanged ? paused : "\(queue) was paused already")
-        let outcome: ActOutcome = isChanged ? write.dryRun ? .wouldBeDone : .done : .unchanged
-        try context.output.show(QueueSheet.of(queue: queue, outcome))
-        return .ok
     }
 }

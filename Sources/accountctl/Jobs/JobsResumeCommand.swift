@@ -30,19 +30,15 @@ struct JobsResumeCommand: AccountctlCommand {
     var queue: String
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let signature = try context.signature(acting)
-        let wasPaused = try await context.withConnection { connection in
-            try await connection.transaction(rehearsed: write.dryRun) { connection in
-                try context.warnOfUnknown(queues: [queue], on: connection)
-                let wasPaused = try JobQueue().resume(queue: queue, on: connection)
-                if wasPaused { try signature.log("jobs.resume", facts: ["queue": queue], on: connection) }
-                return wasPaused
-            }
+        try await context.act(
+            onQueue: queue,
+            as: "jobs.resume",
+            facts: ["queue": queue],
+            acting,
+            write,
+            words: ("\(queue) goes on", "would resume \(queue)", "\(queue) was not paused")
+        ) { _, connection in
+            try JobQueue().resume(queue: queue, on: connection)
         }
-        let resumed = write.dryRun ? "would resume \(queue)" : "\(queue) goes on"
-        context.messages.note(wasPaused ? resumed : "\(queue) was not paused")
-        let outcome: ActOutcome = wasPaused ? write.dryRun ? .wouldBeDone : .done : .unchanged
-        try context.output.show(QueueSheet.of(queue: queue, outcome))
-        return .ok
     }
 }

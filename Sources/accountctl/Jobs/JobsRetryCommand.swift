@@ -18,7 +18,7 @@ struct JobsRetryCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["id", "result"]
+    static let outputFields = JobResult.outputFields
 
     @OptionGroup
     var global: GlobalOptions

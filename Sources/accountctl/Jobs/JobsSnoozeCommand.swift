@@ -4,18 +4,18 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// Has jobs wait longer.
+/// Postpones jobs.
 struct JobsSnoozeCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "snooze",
-        abstract: "Have jobs that wait wait on, for so long from now.",
+        abstract: "Postpone waiting jobs, to so long from now.",
         discussion: """
             EXAMPLES
               accountctl jobs snooze 42 --for 2h
             """
     )
 
-    static let outputFields = ["id", "result"]
+    static let outputFields = JobResult.outputFields
 
     @OptionGroup
     var global: GlobalOptions
