@@ -74,10 +74,7 @@ import Testing
             let person = try await stage.fullAccount("anna")
             let request = try await stage.request(person)
             let drive = try await stage.driveToTheGate(request, Self.slow)
-            let words = """
-                the step delete_rows is under way, which nothing interrupts; try again, and see: accountctl deletion show \
-                \(request.uuidString.lowercased())
-                """
+            let why = DeletionRefusal.underWay(step: "delete_rows", request: request)
             let desk = desk(stage)
             let acts = try await stage.pool.withConnection { connection in
                 [
@@ -85,11 +82,11 @@ import Testing
                     try await desk.cancel(request, reason: "test", on: connection),
                 ]
             }
-            #expect(acts == [.refused(words), .refused(words)])
+            #expect(acts == [.refused(why), .refused(why)])
             let holding = try await stage.pool.withConnection { connection in
                 try await desk.hold(person.id, reason: "court", on: connection)
             }
-            #expect(holding == .notNow(words))
+            #expect(holding == .notNow(why))
             try await stage.openGate()
             #expect(try await drive.value == .ended(.verified))
         }

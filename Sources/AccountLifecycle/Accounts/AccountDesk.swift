@@ -14,10 +14,6 @@ package struct AccountDesk: Sendable {
     package enum Outcome: Sendable, Equatable {
         /// Done; so many sessions were ended.
         case done(sessions: Int)
-        /// A legal hold of this number stands.
-        case held(hold: Int64)
-        /// It stands, and came after these steps of a deletion.
-        case heldLate(hold: Int64, state: String, done: [String])
         /// It may not sign in; so many sessions were ended, and this ban, where there was one, gave way.
         case suspended(sessions: Int, instead: AccountBan?)
         /// It may sign in again, and this ban is lifted.
@@ -29,8 +25,6 @@ package struct AccountDesk: Sendable {
         case suspendedLonger(AccountBan)
         /// A deletion is under way in this state.
         case beingErased(state: String)
-        /// Somebody is at work on it who cannot be interrupted: what the operator should know.
-        case notNow(String)
     }
 
     private let actor: Operator

@@ -30,45 +30,47 @@ struct AccountTarget: ActTarget {
     func account(of id: UUID, on connection: isolated Connection) throws -> UUID? { id }
 
     func tell(
-        _ outcome: AccountDesk.Outcome,
+        _ outcome: AccountActOutcome,
         of id: UUID,
         _ words: ActWords,
         in context: CommandContext
     ) throws -> ActOutcome {
         let name = id.uuidString.lowercased()
         switch outcome {
-        case .done, .held, .suspended, .restored:
+        case .acted(.unchanged), .holding(.unchanged), .released(0):
+            context.messages.note("Nothing to do.")
+            words.tellBrakes(in: context)
+            return .unchanged
+        case .acted(.done), .acted(.suspended), .acted(.restored), .holding(.held), .released:
             let ended =
                 switch outcome {
-                case .done(let sessions), .suspended(let sessions, _): sessions
+                case .acted(.done(let sessions)), .acted(.suspended(let sessions, _)): sessions
                 default: 0
                 }
             let said = "Done: \(words.done)." + (ended > 0 ? " \(Wording.count(ended, "session")) ended." : "")
             context.messages.note(words.isRehearsed ? words.plan : said)
             words.tellBrakes(in: context)
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }
-        case .heldLate(_, let state, let steps):
+        case .holding(.heldLate(_, let state, let steps)):
             context.messages.note(words.isRehearsed ? words.plan : "Done: \(words.done).")
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }
             context.messages.warning(
                 "its deletion is under way (\(state)) and \(words.isRehearsed ? "would be" : "is") stopped before its next step; "
                     + "begun already, and not undone: \(Wording.list(steps))"
             )
-        case .unchanged:
-            context.messages.note("Nothing to do.")
-            words.tellBrakes(in: context)
-            return .unchanged
-        case .unknownUser: throw CommandError(.notFound, "the account \(name) has just gone")
-        case .beingErased(let state):
+        case .acted(.unknownUser), .holding(.unknownUser):
+            throw CommandError(.notFound, "the account \(name) has just gone")
+        case .acted(.beingErased(let state)):
             throw CommandError(
                 .blocked,
                 "the account \(name) is being erased (\(state))",
                 hint: "See: accountctl deletion show \(name)"
             )
-        case .suspendedLonger(let ban):
+        case .acted(.suspendedLonger(let ban)):
             let end = ban.until.map(Wording.moment) ?? "further notice"
             throw CommandError(.blocked, "it is suspended until \(end) already: --shorten ends that sooner")
-        case .notNow(let why): throw CommandError(.blocked, why)
+        case .holding(.notNow(let why)): throw CommandError(.blocked, why.words)
+        case .severalHolds(let which): throw CommandError(.blocked, which)
         }
         return words.isRehearsed ? .wouldBeDone : .done
     }
@@ -113,7 +115,7 @@ struct RequestTarget: ActTarget {
             return .unchanged
         case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
         case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
-        case .refused(let why): throw CommandError(.blocked, why)
+        case .refused(let why): throw CommandError(.blocked, why.words)
         }
         return words.isRehearsed ? .wouldBeDone : .done
     }

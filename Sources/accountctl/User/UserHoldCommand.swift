@@ -18,7 +18,7 @@ struct UserHoldCommand: ActCommand {
     @OptionGroup
     var options: ActOptions<AccountTarget, WriteOptions>
 
-    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         guard let reason = options.acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
         return Act(
             plan: "Would be done: held.",
@@ -26,19 +26,13 @@ struct UserHoldCommand: ActCommand {
             next: { names, outcome in
                 switch outcome {
                 // By its number: of several holds a release asks which.
-                case .held(let hold), .heldLate(let hold, _, _):
+                case .holding(.held(let hold)), .holding(.heldLate(let hold, _, _)):
                     "undo with: accountctl user release \(names.id) --hold \(hold)"
                 default: nil
                 }
             },
             perform: { actor, _, user, connection in
-                switch try await DeletionDesk(actor).hold(user, reason: reason, on: connection) {
-                case .held(let hold): .held(hold: hold)
-                case .heldLate(let hold, let state, let done): .heldLate(hold: hold, state: state, done: done)
-                case .unchanged: .unchanged
-                case .unknownUser: .unknownUser
-                case .notNow(let why): .notNow(why)
-                }
+                .holding(try await DeletionDesk(actor).hold(user, reason: reason, on: connection))
             }
         )
     }

@@ -32,7 +32,7 @@ struct UserReleaseCommand: ActCommand {
     @OptionGroup
     var options: ActOptions<AccountTarget, ConfirmOptions>
 
-    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         let reason = options.acting.reason
         return Act(
             plan: "Would be done: released.",
@@ -54,8 +54,8 @@ struct UserReleaseCommand: ActCommand {
             },
             perform: { [hold, allHolds] actor, _, user, connection in
                 switch try Self.choice(hold, allHolds, of: user, on: connection) {
-                case .several(let why): return .notNow(why)
-                case .released: return .unchanged
+                case .several(let which): return .severalHolds(which)
+                case .released: return .released(0)
                 case .unknown(let why):
                     throw CommandError(
                         .notFound,
@@ -63,8 +63,8 @@ struct UserReleaseCommand: ActCommand {
                         hint: "See: accountctl user show \(user.uuidString.lowercased())"
                     )
                 case .these(let meant):
-                    return try await DeletionDesk(actor).release(user, holds: meant, reason: reason, on: connection) > 0
-                        ? .done(sessions: 0) : .unchanged
+                    let desk = DeletionDesk(actor)
+                    return .released(try await desk.release(user, holds: meant, reason: reason, on: connection))
                 }
             }
         )

@@ -16,7 +16,7 @@ struct UserRestoreCommand: ActCommand {
     @OptionGroup
     var options: ActOptions<AccountTarget, WriteOptions>
 
-    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         let reason = options.acting.reason
         let now = context.now()
         return Act(
@@ -24,11 +24,11 @@ struct UserRestoreCommand: ActCommand {
             done: "may sign in again",
             look: .init(writes: [.user]),
             next: { names, outcome in
-                guard case .restored(let ban) = outcome else { return nil }
+                guard case .acted(.restored(let ban)) = outcome else { return nil }
                 return "undo with: " + UserSuspendCommand.again(names, ban, now: now)
             },
             perform: { actor, writes, user, connection in
-                try await AccountDesk(actor, writes: writes).restore(user, reason: reason, on: connection)
+                .acted(try await AccountDesk(actor, writes: writes).restore(user, reason: reason, on: connection))
             }
         )
     }

@@ -18,14 +18,14 @@ struct UserSignOutCommand: ActCommand {
     @OptionGroup
     var options: ActOptions<AccountTarget, WriteOptions>
 
-    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         let reason = options.acting.reason
         return Act(
             plan: "Would be done: signed out everywhere.",
             done: "signed out everywhere",
             look: .init(writes: [.sessions]),
             perform: { actor, writes, user, connection in
-                try await AccountDesk(actor, writes: writes).signOut(user, reason: reason, on: connection)
+                .acted(try await AccountDesk(actor, writes: writes).signOut(user, reason: reason, on: connection))
             }
         )
     }

@@ -51,7 +51,7 @@ struct UserSuspendCommand: ActCommand {
         if length != nil, until != nil { throw ValidationError("--for and --until exclude each other") }
     }
 
-    func act(in context: CommandContext) throws -> Act<AccountDesk.Outcome> {
+    func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         let now = context.now()
         let until = try end(now: now)
         guard let reason = options.acting.reason else {
@@ -63,15 +63,17 @@ struct UserSuspendCommand: ActCommand {
             done: done,
             look: .init(writes: [.user, .sessions]),
             next: { names, outcome in
-                guard case .suspended(_, let ban?) = outcome else {
+                guard case .acted(.suspended(_, let ban?)) = outcome else {
                     return "undo with: accountctl user restore \(names.id)"
                 }
                 return "undo with: \(Self.again(names, ban, now: now)) --shorten"
             },
             question: { "Suspend \($0) until \(Wording.moment(until))?" },
             perform: { [shorten] actor, writes, user, connection in
-                try await AccountDesk(actor, writes: writes)
-                    .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
+                .acted(
+                    try await AccountDesk(actor, writes: writes)
+                        .suspend(user, until: until, mayShorten: shorten, reason: reason, on: connection)
+                )
             }
         )
     }

@@ -17,7 +17,7 @@ extension DeletionDesk {
         case unchanged
         case unknownUser
         /// A step that cannot be interrupted is under way: too late, unless it fails.
-        case notNow(String)
+        case notNow(DeletionRefusal)
     }
 
     /// Puts a legal hold on an account; one for the same reason is put once.
@@ -25,7 +25,7 @@ extension DeletionDesk {
         do {
             return try await place(on: user, reason: reason, connection)
         } catch let error as PostgresError where error.waitedTooLong {
-            return .notNow(try StepUnderWay.words(of: user, on: connection))
+            return .notNow(try StepUnderWay.refusal(of: user, on: connection))
         }
     }
 

@@ -73,8 +73,8 @@ package struct DeletionDesk: Sendable {
         case unknownRequest
         /// The request has ended.
         case ended(DeletionState)
-        /// Too late, or not yet: what the operator should know.
-        case refused(String)
+        /// Too late, or not yet.
+        case refused(DeletionRefusal)
     }
 
     /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is undone.
@@ -101,7 +101,7 @@ package struct DeletionDesk: Sendable {
                 "select \(DeletionBrakes.isOtherAccount) from accountctl.deletion_requests as r where r.id = \(request)",
                 as: Bool.self
             )
-            if let begun, !isOther { return .refused("the step \(begun) has begun, which cannot be undone") }
+            if let begun, !isOther { return .refused(.begun(step: begun)) }
             if !isOther, writes { try LockOutBan.takeBack(of: request, on: connection) }
             try connection.execute(
                 """
@@ -266,7 +266,7 @@ package struct DeletionDesk: Sendable {
         do {
             return try await take(on: request, action, reason, connection, body)
         } catch let error as PostgresError where error.waitedTooLong {
-            return .refused(try StepUnderWay.words(of: request, on: connection))
+            return .refused(try StepUnderWay.refusal(of: request, on: connection))
         }
     }
 

@@ -41,8 +41,8 @@ package struct StepUnderWay: Sendable, Hashable {
         ).map { StepUnderWay(request: $0, step: $1) }
     }
 
-    /// What to say to an operator whose act on a request, or on its account, had to wait for too long.
-    static func words(of id: UUID, on connection: isolated Connection) throws -> String {
+    /// Why an act on a request, or on its account, had to wait for too long.
+    static func refusal(of id: UUID, on connection: isolated Connection) throws -> DeletionRefusal {
         let row = try connection.first(
             """
             select r.id, s.step
@@ -57,10 +57,6 @@ package struct StepUnderWay: Sendable, Hashable {
             """,
             as: (UUID, String).self
         )
-        guard let (request, step) = row else { return "somebody else is at work on it; try again" }
-        return """
-            the step \(step) is under way, which nothing interrupts; try again, and see: accountctl deletion show \
-            \(request.uuidString.lowercased())
-            """
+        return row.map { .underWay(step: $1, request: $0) } ?? .busy
     }
 }

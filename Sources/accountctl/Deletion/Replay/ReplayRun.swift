@@ -164,9 +164,9 @@ struct ReplayRun {
         }
         switch act {
         case .done: done.counts[step.act, default: 0] += 1
-        case .refused(let words):
+        case .refused(let why):
             done.refused += 1
-            context.messages.warning("\(request.uuidString.lowercased()): \(words)")
+            context.messages.warning("\(request.uuidString.lowercased()): \(why.words)")
         case .unchanged, .waiting, .unknownRequest, .ended: break
         }
     }

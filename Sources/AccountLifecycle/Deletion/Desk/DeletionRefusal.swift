@@ -1,0 +1,15 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Why an operator's act on a request, or on its account, is too late or too early.
+package enum DeletionRefusal: Sendable, Hashable {
+    /// This step has begun, and cannot be undone.
+    case begun(step: String)
+    /// This step of the request is being taken, and nothing interrupts it.
+    case underWay(step: String, request: UUID)
+    /// Another act, or a worker, has the request or its account locked.
+    case busy
+}
