@@ -23,6 +23,8 @@ package enum HTTPDate {
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
         let days = daysSinceEpoch(year: year, month: month + 1, day: day)
+        let next = month == 11 ? (year: year + 1, month: 1) : (year: year, month: month + 2)
+        guard days < daysSinceEpoch(year: next.year, month: next.month, day: 1) else { return nil }
         return Date(timeIntervalSince1970: Double(((days * 24 + hour) * 60 + minute) * 60 + second))
     }
 

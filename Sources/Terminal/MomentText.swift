@@ -15,9 +15,10 @@ package enum MomentText {
         var rest = Array(text.utf8)[...]
         guard let year = number(4, 1...9999, from: &rest), take("-", from: &rest) != nil,
             let month = number(2, 1...12, from: &rest), take("-", from: &rest) != nil,
-            let day = number(2, 1...31, from: &rest), let days = days(year, month, day)
+            let ofMonth = number(2, 1...31, from: &rest),
+            let day = CalendarDay(year: year, month: month, day: ofMonth)
         else { return nil }
-        let midnight = Double(days * 86400)
+        let midnight = Double(day.daysSince1970 * 86400)
         if rest.isEmpty { return Date(timeIntervalSince1970: midnight) }
         guard take("Tt ", from: &rest) != nil, let hour = number(2, 0...23, from: &rest),
             take(":", from: &rest) != nil, let minute = number(2, 0...59, from: &rest),
@@ -65,15 +66,5 @@ package enum MomentText {
         rest = rest.dropFirst(count)
         let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         return range.contains(number) ? number : nil
-    }
-
-    /// The days from 1970-01-01 to a day; nil for one that its month does not have.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
-        let isLeapYear = year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
-        let lengths = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard day <= lengths[month - 1] else { return nil }
-        let before = year - 1
-        let leapDays = before / 4 - before / 100 + before / 400
-        return before * 365 + leapDays + lengths[..<(month - 1)].reduce(0, +) + day - 1 - 719_162
     }
 }

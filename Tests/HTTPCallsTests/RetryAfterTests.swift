@@ -24,7 +24,12 @@ import Testing
         #expect(RetryAfter.parse("Sun, 06 Nov 1994 08:49:37 GMT", now: example.addingTimeInterval(5)) == .zero)
     }
 
-    @Test(arguments: ["", "soon", "-5", "1.5", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT"])
+    @Test(
+        arguments: [
+            "", "soon", "-5", "1.5", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT",
+            "Tue, 31 Feb 2026 08:49:37 GMT", "Sun, 29 Feb 2026 08:49:37 GMT", "Fri, 32 Dec 2026 08:49:37 GMT",
+        ]
+    )
     func anythingElseIsNil(text: String) {
         #expect(RetryAfter.parse(text, now: example) == nil)
     }

@@ -1,0 +1,39 @@
+import Testing
+
+@testable import Terminal
+
+@Suite("Days of the calendar")
+struct CalendarDayTests {
+    @Test("Every day of four hundred years follows the one before it, and is counted as it is named")
+    func everyDay() throws {
+        var last = CalendarDay(daysSince1970: 0)
+        #expect((last.year, last.month, last.day) == (1970, 1, 1))
+        for days in 1...146_097 {
+            let day = CalendarDay(daysSince1970: days)
+            let isNext =
+                day.month == last.month && day.year == last.year
+                ? day.day == last.day + 1
+                : day.day == 1
+                    && (day.month == last.month + 1 && day.year == last.year
+                        || (day.month, last.month) == (1, 12) && day.year == last.year + 1)
+            guard isNext, day.daysSince1970 == days else {
+                Issue.record("\(day) after \(last)")
+                return
+            }
+            last = day
+        }
+        #expect((last.year, last.month, last.day) == (2370, 1, 1))
+    }
+
+    @Test("There is no day that its month does not have")
+    func noDay() {
+        for (year, month, day) in [
+            (2026, 2, 29), (2100, 2, 29), (2026, 2, 31), (2026, 4, 31), (2026, 13, 1), (2026, 0, 1), (2026, 1, 0),
+        ] {
+            #expect(CalendarDay(year: year, month: month, day: day) == nil, "\(year) \(month) \(day)")
+        }
+        for (year, month, day) in [(2000, 2, 29), (2028, 2, 29), (1, 1, 1), (9999, 12, 31)] {
+            #expect(CalendarDay(year: year, month: month, day: day) != nil, "\(year) \(month) \(day)")
+        }
+    }
+}
