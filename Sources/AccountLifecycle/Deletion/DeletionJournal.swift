@@ -19,8 +19,9 @@ struct DeletionJournal: Sendable {
     /// Refuses to write when the job that drives the request was taken away from this process.
     let fence: JobFence?
 
-    /// Holds the fence for the rest of a transaction, before it writes anything, and keeps its commit from waiting for the disk;
-    /// nothing in it waits longer for a lock than is said, not even statements with a deadline of their own as long as `deadline`.
+    /// Holds the fence for the rest of a transaction that has written nothing yet, whose commit does not wait for the disk.
+    ///
+    /// Waits for locks end after `lockTimeout`, also those of statements whose deadline is as long as `deadline`.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`.
     func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil, deadline: Duration? = nil) throws {
@@ -37,7 +38,7 @@ struct DeletionJournal: Sendable {
         if !isHeld, let fence { throw fence.lost }
     }
 
-    /// The same for a transaction whose commit waits for the disk.
+    /// Holds the fence for the rest of a transaction whose commit waits for the disk.
     func fenceFlushing(_ connection: isolated Connection) throws {
         try fence?.hold(on: connection)
     }
@@ -106,33 +107,19 @@ struct DeletionJournal: Sendable {
         try write(ending(step, outcome, facts), on: connection)
     }
 
-    /// Records that a step ended, in the transaction of its effect.
+    /// Records that a step ended, or corrects how it did, in the transaction of its effect.
     func record(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection)
         throws
     {
         try connection.execute("with held as (select true), \(ending(step, outcome, facts)) select from held")
     }
 
-    /// Records that Apple's step ended, and with what for the request as a whole.
-    func finishApple(_ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection) throws {
-        try write(ending(.revokeApple, outcome, facts, setsAppleOutcome: true), on: connection)
-    }
-
-    /// Corrects how Apple's step ended, in the transaction in which it was found to be otherwise.
-    func recordApple(_ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection) throws {
-        let changes = ending(.revokeApple, outcome, facts, setsAppleOutcome: true)
-        try connection.execute("with held as (select true), \(changes) select from held")
-    }
-
-    private func ending(
-        _ step: DeletionStep,
-        _ outcome: StepOutcome,
-        _ facts: StepFacts,
-        setsAppleOutcome: Bool = false
-    ) -> Statement {
+    private func ending(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts) -> Statement {
+        // Apple's step says how it went for the request as a whole.
+        let isApple = step == .revokeApple
         // For whoever concludes later, when nothing else tells of it any more.
         let key = StepOutcome.grantUnknown.rawValue
-        let unknown = setsAppleOutcome ? facts.counts?.filter { $0.key == key } ?? [:] : [:]
+        let unknown = isApple ? facts.counts?.filter { $0.key == key } ?? [:] : [:]
         return """
             request as (
                 update accountctl.deletion_requests
@@ -140,10 +127,10 @@ struct DeletionJournal: Sendable {
                     situation_since = null,
                     failures = 0,
                     apple_failures = 0,
-                    apple_outcome = case when \(setsAppleOutcome) then \(outcome.rawValue) else apple_outcome end,
+                    apple_outcome = case when \(isApple) then \(outcome.rawValue) else apple_outcome end,
                     apple_counts = apple_counts || \(JSON(unknown))
                 where id = \(request)
-                  and (\(setsAppleOutcome) or situation is not null or failures > 0 or apple_failures > 0)
+                  and (\(isApple) or situation is not null or failures > 0 or apple_failures > 0)
                   and exists (select from held)
             ),
             step as (
@@ -184,7 +171,7 @@ struct DeletionJournal: Sendable {
         )
     }
 
-    /// Has a step that is done, and that another process began again meanwhile, stand as done.
+    /// Marks a step as finished again that another process began again after it was done.
     func restore(_ step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(
             """

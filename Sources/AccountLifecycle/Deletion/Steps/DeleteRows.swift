@@ -95,7 +95,7 @@ extension DeletionRun {
         )
         if reckoning.isOpen { return true }
         if reckoning.outcome != reckoning.recorded {
-            try journal.recordApple(reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
+            try journal.record(.revokeApple, reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
         }
         return false
     }

@@ -169,7 +169,7 @@ extension DeletionRun {
                 on: connection
             )
             guard !reckoning.isOpen else { return false }
-            try journal.finishApple(reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
+            try journal.finish(.revokeApple, reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
             return true
         }
     }
