@@ -1,17 +1,17 @@
 /// A failure in the words of the command line: what happened, and what to do about it.
 ///
 /// Commands throw it for what they find wrong themselves; errors of the layers below are translated by ``ErrorReport``.
-struct CommandError: Error, Equatable, CustomStringConvertible {
-    let status: ExitStatus
-    let message: String
-    /// What to do next, if that is known.
-    let hint: String?
+struct CommandError: ReportableError, Equatable, CustomStringConvertible {
+    let report: ErrorReport
 
     init(_ status: ExitStatus, _ message: String, hint: String? = nil) {
-        self.status = status
-        self.message = message
-        self.hint = hint
+        report = ErrorReport(status, message, hint: hint)
     }
+
+    var status: ExitStatus { report.status }
+    var message: String { report.message }
+    /// What to do next, if that is known.
+    var hint: String? { report.hint }
 
     var description: String { message }
 }

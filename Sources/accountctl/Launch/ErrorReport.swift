@@ -1,6 +1,4 @@
-import Terminal
-
-/// An error as its user sees it: one clear message and an exit status.
+/// An error as its user sees it: one clear message, an exit status, and what to do next where that is known.
 struct ErrorReport: Equatable {
     let status: ExitStatus
     let message: String
@@ -15,23 +13,9 @@ struct ErrorReport: Equatable {
     /// Translates an error of any layer.
     init(_ error: any Error) {
         switch error {
-        case let error as CommandError:
-            self.init(error.status, error.message, hint: error.hint)
-        case let error as any ReportableError:
-            self = error.report
-        case let error as PromptRefusal:
-            self.init(.usage, error.description)
-        case let error as UnknownField:
-            let hint = "A word that is no field stands before the option, or behind --."
-            self.init(.usage, error.description, hint: error.known.isEmpty ? nil : hint)
-        case is OutputClosed:
-            self.init(.outputClosed, "")
-        case let error as OutputFailed:
-            self.init(.failure, error.description)
-        case is CancellationError:
-            self.init(.interrupted, "interrupted")
-        default:
-            self.init(.failure, String(describing: error))
+        case let error as any ReportableError: self = error.report
+        case is CancellationError: self.init(.interrupted, "interrupted")
+        default: self.init(.failure, String(describing: error))
         }
     }
 }
