@@ -1,6 +1,15 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOPosix
+import NIOSSL
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
 
 /// Tells from the transport's errors whether anything was sent.
 ///
@@ -13,8 +22,9 @@ enum TransportFailure {
         case let error as NIOConnectionError: .unreachable(reason(of: error))
         case ChannelError.connectTimeout: .unreachable(.connectTimedOut)
         case let error as IOError where isRefusal(error): .unreachable(.refused)
-        // NIOSSL is a dependency of a dependency; its errors are known here by the name of their module.
-        case _ where String(reflecting: type(of: error)).hasPrefix("NIOSSL.") && isHandshake(error):
+        // The certificate is looked at before anything is sent, and so is its name.
+        case is NIOSSLExtraError, NIOSSLError.handshakeFailed, NIOSSLError.noCertificateToValidate,
+            NIOSSLError.unableToValidateCertificate:
             .unreachable(.tlsFailed)
         default: .interrupted
         }
@@ -40,12 +50,6 @@ enum TransportFailure {
     }
 
     private static func isRefusal(_ error: IOError) -> Bool {
-        // By number, since their names come from three different C libraries: refused, net and host unreachable.
-        [111, 61, 101, 51, 113, 65].contains(error.errnoCode)
-    }
-
-    private static func isHandshake(_ error: any Error) -> Bool {
-        let text = String(describing: error).lowercased()
-        return text.contains("handshake") || text.contains("certificate") || text.contains("hostname")
+        [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode)
     }
 }

@@ -1,4 +1,7 @@
 import HTTPCalls
+import NIOCore
+import NIOPosix
+import NIOSSL
 import Sealing
 import TestSupport
 import Testing
@@ -173,24 +176,51 @@ import Testing
     }
 
     @Test func aServerWithoutTLS() async throws {
-        try await LyingServer.with({ _, _ in .send("not tls at all\r\n") }) { server in
-            let address = try ServiceAddress("https://127.0.0.1:\(server.port)")
-            let outcome = try await withTestCaller(attempts: 1) {
-                try await $0.perform(
-                    HTTPCall(
-                        label: "test",
-                        method: .get,
-                        address: address,
-                        path: "/",
-                        attemptTimeout: .seconds(3),
-                        repetition: .onlyIfNothingWasSent
-                    )
+        let outcome = try await askOverTLS { Babbler() }
+        #expect(outcome == .unreachable(.tlsFailed))
+    }
+
+    @Test func aCertificateThatNobodyVouchesFor() async throws {
+        try await TestCertificate.with { files in
+            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
+            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
+            let context = try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: chain.map { .certificate($0) },
+                    privateKey: .privateKey(key)
                 )
+            )
+            let outcome = try await askOverTLS { NIOSSLServerHandler(context: context) }
+            #expect(outcome == .unreachable(.tlsFailed))
+        }
+    }
+
+    /// What comes of a call to a server whose connections have this handler.
+    private func askOverTLS(_ handler: @escaping @Sendable () -> any ChannelHandler) async throws -> HTTPOutcome {
+        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(handler()) }
             }
-            guard case .unreachable = outcome else {
-                Issue.record("\(outcome): nothing was sent that could be acted on")
-                return
-            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        let port = try #require(server.localAddress?.port)
+        let address = try ServiceAddress("https://localhost:\(port)")
+        let outcome = try await withTestCaller(attempts: 1) {
+            try await $0.perform(
+                HTTPCall(label: "test", method: .get, address: address, path: "/", repetition: .onlyIfNothingWasSent)
+            )
+        }
+        try await server.close()
+        return outcome
+    }
+
+    /// Answers whatever comes, in no protocol.
+    private final class Babbler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "not tls at all\r\n")), promise: nil)
         }
     }
 
