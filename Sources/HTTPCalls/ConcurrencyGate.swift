@@ -60,6 +60,9 @@ package final class ConcurrencyGate: Sendable {
         next?.resume(returning: true)
     }
 
+    /// How many stand in line, for tests.
+    var waitingCount: Int { state.withLock { $0.continuations.count } }
+
     private func standInLine() async -> Bool {
         let ticket = state.withLock { $0.slots.makeTicket() }
         return await withTaskCancellationHandler {

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPCalls
@@ -46,7 +47,7 @@ import Testing
         let census = Census()
         try await gate.withSlot {
             let waiting = Task { try await gate.withSlot { census.enter() } }
-            for _ in 0..<50 { await Task.yield() }
+            try await eventually("the task stands in line") { gate.waitingCount == 1 }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
         }

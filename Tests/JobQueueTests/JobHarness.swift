@@ -2,6 +2,7 @@ import JobQueue
 import Logging
 import Postgres
 import TestSupport
+import Testing
 
 /// A database with the job tables and a table of effects, which handlers write and tests count.
 struct JobHarness: Sendable {
@@ -109,10 +110,46 @@ struct JobHarness: Sendable {
         try await pool.withConnection { connection in try queue.show(id, on: connection) }
     }
 
-    /// Looks again and again until it is so; a test's time limit ends it otherwise.
-    func until(_ condition: @Sendable () async throws -> Bool) async throws {
-        while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
+    /// Looks again and again until it is so; a test that waits in vain fails with what the tables say.
+    func until(
+        within: Duration = .seconds(45),
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ condition: @Sendable () async throws -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + within
+        while try await !condition() {
+            guard ContinuousClock.now < deadline else {
+                let standing = try await database.psql(Self.standing)
+                Issue.record("waited \(within) in vain:\n\(standing)", sourceLocation: sourceLocation)
+                throw TestSupportError("waited in vain")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
+
+    /// What is known of jobs, queues, workers and sessions.
+    private static let standing = """
+        select 'jobs ' || kind || ' ' || queue || ' ' || state || ' worker ' || coalesce(worker::text, '-')
+            || ' lease ' || lease || ' due ' || bool_or(run_at <= now()) || ': ' || count(*)
+        from accountctl.jobs
+        group by kind, queue, state, worker, lease
+        union all
+        select 'ended ' || kind || ' ' || outcome || ': ' || count(*)
+        from accountctl.job_history
+        group by kind, outcome
+        union all
+        select 'queue ' || to_jsonb(q) from accountctl.queues as q
+        union all
+        select 'worker ' || to_jsonb(w) from accountctl.workers as w
+        union all
+        select concat_ws(' ', 'session', pid, state, wait_event_type, wait_event, left(query, 80))
+        from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()
+        union all
+        select concat_ws(' ', 'lock', pid, locktype, relation::regclass, mode)
+        from pg_locks
+        where not granted
+        """
 }
 
 struct Note: Codable, Sendable, Equatable {

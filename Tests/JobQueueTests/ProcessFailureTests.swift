@@ -24,15 +24,13 @@ import Testing
             // Four slots each: the work outlasts the kills on the fastest machine.
             var workers = [try WorkerProcess(harness, slots: 4), try WorkerProcess(harness, slots: 4)]
             for done in [10, 50, 90, 130] {
-                while try await harness.finished("completed") < done {
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 1...50)))
-                }
+                try await harness.until { try await harness.finished("completed") >= done }
+                // Whatever the moment.
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...50)))
                 workers.removeFirst().kill(SIGKILL)
                 workers.append(try WorkerProcess(harness, slots: 4))
             }
-            while try await harness.unfinished() > 0 {
-                try await Task.sleep(for: .milliseconds(20))
-            }
+            try await harness.until { try await harness.unfinished() == 0 }
             // Whatever was killed when: each transaction happened once, each effect at least once, each job ended once.
             #expect(try await harness.finished("completed") == 200)
             #expect(try await harness.count("select count(distinct id) from accountctl.job_history") == 200)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SignInWithApple
@@ -7,7 +8,7 @@ extension AppleKeySet {
     fileprivate var keyIDs: [String] { keys.keys.sorted() }
 }
 
-@Suite struct KeyCacheTests {
+@Suite(.timeLimit(.minutes(1))) struct KeyCacheTests {
     let start = Date(timeIntervalSince1970: 1_750_000_000)
 
     private func isFetch(_ decision: KeyCache.Decision) -> Bool {
@@ -128,7 +129,7 @@ extension AppleKeySet {
     }
 }
 
-@Suite struct SharedFlightTests {
+@Suite(.timeLimit(.minutes(1))) struct SharedFlightTests {
     @Test func startedWorkIsJoinedAndNotStartedTwice() async throws {
         let flight = SharedFlight<Int>()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -138,7 +139,7 @@ extension AppleKeySet {
         }
         flight.start { 8 }
         let joined = Task { try await flight.join { 9 } }
-        while flight.waiterCount < 1 { await Task.yield() }
+        try await eventually("one joins") { flight.waiterCount == 1 }
         open.yield()
         #expect(try await joined.value == 7)
     }
@@ -157,7 +158,7 @@ extension AppleKeySet {
         _ = await iterator.next()
         let second = Task { try await flight.join { 8 } }
         let third = Task { try await flight.join { 9 } }
-        while flight.waiterCount < 3 { await Task.yield() }
+        try await eventually("three wait") { flight.waiterCount == 3 }
         first.cancel()
         second.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
