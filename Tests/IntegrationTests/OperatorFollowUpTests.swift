@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import accountctl
+
+@Suite("What an act says comes next", .timeLimit(.minutes(2)))
+struct OperatorFollowUpTests {
+    @Test("What is said to undo an act or to go on can be typed as it stands")
+    func typed() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (one, other) = (OperatorStage.id(1), OperatorStage.id(2))
+            // Each act, and what the commands that it tells of leave.
+            let acts: [(words: [String], after: String)] = [
+                (["user", "suspend", one, "--reason", "spam", "--yes"], "select banned_until is null from auth.users"),
+                (["user", "restore", one, "--yes"], "select banned_until is not null from auth.users"),
+                (["user", "hold", other, "--reason", "court"], "select count(user_id) = 0 from accountctl.holds"),
+                (["user", "release", other], "select count(user_id) = 1 from accountctl.holds"),
+                (
+                    ["deletion", "request", one, "--confirm=\(one)"],
+                    "select state = 'cancelled' from accountctl.deletion_requests"
+                ),
+                (["deletion", "cancel", one], "select count(*) = 3 from accountctl.deletion_requests"),
+                (["deletion", "pause", one], "select bool_and(paused_at is null) from accountctl.deletion_requests"),
+                (["deletion", "pause", "--all"], "select paused_at is null from accountctl.deletion_brakes"),
+            ]
+            for (words, after) in acts {
+                // So that there is something to undo.
+                if words.starts(with: ["user", "restore"]) {
+                    #expect(try await stage.run(["user", "suspend", one, "--reason", "spam", "--yes"]).status == 0)
+                }
+                if words.starts(with: ["user", "release"]) {
+                    #expect(try await stage.run(["user", "hold", other, "--reason", "other court"]).status == 0)
+                }
+                if words.starts(with: ["deletion", "cancel"]) {
+                    #expect(try await stage.run(["deletion", "request", one, "--confirm=\(one)"]).status == 0)
+                }
+                let done = try await stage.run(words)
+                #expect(done.status == 0, "\(words): \(done.errors)")
+                let told = try #require(done.errors.firstMatch(of: /with: accountctl (.+)/), "\(words): \(done.errors)")
+                var typed = told.1.replacing("WHY", with: "mistake").split(separator: " ").map(String.init)
+                if typed.starts(with: ["deletion", "request"]) { typed.append("--confirm=\(one)") }
+                if typed.starts(with: ["user", "suspend"]) { typed.append("--yes") }
+                if typed.starts(with: ["deletion", "resume", "--all"]) { typed.append("--confirm=all") }
+                let next = try await stage.run(typed)
+                #expect(next.status == 0, "\(typed): \(next.errors)")
+                let filter = words[0] == "user" && after.contains("auth.users") ? " where id = '\(one)'" : ""
+                #expect(try await stage.database.psql(after + filter) == "t", "\(words), then \(typed)")
+            }
+        }
+    }
+
+    @Test("Commands that are named act where the one acted that names them")
+    func elsewhere() throws {
+        var global = GlobalOptions()
+        global.setDefaults()
+        let text = "go on with: accountctl deletion resume --all; this is accountctl 0.1.0"
+        #expect(FollowUp(global).completed(text) == text)
+        global.environment = "staging"
+        global.config = "my settings.toml"
+        #expect(
+            FollowUp(global).completed(text)
+                == "go on with: accountctl --environment staging --config 'my settings.toml' deletion resume --all; "
+                + "this is accountctl 0.1.0"
+        )
+        // To a shell the accent makes no other character of the quote.
+        global.config = "it'\u{301}s.toml"
+        #expect(FollowUp(global).completed(text).utf8.contains("--config 'it'\\''\u{301}s.toml' ".utf8))
+        global.databaseURL = "postgres://postgres:secret@db.example.com/postgres"
+        #expect(!FollowUp(global).completed(text).contains("secret"))
+    }
+
+    @Test("What was done is followed by the command that undoes it or goes on, and what was not done is not")
+    func next() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            let acts = [
+                (["user", "suspend", id, "--reason", "spam", "--yes"], "accountctl user restore \(id)"),
+                (["user", "restore", id], "accountctl user suspend \(id) --until 20"),
+                (["user", "hold", id, "--reason", "court"], "accountctl user release \(id)"),
+                (["user", "release", id], "accountctl user hold \(id) --reason"),
+            ]
+            for (words, next) in acts {
+                let rehearsed = try await stage.run(words + ["--dry-run"])
+                #expect(rehearsed.status == 0 && !rehearsed.errors.contains(next), "\(words): \(rehearsed)")
+                let done = try await stage.run(words)
+                #expect(done.status == 0 && done.errors.contains(next), "\(words): \(done)")
+                #expect(!done.output.contains("accountctl"))
+            }
+            let nothing = try await stage.run(["user", "restore", id])
+            #expect(nothing.errors.contains("Nothing to do") && !nothing.errors.contains("suspend"), "\(nothing)")
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            for (word, next) in [("pause", "deletion resume \(request)"), ("cancel", "deletion request \(id)")] {
+                let done = try await stage.run(["deletion", word, request])
+                #expect(done.status == 0 && done.errors.contains("accountctl " + next), "\(done)")
+            }
+            let again = try await stage.run(["deletion", "request", request, "--confirm=\(id)"])
+            #expect(again.status == 0, "\(again)")
+        }
+    }
+
+    @Test("What undoes an act names what the act replaced: the hold of several, the end of a suspension")
+    func undoNames() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            func undo(_ told: AccountctlProcess.Result) async throws {
+                let hint = try #require(told.errors.firstMatch(of: /undo with: accountctl (.+)/), "\(told)")
+                let words = hint.1.replacing("WHY", with: "mistake").split(separator: " ").map(String.init)
+                let undone = try await stage.run(words + (words[1] == "suspend" ? ["--yes"] : []))
+                #expect(undone.status == 0, "\(words): \(undone)")
+            }
+            #expect(try await stage.run(["user", "hold", id, "--reason", "court"]).status == 0)
+            try await undo(try await stage.run(["user", "hold", id, "--reason", "tax"]))
+            let holds = "select string_agg(reason, ' ') from accountctl.holds where user_id is not null"
+            #expect(try await stage.database.psql(holds) == "court")
+
+            let end = "2061-02-03T04:05:06Z"
+            let suspend = ["user", "suspend", id, "--reason", "spam", "--yes"]
+            #expect(try await stage.run(suspend + ["--until", end]).status == 0)
+            try await undo(try await stage.run(["user", "restore", id]))
+            let ban = "select banned_until = '\(end)' from auth.users"
+            #expect(try await stage.database.psql(ban) == "t")
+            // What took the place of another suspension, a later or a sooner end, gives it back.
+            for more in [["--for", "36000d"], ["--for", "1d", "--shorten"]] {
+                try await undo(try await stage.run(suspend + more))
+                #expect(try await stage.database.psql(ban) == "t", "\(more)")
+            }
+            // A ban without an end that Supabase could write is told by none.
+            try await stage.database.psql("update auth.users set banned_until = 'infinity'")
+            #expect(try await !stage.run(["user", "restore", id]).errors.contains("--until"))
+            for (more, said) in [
+                (["--until", "2001-01-01"], "lies in the past"), (["--until", "9998-01-01"], "36500d"),
+                (["--until", "30d"], "--until"), (["--until", end, "--for", "1d"], "exclude each other"),
+            ] {
+                let refused = try await stage.run(suspend + more)
+                #expect(refused.status == 2 && refused.errors.contains(said), "\(more): \(refused)")
+            }
+        }
+    }
+}

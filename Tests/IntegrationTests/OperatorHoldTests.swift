@@ -1,0 +1,222 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What holds a deletion, and what its release lets go on", .timeLimit(.minutes(2)))
+struct OperatorHoldTests {
+    @Test("A legal hold is told wherever the account is, and one that comes late says what was done before it")
+    func holds() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(3)
+            let (early, late) = (OperatorStage.id(1), OperatorStage.id(2))
+            let placed = try await stage.run(["user", "hold", early, "--reason", "court", "--yes"])
+            #expect(placed.status == 0 && !placed.errors.contains("under way"), "\(placed.errors)")
+            try await stage.database.psql(
+                """
+                with request as (
+                    insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                    values ('\(late)', 'app', 'running', now(), now() + interval '1 month', now())
+                    returning id
+                )
+                insert into accountctl.deletion_steps (request_id, step, runs, started_at)
+                select id, step, 1, now() from request, unnest(array['lock_out', 'revoke_apple', 'delete_avatars']) as step;
+                """
+            )
+            let tooLate = try await stage.run(["user", "hold", late, "--reason", "court", "--yes"])
+            #expect(tooLate.status == 0)
+            #expect(tooLate.errors.contains("revoke_apple and delete_avatars"), "\(tooLate.errors)")
+            #expect(!tooLate.errors.contains("lock_out"))
+            let list = try await stage.run(["user", "list", "--held", "--json", "id,held"])
+            #expect(list.output.contains(#"{"held":true,"id":"\#(early)"}"#) && list.output.contains(late))
+            let rest = try await stage.run(["user", "list", "--no-held", "--json", "id"])
+            #expect(rest.output == "[\n{\"id\":\"\(OperatorStage.id(3))\"}\n]\n", "\(rest.output)")
+            let find = try await stage.run(["user", "find", early, "--json", "held"])
+            #expect(find.output.contains(#"{"held":true}"#))
+            #expect(try await stage.run(["user", "find", early]).errors.contains("under a legal hold"))
+            let asked = try await stage.run(["deletion", "request", early, "--confirm=\(early)", "--json"])
+            #expect(
+                asked.output.contains(#""held": true"#) && asked.errors.contains("under a legal hold"),
+                "\(asked.output)"
+            )
+        }
+    }
+
+    @Test("A hold for one reason is placed once and shown wherever its deletion is; a release of nothing is no act")
+    func oneHold() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            for (reason, said) in [("court", "Done: held."), ("court", "Nothing to do."), ("tax", "Done: held.")] {
+                let held = try await stage.run(["user", "hold", id, "--reason", reason])
+                #expect(held.status == 0 && held.errors.contains(said), "\(held.errors)")
+            }
+            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            let listed = try await stage.run(["deletion", "list", "--tsv", "state,held"])
+            #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
+            let shown = try await stage.run(["deletion", "show", id])
+            #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
+            let address = try await stage.run(["deletion", "show", "u1@example.com"])
+            #expect(address.status == 2 && address.errors.contains("is no request id, user id"), "\(address)")
+            let whose = try await stage.run(["deletion", "list", "--tsv", "user_id"])
+            #expect(shown.output.contains(id) && whose.output == "\(id)\n", "\(shown) \(whose)")
+            for said in ["Done: released.", "Nothing to do."] {
+                let released = try await stage.run(["user", "release", id, "--all-holds", "--confirm=\(id)"])
+                #expect(released.errors.contains(said), "\(released)")
+            }
+            let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
+            #expect(
+                try await stage.database.psql(log)
+                    == "deletion.hold deletion.hold deletion.request deletion.release"
+            )
+        }
+    }
+
+    @Test("Of several legal holds none is released without a word which")
+    func severalHolds() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            for reason in ["court order", "tax audit", "third"] {
+                #expect(try await stage.run(["user", "hold", id, "--reason", reason]).status == 0)
+            }
+            let asked = try await stage.run(["user", "release", id])
+            #expect(asked.status == 6 && asked.errors.contains("court order"), "\(asked)")
+            let left = "select string_agg(reason, ', ' order by id) from accountctl.holds where user_id is not null"
+            let audit = try await stage.database.psql("select id from accountctl.holds where reason = 'tax audit'")
+            let shown = try await stage.run(["user", "show", id, "--json", "holds"])
+            #expect(shown.output.replacing(" ", with: "").contains(#""id":\#(audit),"#), "\(shown)")
+            let mistyped = try await stage.run(["user", "release", id, "--hold", audit + "0"])
+            #expect(
+                mistyped.status == 3 && mistyped.errors.contains("no hold \(audit)0 lies on the account"),
+                "\(mistyped)"
+            )
+            for outcome in ["done", "unchanged"] {
+                let one = try await stage.run(["user", "release", id, "--hold", audit, "--json", "outcome"])
+                #expect(one.status == 0 && one.output.contains(#""\#(outcome)""#), "\(one)")
+            }
+            #expect(try await stage.database.psql(left) == "court order, third")
+            // Where one may be left by the time of the act, which then lets the deletion go on, it is asked.
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            for (more, status) in [([], 2), (["--confirm=\(id)"], Int32(6)), (["--hold", audit], 0)] {
+                let several = try await stage.run(["user", "release", id] + more)
+                #expect(several.status == status, "\(more): \(several)")
+            }
+            #expect(try await stage.run(["deletion", "cancel", id]).status == 0)
+            #expect(try await stage.database.psql(left) == "court order, third")
+            #expect(try await stage.run(["user", "release", id, "--all-holds"]).status == 0)
+            #expect(try await stage.database.psql(left) == "")
+        }
+    }
+
+    @Test("Who releases an account is told what else its deletion waits for")
+    func releaseUnderOtherBrakes() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            for reason in ["court order", "tax audit"] {
+                #expect(try await stage.run(["user", "hold", id, "--reason", reason]).status == 0)
+            }
+            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            #expect(try await stage.run(["deletion", "pause", id, "--reason", "x"]).status == 0)
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let first = try await stage.database.psql("select min(id) from accountctl.holds")
+            let one = try await stage.run(["user", "release", id, "--hold", first, "--confirm=\(id)"])
+            #expect(one.errors.contains("accountctl user release \(id)"), "\(one)")
+            #expect(one.errors.contains("accountctl deletion resume \(request)"), "\(one)")
+            for run in [["--dry-run"], ["--confirm=\(id)"], []] {
+                let all = try await stage.run(["user", "release", id] + run)
+                #expect(all.status == 0 && all.errors.contains("accountctl deletion resume \(request)"), "\(all)")
+                #expect(!all.errors.contains("legal hold"), "\(all)")
+            }
+        }
+    }
+
+    @Test("A release that lets a deletion go on asks for the id; another does not ask")
+    func release() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let (free, id) = (OperatorStage.id(1), OperatorStage.id(2))
+            try await stage.database.psql(
+                """
+                insert into accountctl.holds (user_id, reason, placed_by)
+                select user_id::uuid, 'court', 'olga' from unnest(array['\(free)', '\(id)']) as user_id;
+                insert into accountctl.deletion_requests (user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                values ('\(id)', 'app', 'held', now(), now() + interval '1 month', now())
+                """
+            )
+            #expect(try await stage.run(["user", "release", free]).status == 0)
+            let held = "select count(*) from accountctl.holds where user_id = '\(id)'"
+            let asked = try await stage.run(["user", "release", id])
+            #expect(asked.status == 2 && asked.errors.contains("--confirm=\(id)"), "\(asked)")
+            #expect(try await stage.database.psql(held) == "1")
+            let rehearsed = try await stage.run(["user", "release", id, "--dry-run"])
+            #expect(rehearsed.status == 0 && rehearsed.errors.contains("Would be done"), "\(rehearsed)")
+            // Both say what follows.
+            for told in [asked, rehearsed] { #expect(told.errors.contains("erases it for good"), "\(told)") }
+            let done = try await stage.run(["user", "release", id, "--confirm=\(id)"])
+            #expect(done.status == 0 && done.errors.contains("Done: released"), "\(done)")
+            #expect(try await stage.database.psql(held) == "0")
+            // Nothing is left to ask about.
+            let again = try await stage.run(["user", "release", id])
+            #expect(again.status == 0 && again.errors.contains("Nothing to do"), "\(again)")
+        }
+    }
+
+    @Test("What is let go on says what holds it all the same, and by which command that ends")
+    func heldAllTheSame() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            @Sendable func run(_ words: [String]) async throws -> AccountctlProcess.Result {
+                let result = try await stage.run(words)
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                return result
+            }
+            _ = try await run(["deletion", "request", id, "--confirm=\(id)"])
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            for words in [["deletion", "pause", id], ["deletion", "resume", id], ["deletion", "retry", id]] {
+                #expect(try await !run(words).errors.contains("nothing else holds it"), "\(words)")
+            }
+            // One that had a fault: without, it would only wait for the end of grace.
+            try await stage.database.psql("update accountctl.deletion_requests set failures = 1")
+            _ = try await run(["deletion", "pause", "--all", "--reason", "a complaint"])
+            _ = try await run(["jobs", "pause", "deletions", "--yes", "--reason", "a storm"])
+            _ = try await run(["user", "hold", id, "--reason", "court"])
+            _ = try await run(["deletion", "pause", id])
+            let brakes = [
+                "every deletion is paused, by olga: a complaint; go on with: accountctl deletion resume --all",
+                "the queue deletions is paused: a storm; go on with: accountctl jobs resume deletions",
+                "the account is under a legal hold; end it with: accountctl user release \(id)",
+            ]
+            let own = "the request is paused by itself; go on with: accountctl deletion resume \(request)"
+            let acts: [(words: [String], isPaused: Bool)] = [
+                (["deletion", "retry", id], true),
+                (["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"], true),
+                (["deletion", "resume", id], false),
+            ]
+            for (words, isPaused) in acts {
+                for more in [["--dry-run"], []] {
+                    let told = try await run(words + more).errors
+                    for brake in brakes { #expect(told.contains(brake), "\(words): \(told)") }
+                    #expect(told.contains(own) == isPaused, "\(words): \(told)")
+                    #expect(told.contains("once nothing else holds it"), "\(words): \(told)")
+                }
+            }
+            let job = try await stage.database.psql("select id from accountctl.jobs where kind = 'account.delete'")
+            for more in [["--dry-run"], []] {
+                let told = try await run(["jobs", "retry", job] + more)
+                #expect(told.output.contains("once its queue goes on"), "\(told)")
+                for brake in brakes.prefix(2) { #expect(told.errors.contains(brake), "\(told)") }
+            }
+            _ = try await run(["deletion", "pause", id])
+            for more in ["--dry-run", "--confirm=all"] {
+                let all = try await run(["deletion", "resume", "--all", more]).errors
+                #expect(all.contains(brakes[1]) && all.contains("accountctl deletion list --paused"), "\(all)")
+                #expect(!all.contains(brakes[0]), "\(all)")
+            }
+            _ = try await run(["jobs", "resume", "deletions"])
+            let other = try await run(["jobs", "retry", job])
+            #expect(other.output.contains("runs again") && other.errors.isEmpty, "\(other)")
+        }
+    }
+}

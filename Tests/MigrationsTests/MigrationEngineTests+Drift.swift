@@ -1,0 +1,192 @@
+import Foundation
+import Migrations
+import Postgres
+import TestSupport
+import Testing
+
+extension MigrationEngineTests {
+    @Test("What somebody changes afterwards is found, and what runs change is not")
+    func drift() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(
+                    1,
+                    """
+                    create table accountctl.t (id int primary key, state text not null check (state <> ''));
+                    create table accountctl.h (at date) partition by range (at);
+                    create function accountctl.f() returns int language sql as 'select 1';
+                    """
+                )
+            )
+            try await Self.up(set, database)
+            func differences() async throws -> [String] {
+                try await database.withConnection { connection in
+                    try await CatalogSnapshot.differences(on: connection).map { "\($0.kind.rawValue) \($0.object)" }
+                }
+            }
+            #expect(try await differences() == [])
+            try await database.psql(
+                "create table accountctl.h_1 partition of accountctl.h for values from ('2026-01-01') to ('2026-01-02')"
+            )
+            #expect(try await differences() == [])
+            try await database.psql(
+                """
+                alter table accountctl.t alter column state drop not null, drop constraint t_state_check;
+                create or replace function accountctl.f() returns int language sql as 'select 2';
+                grant select on accountctl.t to anon;
+                create index extra on accountctl.t (state);
+                """
+            )
+            #expect(
+                try await differences() == [
+                    "changed column accountctl.t.state", "removed constraint accountctl.t.t_state_check",
+                    "changed function accountctl.f()", "added index accountctl.extra", "changed relation accountctl.t",
+                ]
+            )
+            try await Self.acceptAll(set, database)
+            #expect(try await differences() == [])
+        }
+    }
+
+    private static func differences(_ database: TestDatabase) async throws -> [String] {
+        try await database.withConnection { connection in
+            try await CatalogSnapshot.differences(on: connection).map { "\($0.kind.rawValue) \($0.object)" }
+        }
+    }
+
+    private static func acceptAll(_ set: MigrationSet, _ database: TestDatabase) async throws {
+        let engine = engine(set, database)
+        let isRecorded = try await database.withConnection { connection in
+            try await engine.accept(CatalogSnapshot.differences(on: connection), on: connection)
+        }
+        #expect(isRecorded)
+    }
+
+    @Test("No difference is told because a role or a database has another search_path")
+    func driftByAnyPath() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(
+                    1,
+                    """
+                    create type public.mood as enum ('fine');
+                    create table public.profiles (id int primary key, mood public.mood);
+                    create table accountctl.t (id int references public.profiles, mood public.mood default 'fine');
+                    create function accountctl.f(m public.mood) returns int language sql as 'select 1';
+                    create function accountctl.g() returns trigger language plpgsql as $$ begin return new; end $$;
+                    create trigger look before insert on public.profiles for each row execute function accountctl.g();
+                    create policy fine on public.profiles using (mood = 'fine'::public.mood);
+                    create view accountctl.v as select p.id from public.profiles as p join accountctl.t using (id);
+                    """
+                )
+            )
+            try await Self.up(set, database)
+            /// Of the role in this database, which wins over what the database and the role have.
+            func setPath(_ change: String) async throws {
+                try await database.withConnection { connection in
+                    try connection.script(
+                        unsafeSQL: """
+                            do $$ begin
+                                execute format('alter role current_user in database %I ', current_database()) || $s$\(change)$s$;
+                            end $$
+                            """
+                    )
+                }
+            }
+            for path in ["''", "pg_catalog", "accountctl, public"] {
+                try await setPath("set search_path = \(path)")
+                #expect(try await Self.differences(database) == [], "with the path \(path)")
+            }
+            // What is recorded under another path is recorded in the same form.
+            let second = try Self.migration(2, "create table accountctl.u (mood public.mood);")
+            try await Self.up(Self.set(set.migrations[0], second), database)
+            try await setPath("reset search_path")
+            #expect(try await Self.differences(database) == [])
+        }
+    }
+
+    @Test("A change is accepted while nobody migrates, and only the one that was looked at")
+    func acceptingWaits() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(Self.migration(1, "create table accountctl.t (id int primary key);"))
+            try await Self.up(set, database)
+            try await database.psql("create table accountctl.foreign_body ()")
+            let seen = try await database.withConnection { try await CatalogSnapshot.differences(on: $0) }
+            var options = MigrationEngine.Options()
+            options.processPatience = .milliseconds(50)
+            let engine = Self.engine(set, database, options: options)
+            try await database.withConnection { other in
+                try other.execute("select pg_advisory_lock(\(Int64(0x6163_636F_756E_7463)))")
+                let error = await #expect(throws: MigrationError.self) {
+                    try await database.withConnection { _ = try await engine.accept(seen, on: $0) }
+                }
+                #expect(error?.code == .lockHeld)
+            }
+            #expect(try await Self.differences(database) == ["added relation accountctl.foreign_body"])
+            try await database.psql("create table accountctl.another ()")
+            #expect(try await database.withConnection { try await engine.accept(seen, on: $0) } == false)
+            try await database.psql("drop table accountctl.another")
+            #expect(try await database.withConnection { try await engine.accept(seen, on: $0) })
+            #expect(try await Self.differences(database) == [])
+        }
+    }
+
+    @Test("A change is not hidden by the migrations that come after it, and what they make is no change")
+    func driftOutlivesARun() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(
+                1,
+                """
+                create table accountctl.t (id int primary key, state text not null);
+                create function accountctl.f() returns int language sql as 'select 1';
+                """
+            )
+            try await Self.up(Self.set(first), database)
+            try await database.psql(
+                """
+                alter table accountctl.t alter column state drop not null;
+                create table accountctl.foreign_body ();
+                create or replace function accountctl.f() returns int language sql as 'select 2';
+                """
+            )
+            let second = try Self.migration(
+                2,
+                """
+                create table accountctl.u (id int primary key);
+                create or replace function accountctl.f() returns int language sql as 'select 3';
+                """
+            )
+            let told = Collected()
+            let drift = ["changed column accountctl.t.state", "added relation accountctl.foreign_body"]
+            try await Self.up(Self.set(first, second), database) { event in
+                if case .drifted(let objects) = event { told.add(objects) }
+            }
+            #expect(
+                told.all == [
+                    "column accountctl.t.state", "function accountctl.f()", "relation accountctl.foreign_body",
+                ]
+            )
+            // The function is as the second migration made it.
+            #expect(try await Self.differences(database) == drift)
+            try await Self.acceptAll(Self.set(first, second), database)
+            #expect(try await Self.differences(database) == [])
+        }
+    }
+
+    @Test("What a run made that died before its end is no change either, once another has run")
+    func aDeadRunLeavesNoDrift() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(1, "create table accountctl.t (id int primary key);")
+            let good = try Self.migration(2, "create table accountctl.u (id int primary key);")
+            let bad = try Self.migration(3, "select 1 / 0;")
+            try await Self.up(Self.set(first), database)
+            try await database.psql("create table accountctl.foreign_body ()")
+            _ = await #expect(throws: MigrationError.self) { try await Self.up(Self.set(first, good, bad), database) }
+            let isUnfinished = try await database.withConnection { try CatalogSnapshot.isUnfinished(on: $0) }
+            #expect(isUnfinished)
+            // The third was withdrawn: there is nothing to apply, and still something to record.
+            #expect(try await Self.up(Self.set(first, good), database).applied.isEmpty)
+            #expect(try await Self.differences(database) == ["added relation accountctl.foreign_body"])
+        }
+    }
+}

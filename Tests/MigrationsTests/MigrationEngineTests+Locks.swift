@@ -1,0 +1,100 @@
+import Foundation
+import Migrations
+import Postgres
+import TestSupport
+import Testing
+
+extension MigrationEngineTests {
+    @Test("Many that start at once all succeed, and apply once")
+    func manyStarters() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int); select pg_sleep(0.05);"),
+                Self.migration(2, "insert into t values (1); create type ty as enum ('a');"),
+                Self.migration(3, "create index concurrently t_i on t (i)", head: "bundle=core no-transaction")
+            )
+            let applied = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<6 { group.addTask { try await Self.up(set, database).applied.count } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(applied.sorted() == [0, 0, 0, 0, 0, 3])
+            #expect(try await database.psql("select count(*) from t") == "1")
+        }
+    }
+
+    @Test("Whoever keeps the lock for too long is named")
+    func lockHeld() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(Self.migration(1, "create table t (i int);"))
+            var options = MigrationEngine.Options()
+            options.processPatience = .milliseconds(100)
+            let holder = ConnectionConfiguration(conninfo: database.conninfo + " application_name=holder")
+            try await Connection.with(holder, logger: Self.logger) { [options] connection in
+                try connection.execute("select pg_advisory_lock(\(Int64(0x6163_636F_756E_7463)))")
+                let error = await #expect(throws: MigrationError.self) {
+                    try await Self.up(set, database, options: options)
+                }
+                #expect(error?.code == .lockHeld)
+                #expect(error?.message.contains("role postgres (holder)") == true)
+            }
+        }
+    }
+
+    @Test("A table locked by others is waited for briefly and often, and the blocker is named")
+    func lockTimeout() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int);"),
+                Self.migration(2, "alter table t add column j int;")
+            )
+            try await Self.up(try Self.set(set.migrations[0]), database)
+            var options = MigrationEngine.Options()
+            options.lockTimeout = .milliseconds(100)
+            options.lockPatience = .seconds(20)
+            let blocked = Collected()
+            let (signal, blockedAgain) = AsyncStream<Void>.makeStream()
+            let reader = ConnectionConfiguration(conninfo: database.conninfo + " application_name=reader")
+            try await Connection.with(reader, logger: Self.logger) { [options] connection in
+                try connection.execute("begin")
+                try connection.execute("select * from t")
+                async let running = Self.up(
+                    set,
+                    database,
+                    options: options,
+                    event: { event in
+                        if case .blocked(_, let blockers, _) = event, !blockers.isEmpty {
+                            blocked.add(blockers.map(\.description))
+                            blockedAgain.yield()
+                        }
+                    }
+                )
+                for await _ in signal { break }
+                try connection.execute("commit")
+                #expect(try await running.applied == ["0002_step.sql"])
+            }
+            #expect(blocked.all.first?.contains("role postgres (reader), idle in transaction") == true)
+        }
+    }
+
+    @Test("When the lock never comes the migration gives up and nothing of it is there")
+    func lockNeverComes() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(1, "create table t (i int);")
+            try await Self.up(try Self.set(first), database)
+            let set = try Self.set(first, Self.migration(2, "create table u (i int); alter table t add column j int;"))
+            var options = MigrationEngine.Options()
+            options.lockTimeout = .milliseconds(50)
+            options.lockPatience = .milliseconds(200)
+            try await database.withConnection { [options] connection in
+                try connection.execute("begin")
+                try connection.execute("lock table t in access share mode")
+                let error = await #expect(throws: MigrationError.self) {
+                    try await Self.up(set, database, options: options)
+                }
+                #expect(error?.code == .lockTimeout)
+                try connection.execute("commit")
+            }
+            #expect(try await database.psql("select to_regclass('u') is null") == "t")
+        }
+    }
+}
