@@ -1,7 +1,7 @@
 import ObjectStorage
 package import Postgres
 
-/// With what a database was last worked on, as it remembers itself.
+/// What a database was last used with, its own identity among it, as it is recorded there.
 ///
 /// A clone and a restored backup bring open deletions along, those cancelled since among them. Where anything is another, nobody can
 /// tell whether this is the database that they were meant for: no worker takes a step outside before an operator has said so.

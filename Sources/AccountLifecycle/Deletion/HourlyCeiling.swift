@@ -44,7 +44,7 @@ struct HourlyCeiling: Sendable {
         return room > 0 ? nil : Self.stopped(by: ceiling)
     }
 
-    /// Has the jobs of as many waiting requests as there is room for run now.
+    /// Makes the jobs of waiting requests runnable, as many as there is room for.
     ///
     /// Returns how many.
     func callNext(on connection: isolated Connection) throws -> Int {

@@ -35,8 +35,8 @@ package struct StepFacts: Sendable, Hashable, Codable {
     package var unreadable: [SearchCatalog.Unreadable]?
     /// Keys that had to be followed without an index.
     package var unindexed: [String]?
-    /// Triggers, keys and checks that were not asked whether they refuse before the first act that cannot be undone: a trigger may do
-    /// outside what cannot be taken back, or they did not answer in time.
+    /// Triggers, keys and checks that were not tried before the first act that cannot be undone: a trigger may have effects outside
+    /// that no rollback takes back, or trying took too long.
     package var untried: [String]?
 
     package init(

@@ -13,7 +13,7 @@ package final class JobHold: Sendable {
         package let name: String
         /// Release of the binary.
         package let version: String
-        /// How long after the last heartbeat the job is left to its holder.
+        /// How long the lease lasts after a heartbeat.
         package let lifetime: Duration
         /// How long it may be held in all.
         package let longest: Duration

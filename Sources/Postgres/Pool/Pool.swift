@@ -3,7 +3,7 @@ import Synchronization
 
 /// A few connections shared by many tasks: first come, first served.
 ///
-/// Connections are made when they are needed, and kept for the next; who waits for a new one takes one that comes free meanwhile.
+/// Connections are made when they are needed, and kept; a request that waits for a new one takes one that is released first.
 /// There is nothing to run: a pool lives as long as the closure it is given to, and so does whatever it began.
 ///
 /// ```swift
@@ -222,7 +222,7 @@ package final class Pool: Sendable {
 
     /// Whether another attempt may help: not when the server said who we are or what we want is wrong.
     private static func mayRetry(_ error: PostgresError) -> Bool {
-        error.code == .connectionFailed || error.code == .connectionLost ? error.isTransient : false
+        (error.code == .connectionFailed || error.code == .connectionLost) && error.isTransient
     }
 
     /// Asks for a connection and waits for the answer.

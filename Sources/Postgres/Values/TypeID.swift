@@ -5,7 +5,6 @@ enum TypeID {
     static let unspecified: UInt32 = 0
     static let bool: UInt32 = 16
     static let bytea: UInt32 = 17
-    static let char: UInt32 = 18
     static let name: UInt32 = 19
     static let int8: UInt32 = 20
     static let int2: UInt32 = 21

@@ -24,9 +24,9 @@ struct UserFindCommand: AccountctlCommand {
             --prefix takes the start of any of these, and of them only what an index leads to: usernames as they are written, ids and
             phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it did not compare.
 
-            The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or unknown: without
-            the setting keys.hash_file nothing tells whether a user id is that of an erased account, with --prefix nothing tells it
-            of the start of one, and without our schema of nothing. Such an account is found by its whole user id, its request's id or its receipt's number, never by
+            The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or unknown. It is
+            unknown where an erased account cannot be told from one that never was: without the setting keys.hash_file, with --prefix,
+            and without our schema. An erased account is found by its whole user id, its request's id or its receipt's number, never by
             e-mail. One that is gone while its erasure is not finished is found by its user id and by its request's; its state is that of
             the request, and it has no date of creation.
 

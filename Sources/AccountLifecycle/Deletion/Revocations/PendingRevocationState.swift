@@ -6,6 +6,6 @@ enum PendingRevocationState: String, Sendable, Hashable, CaseIterable {
     case revoked
     /// Its time was over, or the person has an account again.
     case givenUp = "given_up"
-    /// Refused for good; told like what was given up.
+    /// Of earlier releases, which told what was refused for good from what was given up.
     case refused
 }

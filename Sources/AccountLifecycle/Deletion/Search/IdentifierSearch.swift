@@ -225,8 +225,8 @@ package struct IdentifierSearch: Sendable {
         }
     }
 
-    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning of an identifier;
-    /// but for long ones.
+    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning of an identifier,
+    /// without long rows.
     private func statement(for table: SearchCatalog.Table, besides other: Statement? = nil) -> Statement {
         let joined = Self.joining(table.columns) + (other.map { ", " + $0 } ?? "")
         let from = Self.rows(of: table)
@@ -282,7 +282,7 @@ package struct IdentifierSearch: Sendable {
         Self.any(sought.flatMap(Self.starts).map { "strpos(joined.lowered, \($0) collate \"C\") > 0" })
     }
 
-    /// The columns of a row as one text, told apart by ``separator``: one that a text holds itself becomes a blank, or a person
+    /// The columns of a row as one text, told apart by ``separator``: one in the text itself is replaced by a blank, or a person
     /// could hide in which column it stands.
     private static func joining(_ columns: [SearchCatalog.Column]) -> Statement {
         let separator = "chr(\(Self.separator))"

@@ -100,7 +100,7 @@ extension DeletionRun {
         return .recorded
     }
 
-    /// Has whatever the account can be recognised by now, under its lock, be searched for besides what the preflight saw.
+    /// Adds the identifiers that the account has gained since the preflight; the caller holds its row locked.
     private func renewIdentifiers(on connection: isolated Connection) throws -> StepResult? {
         let known: [Identifier]
         do {
@@ -179,7 +179,7 @@ enum LockOutBan {
     }
 }
 
-/// A brake lets the lock-out not pass: what its transaction did so far is rolled back.
+/// A brake stops the lock-out: its transaction is rolled back.
 private struct LockOutStopped: Error {
     let result: StepResult
 }
