@@ -61,9 +61,10 @@ import Testing
         }
     }
 
-    @Test func storageThatIsDownHoldsUpBeforeTheLockOut() async throws {
+    /// Whoever has no files, too: after the lock-out Storage is asked whether it lists any.
+    @Test(arguments: [true, false]) func storageThatIsDownHoldsUpBeforeTheLockOut(_ hasFiles: Bool) async throws {
         try await Stage.with { stage in
-            let person = try await stage.fullAccount()
+            let person = try await hasFiles ? stage.fullAccount() : stage.signUp()
             let request = try await stage.request(person)
             for fault in [Fault.html(), .storageBusy, .drop(), .status(500)] {
                 let id = stage.sandbox.faults.set(fault)

@@ -128,8 +128,8 @@ extension DeletionRun {
         let buckets = Set(try await services.objects.answer(for: user).objects.map(\.bucket))
         let undecided = buckets.subtracting(services.policy.buckets).subtracting(services.policy.keptBuckets)
         if let situation = Situation.undecided(undecided) { return situation }
-        // Without objects nothing is asked of Storage, and its trouble need not hold anybody up.
-        guard !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
+        // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is not.
+        guard services.storage.isConfigured || !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
         return try await services.storage.trouble()
     }
 
