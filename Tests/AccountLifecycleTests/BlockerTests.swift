@@ -98,6 +98,22 @@ import Testing
         }
     }
 
+    /// Whether Apple was asked decides, not how often the step was begun.
+    @Test(arguments: [(DeletionPoint.begun(.revokeApple), false), (.middle(.revokeApple), true)])
+    func aTrialThatWasInterruptedIsNoBeginning(_ crash: DeletionPoint, _ hasAsked: Bool) async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.fullAccount())
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: crash))
+            try await stage.refuseUntried("P0001")
+            _ = try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .refusingTrigger)
+            let act = try await stage.pool.withConnection { connection in
+                try await stage.desk.cancel(request, reason: "mistake", on: connection)
+            }
+            #expect(act == (hasAsked ? .refused("the step revoke_apple has begun, which cannot be undone") : .done))
+        }
+    }
+
     /// The account works while the preflight asks, which is short for that; locked out, it can wait for the answer, but for minutes,
     /// in which nobody can stop the request.
     @Test func whatTheTrialCouldNotTellInTimeIsAskedBeforeAppleIs() async throws {

@@ -288,6 +288,22 @@ import Testing
         }
     }
 
+    /// Nothing was asked of Apple yet.
+    @Test func whoeverWaitsForACodeBeforeRevokingCanBeCancelled() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            _ = try await submit(person, on: stage)
+            _ = try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .codeUnderWay)
+            let act = try await stage.pool.withConnection { connection in
+                try await stage.desk.cancel(request, reason: "mistake", on: connection)
+            }
+            #expect(act == .done)
+        }
+    }
+
     @Test func anExchangeThatIsAnsweredAfterItsCodeExpiredIsWaitedFor() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

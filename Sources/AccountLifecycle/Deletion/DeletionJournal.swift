@@ -182,16 +182,30 @@ struct DeletionJournal: Sendable {
         )
     }
 
-    /// Takes back that a step began which did nothing; if it began so often, where that is said.
-    func withdraw(_ step: DeletionStep, ofRuns runs: Int? = nil, on connection: isolated Connection) throws {
+    /// Takes back that a step began, unless it was done before or may have done what cannot be undone.
+    func withdraw(_ step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(
             """
             delete from accountctl.deletion_steps
             where request_id = \(request)
               and step = \(step.rawValue)
               and finished_at is null
-              and runs = coalesce(\(runs), runs)
+              and facts is null
             """
+        )
+    }
+
+    /// Records that what a step does next cannot be undone: from here on it has begun, whatever becomes of it.
+    func commit(to step: DeletionStep, on connection: isolated Connection) throws {
+        try write(
+            """
+            step as (
+                update accountctl.deletion_steps
+                set facts = coalesce(facts, '{}')
+                where request_id = \(request) and step = \(step.rawValue) and exists (select from held)
+            )
+            """,
+            on: connection
         )
     }
 

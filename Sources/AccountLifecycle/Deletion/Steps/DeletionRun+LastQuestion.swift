@@ -19,10 +19,7 @@ extension DeletionRun {
         }
         guard let untried else { return nil }
         // The grant that comes of it has to find the account's row, which the trial keeps.
-        if try await services.pool.withConnection({ try isCodeUnderWay(on: $0) }) {
-            try await withdrawFirstRun()
-            return codeIsUnderWay
-        }
+        if try await services.pool.withConnection({ try isCodeUnderWay(on: $0) }) { return try await waitForCode() }
         let answer: BlockerSearch.Answer
         do {
             answer = try await patiently(isSlow: true) { _ in
@@ -33,7 +30,7 @@ extension DeletionRun {
                 }
             }
         } catch let error as PostgresError where error.connectionUsable {
-            try await withdrawFirstRun()
+            try await withdrawUnasked()
             throw error
         }
         switch answer {
@@ -41,18 +38,24 @@ extension DeletionRun {
         case .unknown: break
         case .refusal(let blocker):
             services.catalogs.forget()
-            try await withdrawFirstRun()
+            try await withdrawUnasked()
             let situation = Situation(blocker.code, blockers: [blocker])
             return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         return nil
     }
 
-    /// Takes back that the step began, so that whoever has to decide can cancel; unless an earlier try may have come further.
-    private func withdrawFirstRun() async throws {
+    /// Ends the step for now, until a code that is under way is exchanged.
+    func waitForCode() async throws -> StepResult {
+        try await withdrawUnasked()
+        return codeIsUnderWay
+    }
+
+    /// Takes back that the step began, so that whoever has to decide can cancel; unless this try or another came as far as Apple.
+    private func withdrawUnasked() async throws {
         try await services.pool.withTransaction { connection in
             try journal.fence(connection)
-            try journal.withdraw(.revokeApple, ofRuns: 1, on: connection)
+            try journal.withdraw(.revokeApple, on: connection)
         }
     }
 }

@@ -20,8 +20,11 @@ extension DeletionRun {
                 if try isCodeUnderWay(on: connection) { return nil }
                 return try AppleCredential.all(of: user, on: connection)
             }
-            guard let credentials else { return codeIsUnderWay }
-            if !credentials.isEmpty { try await services.flushes.answer(for: ()) }
+            guard let credentials else { return try await waitForCode() }
+            if !credentials.isEmpty {
+                try await services.pool.withConnection { try journal.commit(to: .revokeApple, on: $0) }
+                try await services.flushes.answer(for: ())
+            }
             for credential in credentials {
                 if let situation = try await revoke(credential) { return .failed(situation) }
             }
