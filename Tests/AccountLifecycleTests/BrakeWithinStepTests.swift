@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import Sandbox
+import Sealing
 import Synchronization
 import TestSupport
 import Testing
@@ -149,6 +150,40 @@ import Testing
             try await stage.release(brake, on: person, request)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+        }
+    }
+
+    /// Whoever signs in with the same Apple Account while the call waits for its turn.
+    @Test func aCredentialWhoseIdentitySomebodyElseGotMeanwhileIsNotRevoked() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await stage.signUp("berta", apple: false)
+            let context = AppleCredential.context(user: person.id, clientID: "com.example.web")
+            let sealed = stage.vault.keys.seal(Secret("token"), for: context)
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (\(person.id), 'com.example.web', 'unlinked', \(sealed.text), 'test1')
+                """
+            )
+            let request = try await stage.request(person)
+            let once = Counter(1)
+            try await stage.driveWithoutApple(request) { point in
+                guard point == .middle(.revokeApple), once.take() else { return }
+                try await stage.sql(
+                    """
+                    insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                    values ('unlinked', \(other.id), '{}', 'apple', now())
+                    """
+                )
+            }
+            #expect(try await stage.state(request) == "verified")
+            let counts = try await stage.value(
+                "select apple_counts::text from accountctl.deletion_requests",
+                as: String.self
+            )
+            #expect(counts == #"{"revoked": 1, "not_revoked": 1}"#)
+            #expect(try await stage.count("select from accountctl.pending_revocations") == 0)
         }
     }
 

@@ -29,25 +29,38 @@ package struct AppleCredential: Sendable {
         SealingContext(purpose: "apple-refresh-token", ids: [user.uuidString.lowercased(), clientID])
     }
 
+    /// Whether another account has the identity that the token of a credential `c` speaks for.
+    private static let isAnothers: Statement = """
+        exists (
+            select
+            from auth.identities as i
+            where i.provider = 'apple'
+              and i.user_id <> c.user_id
+              and i.provider_id = any(
+                  c.apple_sub || array(
+                      select t.new_sub
+                      from accountctl.apple_transfers as t
+                      where t.user_id = c.user_id
+                        and t.client_id = c.client_id
+                        and t.new_sub is not null
+                  )
+              )
+        )
+        """
+
+    /// Whether another account has the identity by now; not once the credential is gone.
+    func isAnothers(on connection: isolated Connection) throws -> Bool {
+        try connection.first(
+            "select \(Self.isAnothers) from accountctl.apple_credentials as c where c.id = \(id)",
+            as: Bool.self
+        ) ?? false
+    }
+
     /// Every credential of an account.
     static func all(of user: UUID, on connection: isolated Connection) throws -> [AppleCredential] {
         try connection.query(
             """
-            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, exists (
-                select
-                from auth.identities as i
-                where i.provider = 'apple'
-                  and i.user_id <> c.user_id
-                  and i.provider_id = any(
-                      c.apple_sub || array(
-                          select t.new_sub
-                          from accountctl.apple_transfers as t
-                          where t.user_id = c.user_id
-                            and t.client_id = c.client_id
-                            and t.new_sub is not null
-                      )
-                  )
-            )
+            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, \(isAnothers)
             from accountctl.apple_credentials as c
             where c.user_id = \(user)
             order by c.id

@@ -51,16 +51,22 @@ extension DeletionRun {
             try await forget(credential, as: .notRevoked)
             return nil
         }
-        let (answer, askedAt) = try await services.apple.inTurn {
+        let asked = try await services.apple.inTurn { () -> (answer: AppleDoor.Revocation, at: Date)? in
             // The line may have been long.
-            let askedAt = try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
+            let askedAt = try await services.pool.withConnection { connection -> Date? in
+                let now = try lookAgain(.revokeApple, on: connection)
+                return try credential.isAnothers(on: connection) ? nil : now
+            }
+            guard let askedAt else { return nil }
             try lease?(services.apple.longestCall)
             return (try await services.apple.revoke(token, clientID: credential.clientID), askedAt)
         }
-        switch answer {
+        switch asked?.answer {
+        case nil:
+            try await forget(credential, as: .notRevoked)
         case .revoked:
             try await services.probe(.middle(.revokeApple))
-            try await forget(credential, as: .revoked, at: askedAt)
+            try await forget(credential, as: .revoked, at: asked?.at)
         case .trouble(let situation), .unasked(let situation):
             guard canGoOnWithoutApple else { return situation }
             try await handOver(credential, token)
