@@ -48,4 +48,32 @@ import Testing
             found == ["a@relay.test", "anna@x.de", "g@x.de", "4915100000001", "a-12345678", "g-12345678", "z-12345678"]
         )
     }
+
+    /// All of it goes with the account: afterwards nobody can search for it any more.
+    @Test("What the auth server and we ourselves hold besides the identities, unless another account has it")
+    func heldBesides() async throws {
+        let found = try await identifiers(
+            """
+            ('a-new-sub', ID, '{}', 'apple');
+            insert into auth.users (id) values ('00000000-0000-0000-0000-000000000001');
+            insert into auth.identities (provider_id, user_id, identity_data, provider)
+            values ('a-moved-sub', '00000000-0000-0000-0000-000000000001', '{}', 'apple');
+            insert into auth.mfa_factors (id, user_id, factor_type, status, phone, created_at, updated_at) values
+                (gen_random_uuid(), ID, 'phone', 'verified', '4915112345678', now(), now()),
+                (gen_random_uuid(), ID, 'phone', 'unverified', '4915100000001', now(), now());
+            insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id) values
+                (ID, 'com.example.app', 'a-unlinked-sub', 'x', 'test1'), (ID, 'com.example.web', 'a-moved-sub', 'x', 'test1');
+            insert into accountctl.apple_transfers
+                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
+            values (ID, 'com.example.app', 'RECIPIENT1', 'a-former-sub', 't', 'a-new-sub', 'applied');
+            insert into accountctl.relay_addresses (user_id, address) values (ID, 'a@privaterelay.appleid.com')
+            """
+        )
+        #expect(
+            found == [
+                "a@privaterelay.appleid.com", "anna@x.de", "4915112345678", "a-former-sub", "a-new-sub",
+                "a-unlinked-sub",
+            ]
+        )
+    }
 }

@@ -190,6 +190,8 @@ extension TransferBooks {
             """
             update accountctl.apple_transfers
             set state = 'applied',
+                -- What the app may have kept: nothing else here tells it any more.
+                old_sub = coalesce(old_sub, \(candidates.first?.0)),
                 reason = null,
                 updated_at = clock_timestamp()
             where id = \(id)

@@ -11,6 +11,8 @@ import Postgres
 /// Nothing that people may say of themselves unchecked: an address or number that waits to be confirmed, or stands in the meta data
 /// of the user, may be anybody's, and every row with it would be taken for the account's. The auth server copies these meta data into
 /// `identity_data` of whoever signs up by address or number; a provider says of an address whether it has checked it.
+///
+/// What we hold ourselves of Apple is an account's own while no other has that identity.
 enum IdentifierCollection {
     /// Every identifier of an account; nil when there is no such account.
     static func read(of user: UUID, on connection: isolated Connection) throws -> [Identifier]? {
@@ -27,6 +29,17 @@ enum IdentifierCollection {
 
     private static let isNumberChecked: Statement =
         "\(isOfProvider) and i.identity_data ->> 'phone_verified' = 'true'"
+
+    /// Whether another account has an Apple sub by now.
+    private static func isAnothers(_ sub: Statement, than user: Statement) -> Statement {
+        """
+        exists (
+            select
+            from auth.identities as other
+            where other.provider = 'apple' and other.provider_id = \(sub) and other.user_id <> \(user)
+        )
+        """
+    }
 
     /// Every identifier of each of the accounts that there are.
     static func read(of users: [UUID], on connection: isolated Connection) throws -> [UUID: [Identifier]] {
@@ -50,6 +63,24 @@ enum IdentifierCollection {
                 ('phone', case when \(isNumberChecked) then i.identity_data ->> 'phone' end)
             ) as v (kind, value)
             where i.user_id = any(\(users))
+            union
+            -- Auth servers of old know no factors with numbers.
+            select f.user_id, 'phone', to_jsonb(f) ->> 'phone'
+            from auth.mfa_factors as f
+            where f.user_id = any(\(users)) and f.factor_type::text = 'phone' and f.status = 'verified'
+            union
+            select c.user_id, 'provider_id', c.apple_sub
+            from accountctl.apple_credentials as c
+            where c.user_id = any(\(users)) and not \(isAnothers("c.apple_sub", than: "c.user_id"))
+            union
+            select t.user_id, 'provider_id', v.sub
+            from accountctl.apple_transfers as t
+            cross join lateral (values (t.old_sub), (t.new_sub)) as v (sub)
+            where t.user_id = any(\(users)) and not \(isAnothers("v.sub", than: "t.user_id"))
+            union
+            select r.user_id, 'email', r.address
+            from accountctl.relay_addresses as r
+            where r.user_id = any(\(users))
             """,
             as: (UUID, String, String?).self
         )
