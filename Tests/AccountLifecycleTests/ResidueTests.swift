@@ -78,6 +78,33 @@ import Testing
         }
     }
 
+    /// The address is free again once the rows are gone, and a pass may take half an hour.
+    @Test func whoSignsUpAgainWhileTablesAreSearchedIsNoResidue() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            try await stage.sql("create table public.letters (author uuid, address text)")
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.scrubAuth)))
+            let drive = try await stage.admin.withTransaction { connection in
+                try connection.execute("lock table public.letters in access exclusive mode")
+                let drive = Task { try await stage.drive(request) }
+                try await connection.waitUntilSomebodyIsBlocked()
+                try connection.execute(
+                    """
+                    with again as (
+                        insert into auth.users (id, email, created_at)
+                        values (gen_random_uuid(), \(person.email), clock_timestamp())
+                        returning id, email
+                    )
+                    insert into public.letters select id, email from again
+                    """
+                )
+                return drive
+            }
+            #expect(try await drive.value == .ended(.verified))
+        }
+    }
+
     /// As programs write an address into URLs, URLs within URLs and JSON.
     @Test(arguments: [
         "https://app.test/reset?email=%22anna%2Btag%40example.com%22",
