@@ -9,7 +9,8 @@ import Sealing
 
 /// Supabase Storage's REST API, as far as erasing an account needs it.
 ///
-/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. All calls may be repeated.
+/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. One that deletes is sent again only where
+/// nothing was sent: its keys may be somebody else's by then.
 package struct StorageClient: Sendable {
     /// The most keys in one delete call: the service works in transactions of this size, so that a larger call can be
     /// half done.
@@ -252,7 +253,7 @@ extension StorageClient {
                 body: body,
                 deadline: deadline,
                 attemptTimeout: min(.seconds(30), deadline),
-                repetition: .always,
+                repetition: method == .delete ? .onlyIfNothingWasSent : .always,
                 maximumReplyBytes: limit
             )
         )

@@ -59,6 +59,21 @@ import Testing
         }
     }
 
+    /// Between two attempts a key may become somebody else's; whoever asks again looks first.
+    @Test func aDeleteThatStorageMayHaveSeenIsNotSentAgain() async throws {
+        try await StorageClient.with({ _, _ in LyingServer.reply("504 Gateway Timeout", "{}") }) { client, server in
+            guard case .later = try await client.delete(["a"], in: "avatars"),
+                case .later = try await client.delete(key: "a", in: "avatars")
+            else {
+                Issue.record("believed")
+                return
+            }
+            #expect(server.received.count == 2)
+            _ = try await client.buckets()
+            #expect(server.received.count == 4)
+        }
+    }
+
     @Test func aPageThatPromisesMoreAndDoesNotSayWhereIsNotBelieved() async throws {
         try await StorageClient.with({ _, _ in Self.json(#"{"hasNext":true,"folders":[],"objects":[]}"#) }) {
             client,
