@@ -56,6 +56,25 @@ import Testing
         }
     }
 
+    /// The column is of a type that takes what no text of the server's holds; whose entry it is nobody can read.
+    @Test func anEntryThatTheServerCannotReadStopsNobody() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql(
+                #"""
+                insert into auth.audit_log_entries (id, payload, created_at, ip_address)
+                values
+                    (gen_random_uuid(), '{"actor_id": "a stranger", "actor_name": "a\\\u0000b"}', now(), ''),
+                    (gen_random_uuid(), '{"actor_id": "a stranger", "actor_name": "a\u0000b"}', now(), '')
+                """#
+            )
+            try await add("named", by: person.text, traits: ["path": #"C:\u0000"#], on: stage)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.traces(of: person) == "")
+        }
+    }
+
     /// Somebody who went to link an identity and came back leaves a flow that has no user.
     ///
     /// Auth servers of old know no such flows.
