@@ -52,6 +52,14 @@ import Testing
         )
     }
 
+    /// As a database has it that fell over to a host whose clock is behind.
+    @Test func aPreflightThatIsStillToComeIsRepeated() {
+        #expect(
+            DeletionMachine.next(facts { $0.finished[.preflight] = now.addingTimeInterval(3600) })
+                == .perform(.preflight, .requested)
+        )
+    }
+
     @Test func anOldPreflightIsRepeated() {
         #expect(
             DeletionMachine.next(facts { $0.finished[.preflight] = now.addingTimeInterval(-61) })

@@ -54,7 +54,8 @@ package enum DeletionMachine {
         if facts.now < facts.runAfter { return .wait(.grace, nil, until: facts.runAfter) }
         if let brake = brake(facts) { return brake }
         guard let preflight = facts.finished[.preflight],
-            facts.now.timeIntervalSince(preflight) < max(preflightLasts, facts.preflightTook)
+            // A clock that was set back makes none fresh.
+            (0..<max(preflightLasts, facts.preflightTook)).contains(facts.now.timeIntervalSince(preflight))
         else { return .perform(.preflight, .requested) }
         return .perform(.lockOut, .requested)
     }
