@@ -125,14 +125,8 @@ package struct AvatarSweep: Sendable {
         var cursor = key
         while true {
             let page = try rows(after: cursor, on: connection)
-            var leftovers = page.compactMap(\.leftover).filter { !names.contains($0.key) }
-            if !leftovers.isEmpty {
-                let owners = Array(Set(leftovers.compactMap { UUID(uuidString: $0.account) }))
-                let newest = AvatarNames(
-                    try connection.query(texts.texts(of: owners), as: [String].self).joined()
-                )
-                leftovers.removeAll { newest.contains($0.key) }
-            }
+            let unused = page.compactMap(\.leftover).filter { !names.contains($0.key) }
+            let leftovers = try unnamed(unused, texts, on: connection)
             if leftovers.count > limit {
                 return found.isEmpty
                     ? Batch(leftovers: Array(leftovers.prefix(limit)), cursor: leftovers[limit - 1].key)
@@ -147,21 +141,43 @@ package struct AvatarSweep: Sendable {
         }
     }
 
-    /// Has Storage delete objects, at most ``batch``.
+    /// Those that their owners name in no text now.
+    private func unnamed(
+        _ leftovers: [Leftover],
+        _ texts: AvatarTexts,
+        on connection: isolated Connection
+    ) throws -> [Leftover] {
+        guard !leftovers.isEmpty else { return [] }
+        let owners = Array(Set(leftovers.compactMap { UUID(uuidString: $0.account) }))
+        let newest = AvatarNames(try connection.query(texts.texts(of: owners), as: [String].self).joined())
+        return leftovers.filter { !newest.contains($0.key) }
+    }
+
+    /// Has Storage delete those of some objects, at most ``batch``, that are left behind still.
     ///
-    /// - Returns: the keys that have a row still.
+    /// Others, judged pages ago, may have been uploaded anew, be named by their owners or under a hold by now, and Storage deletes by
+    /// key.
+    ///
+    /// - Returns: how many Storage was asked to delete, and how many of these have a row still.
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.
-    package static func delete(_ leftovers: [Leftover], by storage: StorageDoor, pool: Pool) async throws -> [String] {
-        let keys = leftovers.map(\.key)
-        if let situation = try await storage.delete(keys, in: AccountObjects.bucketOfProfiles) {
-            throw Failure.storage(situation)
+    package func delete(
+        _ leftovers: [Leftover],
+        by storage: StorageDoor,
+        pool: Pool
+    ) async throws -> (asked: Int, stayed: Int) {
+        let keys = try await storage.inTurn {
+            let keys = try await pool.withConnection { connection in
+                let rows = try rows(of: judged(only: leftovers.map(\.key)), on: connection)
+                return try unnamed(rows.compactMap(\.leftover), sources(on: connection), on: connection).map(\.key)
+            }
+            if !keys.isEmpty, let situation = try await storage.delete(keys, in: AccountObjects.bucketOfProfiles) {
+                throw Failure.storage(situation)
+            }
+            return keys
         }
-        return try await pool.withConnection { connection in
-            try AccountObjects.remaining(
-                keys.map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) },
-                on: connection
-            ).map(\.key)
-        }
+        let objects = keys.map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
+        let left = try await pool.withConnection { try AccountObjects.remaining(objects, on: $0) }
+        return (keys.count, left.count)
     }
 
     /// An object, and what would be deleted of it.
@@ -172,8 +188,12 @@ package struct AvatarSweep: Sendable {
 
     /// The objects behind a key, whoever's and however old; nothing is said yet of profiles.
     private func rows(after key: String?, on connection: isolated Connection) throws -> [Row] {
+        try rows(of: page(after: key), on: connection)
+    }
+
+    private func rows(of judged: Statement, on connection: isolated Connection) throws -> [Row] {
         try connection.query(
-            page(after: key),
+            judged,
             as: (String, String?, Int64, Date?, Bool?).self
         )
         .map { name, account, bytes, changedAt, isLeft in
@@ -185,8 +205,22 @@ package struct AvatarSweep: Sendable {
         }
     }
 
-    /// Values, not `exists`: of that the server would look all holds and requests over, for each page.
+    /// The objects behind a key, judged.
     package func page(after key: String?) -> Statement {
+        judged(
+            """
+            o.name collate "C" > \(key ?? "")
+            order by o.name collate "C"
+            limit \(Self.page.objects)
+            """
+        )
+    }
+
+    /// The objects of some keys, judged.
+    private func judged(only keys: [String]) -> Statement { judged("o.name = any(\(keys))") }
+
+    /// Values, not `exists`: of that the server would look all holds and requests over, for each page.
+    private func judged(_ clauses: Statement) -> Statement {
         """
         with page as materialized (
             select o.name,
@@ -200,9 +234,7 @@ package struct AvatarSweep: Sendable {
                    greatest(o.created_at, o.updated_at) as changed_at
             from storage.objects as o
             where o.bucket_id = \(AccountObjects.bucketOfProfiles)
-              and o.name collate "C" > \(key ?? "")
-            order by o.name collate "C"
-            limit \(Self.page.objects)
+              and \(clauses)
         ),
         owned as (
             select page.*, case when account ~ \(Self.anyUserID) then account::uuid end as user_id

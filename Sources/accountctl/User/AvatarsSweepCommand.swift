@@ -135,7 +135,9 @@ struct AvatarsSweepCommand: AccountctlCommand {
         var isBegun = false
         /// Of how many objects it is known what became of them.
         var done = 0
-        /// How many of them are still there.
+        /// How many of them are gone.
+        var deleted = 0
+        /// How many of them Storage left in place.
         var stayed = 0
     }
 
@@ -169,7 +171,9 @@ struct AvatarsSweepCommand: AccountctlCommand {
             }
             if batch.leftovers.isEmpty { return }
             swept.isBegun = true
-            swept.stayed += try await AvatarSweep.delete(batch.leftovers, by: storage, pool: pool).count
+            let (asked, stayed) = try await sweep.delete(batch.leftovers, by: storage, pool: pool)
+            swept.deleted += asked - stayed
+            swept.stayed += stayed
             swept.done += batch.leftovers.count
             last = batch.cursor
             progress.update(swept.done)
@@ -188,7 +192,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                     .init("objects", "Left behind", .integer(survey.objects)),
                     .init("bytes", "Size", .bytes(survey.bytes)),
                     .init("accounts", "Of accounts", .integer(survey.accounts)),
-                    .init("deleted", "Deleted", .integer(swept.map { $0.done - $0.stayed })),
+                    .init("deleted", "Deleted", .integer(swept?.deleted)),
                     .init("stayed", "Stayed", .integer(swept?.stayed)),
                     .init(
                         "confirm",
