@@ -19,6 +19,8 @@ package struct AccountExport: Sendable {
         case unreadable([String])
         /// Storage cannot be used, now or as it is set.
         case storage(Situation)
+        /// A file became somebody else's while its bytes were read into the archive.
+        case fileChangedHands
     }
 
     private let pool: Pool
@@ -41,15 +43,15 @@ package struct AccountExport: Sendable {
             let tables = try source.tables.map { table in
                 ExportManifest.Table(
                     table: table.name.description,
-                    rows: try connection.one(
-                        "select count(*) from " + table.rows,
-                        as: Int.self,
+                    counting: try connection.one(
+                        "select count(*), count(*) filter (where \(table.namesOthers)) from " + table.rows,
+                        as: (Int, Int).self,
                         deadline: Self.patience
                     ),
                     leftOut: table.leftOut
                 )
             }
-            return ExportManifest(account: user, exportedAt: now, tables: tables, files: source.files)
+            return source.manifest(tables, exportedAt: now)
         }
     }
 
@@ -66,19 +68,30 @@ package struct AccountExport: Sendable {
         _ user: UUID,
         to descriptor: Int32,
         now: Date,
-        progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
+        progress: (_ done: Int, _ all: Int) async throws -> Void = { _, _ in }
     ) async throws -> ExportManifest {
-        var (archive, manifest) = try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) {
+        var (archive, manifest, profiles) = try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) {
             connection in
             var archive = TarWriter(descriptor: descriptor, modifiedAt: now)
             let source = try Source(user, on: connection)
             let tables = try source.tables.map { try Self.write($0, to: &archive, on: connection) }
-            return (archive, ExportManifest(account: user, exportedAt: now, tables: tables, files: source.files))
+            return (archive, source.manifest(tables, exportedAt: now), source.profiles)
         }
         if let storage {
             for index in manifest.files.indices {
-                try await Self.add(&manifest.files[index], number: index + 1, from: storage, to: &archive)
-                progress(index + 1, manifest.files.count)
+                let file = manifest.files[index]
+                let isOwn = { [pool, profiles] in
+                    let object = StoredObject(bucket: file.bucket, key: file.key)
+                    return try await pool.withConnection { connection in
+                        try !AccountObjects.stillOwned([object], by: user, profiles: profiles, on: connection).isEmpty
+                    }
+                }
+                // Files were found by the rows of a while ago, and Storage gives out by key whatever is there by now.
+                if try await isOwn() {
+                    try await Self.add(&manifest.files[index], number: index + 1, from: storage, to: &archive)
+                    if manifest.files[index].file != nil, try await !isOwn() { throw Failure.fileChangedHands }
+                }
+                try await progress(index + 1, manifest.files.count)
             }
         }
         try archive.begin("manifest.json")
@@ -94,20 +107,28 @@ package struct AccountExport: Sendable {
         to archive: inout TarWriter,
         on connection: isolated Connection
     ) throws -> ExportManifest.Table {
-        var rows = 0
+        var (rows, namingOthers) = (0, 0)
         try connection.stream(
             // The row, whatever its columns: the bare name would be a column of this name first. JSON goes as it is written: not all
             // of it is text to the server.
-            "select to_json(kept.*)::text from (select \(table.columns) from \(table.rows)) as kept",
-            as: (String).self,
+            """
+            select (select to_json(kept.*)::text from (select \(table.columns)) as kept), \(table.namesOthers)
+            from \(table.rows)
+            """,
+            as: (String, Bool).self,
             deadline: patience
-        ) { row in
+        ) { row, namesOthers in
             if rows == 0 { try archive.begin(table.file) }
             try archive.write((rows == 0 ? "[\n" : ",\n").utf8)
             try archive.write(row.utf8)
             rows += 1
+            if namesOthers { namingOthers += 1 }
         }
-        var entry = ExportManifest.Table(table: table.name.description, rows: rows, leftOut: table.leftOut)
+        var entry = ExportManifest.Table(
+            table: table.name.description,
+            counting: (rows, namingOthers),
+            leftOut: table.leftOut
+        )
         guard rows > 0 else { return entry }
         try archive.write("\n]\n".utf8)
         let written = try archive.end()
@@ -159,19 +180,47 @@ private struct Source {
         let rows: Statement
         /// Those of the archive.
         let columns: Statement
+        /// Whether a row names another account as well.
+        let namesOthers: Statement
         let leftOut: [String]
 
         /// The entry's name: of several tables what is harmless of their names may be the same.
         var file: String { "tables/\(number)-" + Source.harmless(name.description) + ".json" }
     }
 
+    let user: UUID
     let tables: [Table]
     let files: [ExportManifest.StoredFile]
+    let profiles: DeletionCatalog.Profiles?
+    /// When the first step of the account's erasure began that cannot be undone.
+    let erasureBegunAt: Date?
+
+    func manifest(_ tables: [ExportManifest.Table], exportedAt now: Date) -> ExportManifest {
+        ExportManifest(
+            account: user,
+            exportedAt: now,
+            erasureBegunAt: erasureBegunAt,
+            tables: tables,
+            files: files
+        )
+    }
 
     init(_ user: UUID, on connection: isolated Connection) throws {
         guard try connection.one("select exists (select from auth.users where id = \(user))", as: Bool.self) else {
             throw AccountExport.Failure.unknownUser
         }
+        self.user = user
+        erasureBegunAt = try connection.one(
+            """
+            select min(s.started_at)
+            from accountctl.deletion_requests as r
+            join accountctl.deletion_steps as s on s.request_id = r.id and s.runs > 0
+            where r.user_id = \(user)
+              and r.finished_at is null
+              and s.step not in ('preflight', 'lock_out')
+            """,
+            as: Date?.self
+        )
         let catalog = try DeletionCatalog.read(on: connection)
         let plan = ExportPlan(catalog)
         let unreadable = plan.tables.filter { table in
@@ -188,11 +237,13 @@ private struct Source {
                 rows: "\(identifier: table.schema).\(identifier: table.name) as t where "
                     + plan.condition(for: table, user: user),
                 columns: kept.dropFirst().reduce(kept.first ?? "") { $0 + ", " + $1 },
+                namesOthers: plan.namesOthers(table, than: user),
                 leftOut: (columns[table] ?? []).filter(isLeftOut)
             )
         }
+        profiles = catalog.profiles
         let hasStorage = try connection.one("select to_regclass('storage.objects') is not null", as: Bool.self)
-        let objects = hasStorage ? try AccountObjects.find(of: [user], profiles: catalog.profiles, on: connection) : [:]
+        let objects = hasStorage ? try AccountObjects.find(of: [user], profiles: profiles, on: connection) : [:]
         files = (objects[user]?.objects ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
     }
 

@@ -11,6 +11,8 @@ package struct ExportManifest: Sendable, Codable, Equatable {
         /// `schema.table`.
         package let table: String
         package let rows: Int
+        /// Rows that name another account as well, by a key: what they tell may be that one's.
+        package let namesOthers: Int
         /// The entry of the archive; nil where there was no row.
         package var file: String?
         package var bytes: Int?
@@ -21,7 +23,15 @@ package struct ExportManifest: Sendable, Codable, Equatable {
 
         enum CodingKeys: String, CodingKey {
             case table, rows, file, bytes, sha256
+            case namesOthers = "names_others"
             case leftOut = "left_out"
+        }
+
+        init(table: String, counting counts: (rows: Int, namingOthers: Int), leftOut: [String]) {
+            self.table = table
+            rows = counts.rows
+            namesOthers = counts.namingOthers
+            self.leftOut = leftOut
         }
     }
 
@@ -29,7 +39,8 @@ package struct ExportManifest: Sendable, Codable, Equatable {
     package struct StoredFile: Sendable, Codable, Equatable {
         package let bucket: String
         package let key: String
-        /// The entry of the archive; nil where Storage had lost the bytes, or files were not wanted.
+        /// The entry of the archive; nil where Storage had lost the bytes, the file was somebody else's by then, or files were not
+        /// wanted.
         package var file: String?
         package var bytes: Int?
         package var sha256: String?
@@ -37,12 +48,15 @@ package struct ExportManifest: Sendable, Codable, Equatable {
 
     package let account: UUID
     package let exportedAt: Date
+    /// Since when an erasure has been taking rows and files away; nil where none is under way.
+    package let erasureBegunAt: Date?
     package var tables: [Table]
     package var files: [StoredFile]
 
     enum CodingKeys: String, CodingKey {
         case account, tables, files
         case exportedAt = "exported_at"
+        case erasureBegunAt = "erasure_begun_at"
     }
 
     /// All rows.

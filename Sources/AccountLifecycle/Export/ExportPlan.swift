@@ -41,6 +41,13 @@ struct ExportPlan: Sendable, Hashable {
         condition(for: table, user: user, without: [])
     }
 
+    /// Whether a row that concerns the account names another one as well, by a key to accounts of its own.
+    func namesOthers(_ table: TableName, than user: UUID) -> Statement {
+        let columns = Set((keys[table] ?? []).filter(namesAccount).flatMap(\.columns)).sorted()
+        guard columns.count > 1 else { return "false" }
+        return "coalesce(" + Self.joined(columns.map { "\(identifier: $0) <> \(user)" }, " or ") + ", false)"
+    }
+
     private func condition(for table: TableName, user: UUID, without visited: Set<TableName>) -> Statement {
         if table == .users { return "\(identifier: "id") = \(user)" }
         if let profiles, profiles.table == table { return "\(identifier: profiles.key) = \(user)" }

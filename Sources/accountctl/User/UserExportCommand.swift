@@ -18,13 +18,16 @@ struct UserExportCommand: AccountctlCommand {
         discussion: """
             The archive (tar) holds a JSON array for each table with rows of the account, found by the foreign keys of the database, the
             account's files, and manifest.json with counts and SHA-256 sums. Rows of other people stay out, also where they hang off
-            rows of the account; what names the account without a foreign key is not found. Secrets such as password hashes and
-            tokens are left out, and the manifest names their columns.
+            rows of the account; what names the account without a foreign key is not found. A row that names two accounts, such as a
+            report of one about the other, is in the archive of both: they are counted by table, and somebody has to look whether
+            they may be handed out. Secrets such as password hashes and tokens are left out, and the manifest names their columns.
+
+            While the account is being erased the archive has what is left, and says so.
 
             The file is readable to its owner only, and is there whole or not at all. That it was written is recorded.
 
             EXIT CODES
-              0 written; 2 the file is there already, or a setting of Storage is wrong; 3 no such account; 4 some table cannot be
+              0 written; 1 a file became somebody else's while it was read; 2 the file is there already, or a setting of Storage is wrong; 3 no such account; 4 some table cannot be
               read, or Storage refuses the key; 75 Storage is away
 
             EXAMPLES
@@ -33,7 +36,9 @@ struct UserExportCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["account", "output", "rows", "files", "missing_files", "bytes", "tables"]
+    static let outputFields = [
+        "account", "output", "rows", "files", "missing_files", "bytes", "erasure_begun_at", "tables",
+    ]
 
     @Argument(help: "Any term that user find takes.")
     var term: String
@@ -88,6 +93,16 @@ struct UserExportCommand: AccountctlCommand {
             }
         }
         try context.output.show(sheet(manifest))
+        if manifest.erasureBegunAt != nil {
+            context.messages.warning("this account is being erased: what is gone already is not in the archive")
+        }
+        let shared = manifest.tables.filter { $0.namesOthers > 0 }
+        if !shared.isEmpty {
+            let rows = Wording.count(shared.reduce(0) { $0 + $1.namesOthers }, "row")
+            context.messages.warning(
+                "\(rows) of \(Wording.list(shared.map(\.table))) name other accounts, too: look before they are handed out"
+            )
+        }
         return .ok
     }
 
@@ -127,17 +142,24 @@ struct UserExportCommand: AccountctlCommand {
                     .init("files", "Files", .integer(manifest.files.count)),
                     .init("missing_files", "Of these without bytes", dryRun ? .null : .integer(missing)),
                     .init("bytes", "Size", dryRun ? .null : .bytes(Int64(bytes))),
+                    .init("erasure_begun_at", "Erasure begun", .date(manifest.erasureBegunAt)),
                 ])
             ),
             .init(
                 "tables",
                 title: "Tables",
                 .table(
-                    [TableColumn("Table"), TableColumn("Rows", alignment: .right), TableColumn("Left out")],
+                    [
+                        TableColumn("Table"), TableColumn("Rows", alignment: .right),
+                        TableColumn("Name others", alignment: .right), TableColumn("Left out"),
+                    ],
                     rows: manifest.tables.filter { $0.rows > 0 }.map {
-                        [.text($0.table), .integer($0.rows), .list($0.leftOut.map { .text($0) })]
+                        [
+                            .text($0.table), .integer($0.rows), .integer($0.namesOthers),
+                            .list($0.leftOut.map { .text($0) }),
+                        ]
                     },
-                    names: ["table", "rows", "left_out"]
+                    names: ["table", "rows", "names_others", "left_out"]
                 )
             ),
         ])
@@ -153,6 +175,12 @@ struct UserExportCommand: AccountctlCommand {
                 hint: "Use the role postgres, or one with SELECT on these tables and BYPASSRLS."
             )
         case .storage(let situation): .storage(situation, hint: "--without-files leaves the files out.")
+        case .fileChangedHands:
+            CommandError(
+                .failure,
+                "a file became somebody else's while it was read",
+                hint: "The same command leaves it out now."
+            )
         }
     }
 }

@@ -1,0 +1,83 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// What changes while an archive is written, which takes hours for large accounts.
+@Suite(.timeLimit(.minutes(2))) struct AccountExportTests {
+    /// Writes an archive, with something done after the first file.
+    private func export(
+        _ person: Person,
+        on stage: Stage,
+        afterFirstFile: () async throws -> Void = {}
+    ) async throws -> (manifest: ExportManifest, bytes: String) {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).tar").path
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        let export = AccountExport(pool: stage.pool, storage: StorageDoor(stage.storage))
+        let manifest = try await export.write(person.id, to: file.fileDescriptor, now: Date()) { done, _ in
+            if done == 1 { try await afterFirstFile() }
+        }
+        try file.close()
+        return (manifest, try String(contentsOfFile: path, encoding: .isoLatin1))
+    }
+
+    @Test func aFileThatSomebodyElseGotSinceItWasFoundIsNotHandedOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta")
+            for key in ["a.png", "b.png"] { try await stage.upload(key, by: person) }
+            let (manifest, bytes) = try await export(person, on: stage) {
+                try await stage.sql(
+                    "update storage.objects set owner = \(other.id), owner_id = \(other.text) where name = 'b.png'"
+                )
+            }
+            #expect(manifest.files.map { $0.file != nil } == [true, false])
+            #expect(bytes.contains("bytes of a.png") && !bytes.contains("bytes of b.png"))
+        }
+    }
+
+    /// Whoever is reported by somebody gets to see by whom, unless an operator looks.
+    @Test func rowsOfTwoAccountsAreCounted() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            try await stage.sql(
+                """
+                create table public.reports (
+                    reporter uuid references auth.users, reported uuid references public.profiles, text text
+                )
+                """
+            )
+            try await stage.sql(
+                """
+                insert into public.reports
+                values (\(other.id), \(person.id), 'rude'), (null, \(person.id), 'x'), (\(person.id), \(person.id), 'y'),
+                       (\(other.id), \(other.id), 'z')
+                """
+            )
+            let written = try await export(person, on: stage).manifest
+            let counted = try await AccountExport(pool: stage.pool, storage: nil).survey(person.id, now: Date())
+            for manifest in [written, counted] {
+                let shared = manifest.tables.filter { $0.namesOthers > 0 }
+                #expect(shared.map(\.table) == ["public.reports"])
+                #expect(shared.map(\.rows) == [3] && shared.map(\.namesOthers) == [1])
+            }
+        }
+    }
+
+    @Test func anArchiveSaysThatTheAccountIsBeingErased() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            #expect(try await export(person, on: stage).manifest.erasureBegunAt == nil)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
+            let (manifest, bytes) = try await export(person, on: stage)
+            #expect(manifest.files.isEmpty && manifest.erasureBegunAt != nil)
+            #expect(bytes.contains("erasure_begun_at"))
+        }
+    }
+}
