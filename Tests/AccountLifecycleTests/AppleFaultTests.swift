@@ -176,6 +176,12 @@ import Testing
             }
             #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+            #expect(try await stage.proofs(of: request) == ["user_id_only", "user_id_only", "user_id_only"])
+            let receipt = try await stage.value(
+                "select document ->> 'outOfScope' from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(receipt.contains("only the user id was searched for"))
         }
     }
 

@@ -153,7 +153,7 @@ import Testing
                     as: RawJSON.self
                 ).text
             }
-            #expect(status.contains(#""state": "verified""#))
+            #expect(status.contains(#""state": "verified""#) && status.contains(#""proof": "searched""#))
             #expect(status.contains(#""apple": "not_held""#))
             #expect(!status.contains(person.text) && !status.contains(person.email))
         }

@@ -29,6 +29,20 @@ extension Stage {
         }
     }
 
+    /// What the app, an operator and the receipt are told that "verified" rests on.
+    func proofs(of request: UUID) async throws -> [String?] {
+        let told = try await value(
+            "select accountctl.deletion_status_document(\(request)) ->> 'proof'",
+            as: String?.self
+        )
+        return try await pool.withConnection { connection in
+            [
+                told, try DeletionSummary.find(request, on: connection)?.proof?.rawValue,
+                try IssuedReceipt.find(of: request, on: connection)?.document.proof?.rawValue,
+            ]
+        }
+    }
+
     func retryRevocations() async throws -> Int {
         try await PendingRevocation.retry(with: services())
     }

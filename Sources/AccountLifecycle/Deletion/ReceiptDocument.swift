@@ -60,6 +60,29 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         return ["names of files that other accounts own: in \(count) places they name this one"]
     }
 
+    /// How the last search ended.
+    private static func lastSearch(of steps: [Step]) -> Step? {
+        let searches = [DeletionStep.verify, .settle].map(\.rawValue)
+        return steps.last { searches.contains($0.step) }
+    }
+
+    /// What the last search was not made for, and what it found and left.
+    private static func unproven(by steps: [Step]) -> [String] {
+        guard let search = lastSearch(of: steps) else { return [] }
+        var unproven: [String] = []
+        if ErasureProof(search.outcome) == .userIDOnly {
+            unproven.append("addresses, numbers and provider ids not known any more: only the user id was searched for")
+        }
+        if let accepted = search.facts.accepted {
+            let columns = accepted.map(\.column).joined(separator: ", ")
+            unproven.append("identifiers that were found in \(columns), and are left there by decision")
+        }
+        return unproven
+    }
+
+    /// What the erasure was searched for, and whether something stayed.
+    package var proof: ErasureProof? { ErasureProof(Self.lastSearch(of: steps)?.outcome) }
+
     /// The buckets that may keep objects, as the last search counted them.
     private static func kept(by steps: [Step]) -> [String] {
         let last = steps.last { $0.facts.kept != nil }
@@ -110,7 +133,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
             legalDeadline: deadline.wholeSecond,
             apple: apple,
             steps: steps,
-            outOfScope: limits + kept(by: steps) + ofOthers(by: steps)
+            outOfScope: limits + unproven(by: steps) + kept(by: steps) + ofOthers(by: steps)
         )
     }
 

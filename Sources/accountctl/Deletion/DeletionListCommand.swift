@@ -29,6 +29,7 @@ struct DeletionListCommand: AccountctlCommand {
     private static let fields: [Field<DeletionSummary>] = [
         Field("id", "Id") { .uuid($0.id) },
         Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
+        Field("proof", "Proof", emphasis: { $0.proof?.emphasis ?? .none }) { .text($0.proof?.rawValue) },
         Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
         Field("situation", "Why") { .text($0.situation?.code.rawValue) },
         Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
@@ -87,6 +88,10 @@ struct DeletionListCommand: AccountctlCommand {
 }
 
 extension DeletionState: ExpressibleByArgument {}
+
+extension ErasureProof {
+    var emphasis: Emphasis { self == .searched ? .good : .caution }
+}
 
 extension DeletionState {
     var emphasis: Emphasis {

@@ -24,7 +24,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
 
     static let outputFields = [
         "number", "seal", "request", "subject", "subject_key", "origin", "requested_at", "locked_out_at", "finished_at",
-        "legal_deadline", "apple", "steps", "out_of_scope",
+        "legal_deadline", "proof", "apple", "steps", "out_of_scope",
     ]
 
     @Argument(help: "A receipt's number, a request id, or the user id of its account.")
@@ -82,6 +82,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
                     .init("locked_out_at", "Locked out", .date(document.lockedOutAt)),
                     .init("finished_at", "Erased", .date(document.finishedAt)),
                     .init("legal_deadline", "Legal deadline", .date(document.legalDeadline)),
+                    .init("proof", "Proof", .text(document.proof?.rawValue), document.proof?.emphasis ?? .none),
                     .init("apple", "Apple", .text(document.apple)),
                 ])
             ),

@@ -10,6 +10,9 @@ struct DeletionShowCommand: AccountctlCommand {
         commandName: "show",
         abstract: "Show one deletion request: where it stands, why, and what ends that.",
         discussion: """
+            Of a verified erasure, proof says what that rests on: searched (every identifier, and none is left), user_id_only (the
+            others were not known any more) or accepted (some are left in columns that may keep them).
+
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held
 
@@ -20,8 +23,8 @@ struct DeletionShowCommand: AccountctlCommand {
 
     static let outputFields = [
         "id", "user_id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
-        "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "apple",
-        "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
+        "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "proof",
+        "apple", "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
     ]
 
     static let sectionFields = [
@@ -88,6 +91,7 @@ struct DeletionSheet {
                     .init("settle_after", "Last search after", .date(request.settleAfter)),
                     .init("legal_deadline", "Legal deadline", .date(request.legalDeadline)),
                     .init("finished_at", "Ended", .date(request.finishedAt)),
+                    .init("proof", "Proof", .text(request.proof?.rawValue), request.proof?.emphasis ?? .none),
                     .init("apple", "Apple", .text(request.apple)),
                     .init("failures", "Failures in a row", request.failures > 0 ? .integer(request.failures) : .null),
                     .init("receipt", "Receipt", details.receipt.map { .integer($0) } ?? .null),

@@ -26,6 +26,8 @@ package struct DeletionSummary: Sendable, Hashable {
     package let legalDeadline: Date
     package let finishedAt: Date?
     package let failures: Int
+    /// What "verified" rests on; nil before.
+    package let proof: ErasureProof?
     /// Apple's outcome, once there is one.
     package let apple: String?
     /// Whether it is paused by itself.
@@ -102,13 +104,21 @@ package struct DeletionSummary: Sendable, Hashable {
                     limit 1
                 ), r.origin, r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline,
                 r.finished_at, r.failures, r.apple_outcome, r.paused_at is not null,
-                exists (select from accountctl.holds as h where h.user_id = r.user_id), r.user_id
+                exists (select from accountctl.holds as h where h.user_id = r.user_id), r.user_id, (
+                    select s.outcome
+                    from accountctl.deletion_steps as s
+                    where s.request_id = r.id
+                      and r.state = \(DeletionState.verified.rawValue)
+                      and s.step in (\(DeletionStep.verify.rawValue), \(DeletionStep.settle.rawValue))
+                    order by s.finished_at desc, s.step
+                    limit 1
+                )
             from accountctl.deletion_requests as r
             \(filter)
             """,
             as: (
                 UUID, String, JSON<Situation>?, Date?, String?, String, Date, Date, Date?, Date?, Date, Date?, Int32,
-                String?, Bool, Bool, UUID?
+                String?, Bool, Bool, UUID?, String?
             ).self
         ).compactMap { row in
             guard let state = DeletionState(rawValue: row.1) else { return nil }
@@ -127,6 +137,7 @@ package struct DeletionSummary: Sendable, Hashable {
                 legalDeadline: row.10,
                 finishedAt: row.11,
                 failures: Int(row.12),
+                proof: ErasureProof(row.17),
                 apple: row.13,
                 isPaused: row.14,
                 isHeld: row.15

@@ -1,0 +1,19 @@
+/// What an erasure that is verified was searched for, and whether something stayed by decision.
+package enum ErasureProof: String, Sendable, Hashable {
+    /// Every identifier of the account, and none was found.
+    case searched
+    /// The user id alone: addresses, numbers and provider ids were not known any more.
+    case userIDOnly = "user_id_only"
+    /// Every identifier, and some are left in columns that an operator accepted.
+    case accepted
+
+    /// That of the last search, by how it ended; nil where none has.
+    init?(_ outcome: String?) {
+        switch outcome.flatMap(StepOutcome.init(rawValue:)) {
+        case .ok: self = .searched
+        case .notVerifiable: self = .userIDOnly
+        case .accepted: self = .accepted
+        default: return nil
+        }
+    }
+}
