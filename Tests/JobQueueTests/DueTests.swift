@@ -92,6 +92,55 @@ import Testing
         }
     }
 
+    /// A session that holds the row of one job delays the outcome of that one only.
+    ///
+    /// As one whose client is gone does for as long as its statement runs.
+    @Test(arguments: [JobOutcome.completed(), .retry(after: .zero, reason: "no answer")])
+    func aHeldRowDelaysItsOwnOutcomeOnly(_ outcome: JobOutcome) async throws {
+        let held = JobKind<Note>("test.held")
+        let plain = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(held) { _, context in
+                try await harness.effect(context, "held")
+                try await harness.until {
+                    try await harness.count("select count(*) from public.effects where note = 'locked'") == 1
+                }
+                return context.attempt > 1 ? .completed() : outcome
+            }
+            try registry.register(plain) { _, context in .completed() }
+            let job = try await harness.enqueue([held.job(Note())])[0].id
+            let lines = LogLines()
+            let worker = try Worker(
+                queue: harness.queue,
+                pool: harness.pool,
+                listener: nil,
+                registry: registry,
+                configuration: harness.configuration(),
+                logger: lines.logger
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.until { try await harness.effects() == 1 }
+                try await harness.pool.withTransaction { other in
+                    try other.execute("select from accountctl.jobs where id = \(job) for share")
+                    try await harness.effect(0, "locked")
+                    try await harness.until { lines.all.contains { $0.contains("another session has locked") } }
+                    let began = ContinuousClock.now
+                    for number in 1...20 {
+                        try await harness.enqueue([plain.job(Note())])
+                        try await harness.until { try await harness.finished("completed") == number }
+                    }
+                    // Each claim would wait a second for the lock; the rest is what a busy machine may take.
+                    #expect(ContinuousClock.now - began < .seconds(10))
+                    #expect(worker.core.withLock { $0.failures } == 0)
+                }
+                try await harness.until { try await harness.unfinished() == 0 }
+                group.cancelAll()
+            }
+        }
+    }
+
     /// A schedule rarer than it is looked back for has its first instant all the same.
     @Test func aScheduleWithoutAnInstantOfThePastIsRemembered() async throws {
         let kind = JobKind<Note>("test.leap")

@@ -546,12 +546,13 @@ import Testing
     /// What was written before a later part failed is told: written again it would look like a lost lease.
     @Test func aPartThatFailsLeavesTheOthersWritten() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<2).map { _ in try Self.kind.job(Note()) })
+            try await harness.enqueue(try (0..<3).map { _ in try Self.kind.job(Note()) })
             let worker = try await host(harness)
-            let jobs = try await claim(harness, worker, 2)
+            let jobs = try await claim(harness, worker, 3)
             let finished = [
                 FinishedJob(job: jobs[0], verdict: .end(.completed)),
                 FinishedJob(job: jobs[1], verdict: .giveBack(wait: .seconds(9), givesAttemptBack: true)),
+                FinishedJob(job: jobs[2], verdict: .giveBack(wait: .seconds(9), givesAttemptBack: true)),
             ]
             let progress = ExchangeProgress()
             try await harness.pool.withTransaction { other in
@@ -559,17 +560,34 @@ import Testing
                     "select id from accountctl.jobs where id = \(jobs[1].id) for update",
                     as: Int64.self
                 )
-                await #expect(throws: PostgresError.self) {
-                    try await harness.pool.withConnection { connection in
-                        try connection.execute("set lock_timeout = '50ms'")
-                        defer { _ = try? connection.execute("reset lock_timeout") }
-                        try Settlement(queue: harness.queue).write(finished, progress, on: connection)
-                    }
+                // In front, so that the other has its turn after the wait.
+                try await harness.pool.withConnection { connection in
+                    try Settlement(queue: harness.queue).write(finished, progress, on: connection)
                 }
             }
-            #expect(progress.written.isSettled(jobs[0].lease))
-            #expect(!progress.written.isSettled(jobs[1].lease))
+            #expect(progress.written.landed == [jobs[0].lease, jobs[2].lease])
+            #expect(progress.written.locked == [jobs[1].lease])
             #expect(try await harness.finished("completed") == 1)
+        }
+    }
+
+    /// A goodbye hands back what it can, and waits for nobody's lock.
+    @Test func aGoodbyeLeavesALockedJobToTheRescue() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<2).map { _ in try Self.kind.job(Note()) })
+            let worker = try await host(harness)
+            let jobs = try await claim(harness, worker, 2)
+            try await harness.pool.withTransaction { other in
+                try JobFence(queue: harness.queue, job: jobs[0].id, lease: jobs[0].lease).hold(on: other)
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.deregister(worker: worker, on: connection)
+                }
+                #expect(try await harness.show(jobs[0].id)?.record.state == .running)
+                #expect(try await harness.show(jobs[1].id)?.record.state == .available)
+                #expect(try await rescue(harness) == 0)
+            }
+            #expect(try await rescue(harness) == 1)
+            #expect(try await harness.show(jobs[1].id)?.record.crashes == 0)
         }
     }
 

@@ -53,6 +53,28 @@ extension JobQueue {
         )
     }
 
+    /// Which of these jobs are held under their leases while another session has their rows locked.
+    func locked(ids: [Int64], leases: [Int64], on connection: isolated Connection) throws -> Set<Int64> {
+        guard !ids.isEmpty else { return [] }
+        return Set(
+            try connection.query(
+                """
+                select lease
+                from \(tables.jobs)
+                where \(JobTables.isUnderItsLease(ids, leases))
+                and state = 'running'
+                and id <> all(array(
+                    select id
+                    from \(tables.jobs)
+                    where \(JobTables.isUnderItsLease(ids, leases))
+                    for update skip locked
+                ))
+                """,
+                as: Int64.self
+            )
+        )
+    }
+
     func finishStatement(_ ending: Ending) -> Statement {
         """
         with ended as (

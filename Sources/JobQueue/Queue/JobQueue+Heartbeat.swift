@@ -161,14 +161,19 @@ extension JobQueue {
 
     /// Says goodbye.
     ///
-    /// What the worker still holds goes back without an attempt used.
+    /// What the worker still holds goes back without an attempt used; a job whose row somebody has locked is left to the rescue.
     func deregister(worker: Int64, on connection: isolated Connection) throws {
         try connection.execute(
             """
             update \(tables.jobs)
             set \(tables.handedBack)
-            where state = 'running'
-            and worker = \(worker)
+            where id = any(array(
+                select id
+                from \(tables.jobs)
+                where state = 'running'
+                and worker = \(worker)
+                for update skip locked
+            ))
             """
         )
         try connection.execute(

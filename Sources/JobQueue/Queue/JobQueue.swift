@@ -20,7 +20,11 @@ package struct JobQueue: Sendable {
     ///
     /// The server plans a claim of a few lanes anew each time, since it takes the plan for any lanes to be the dearer one; planning
     /// takes twice as long as the claim. The plan for any is as good: there is but one index for each of these questions.
-    package static let controlSettings = sessionSettings.merging(["plan_cache_mode": "force_generic_plan"]) { $1 }
+    ///
+    /// A row that some other session has locked is not waited for long: whatever else the worker has to write and to claim comes first.
+    package static let controlSettings = sessionSettings.merging(
+        ["plan_cache_mode": "force_generic_plan", "lock_timeout": "1s"]
+    ) { $1 }
 
     /// The job tables in `schema`, which the migrations made.
     package init(schema: String = "accountctl", waker: JobWaker? = nil) {

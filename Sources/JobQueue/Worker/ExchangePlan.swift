@@ -25,6 +25,10 @@ struct ExchangePlan: Sendable {
     var finished = 0
     /// Since when the first of them waits.
     var oldestFinish: Instant?
+    /// Outcomes that cannot be written since another session has their rows locked; they keep their slots.
+    var locked = 0
+    /// When these are tried again.
+    var lockedUntil: Instant?
     /// Whether there may be jobs to claim: somebody said so, or the last claim came back full.
     private(set) var isHungry = true
     /// The same of urgent jobs, of which a claim in the reserve learns and nothing of the others.
@@ -60,6 +64,7 @@ struct ExchangePlan: Sendable {
         }
         // A few free slots among many are not worth a claim of their own while others are about to join them.
         if let claim = claim(leaving: 0) { return claim }
+        if let lockedUntil { return lockedUntil <= now ? .exchange(claim: 0, from: .all) : .wait(until: lockedUntil) }
         if running == 0, isStopping || (endsWhenIdle && !isHungry) { return .end }
         return .wait(until: nil)
     }
@@ -67,7 +72,7 @@ struct ExchangePlan: Sendable {
     /// What to claim when so many outcomes leave their slots with it; nil for nothing.
     private func claim(leaving: Int) -> Step? {
         guard mayClaim, !isStopping else { return nil }
-        let free = slots - running - finished + leaving
+        let free = slots - running - finished - locked + leaving
         if isHungry, free > 0 { return .exchange(claim: min(batch, free), from: .all) }
         guard reserve > 0, isHungryForUrgent, free + reserve > 0 else { return nil }
         return .exchange(claim: min(batch, free + reserve), from: .urgent)

@@ -12,6 +12,8 @@ struct FinishedJob: Sendable {
     let verdict: Verdict
     /// Whether it was sent before and the answer lost: it may be written already.
     var isInDoubt = false
+    /// Whether another session had its row locked when it was to be written.
+    var wasLocked = false
 }
 
 /// Writes outcomes: batches where many ended alike, one by one where they did not, or where a batch was refused.
@@ -22,6 +24,8 @@ struct Settlement: Sendable {
     struct Written: Sendable {
         var landed: Set<Int64> = []
         var lost: Set<Int64> = []
+        /// Those whose rows another session has locked.
+        var locked: Set<Int64> = []
         /// What could not be stored as it was; told for the log.
         var mended: [Int64: String] = [:]
 
@@ -31,6 +35,7 @@ struct Settlement: Sendable {
         mutating func add(_ other: Written) {
             landed.formUnion(other.landed)
             lost.formUnion(other.lost)
+            locked.formUnion(other.locked)
             mended.merge(other.mended) { _, new in new }
         }
     }
@@ -58,12 +63,21 @@ struct Settlement: Sendable {
         return (ending, others)
     }
 
-    /// Writes all, and tells `progress` of each part as it is done.
+    /// Writes all but those whose rows another session has locked, and tells `progress` of each part as it is done.
     ///
     /// What was written stays written when a later part throws; written again it would look like a lease that was lost.
     ///
     /// - Throws: ``PostgresError`` when the database cannot be reached or asks to come back later.
     func write(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection) throws {
+        do {
+            try writeAll(jobs, progress, on: connection)
+        } catch let error as PostgresError where Self.isHeldUp(error) {
+            let open = jobs.filter { !progress.written.isSettled($0.job.lease) }
+            try writeAll(withoutLocked(open, progress, on: connection), progress, on: connection)
+        }
+    }
+
+    private func writeAll(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection) throws {
         let (completed, others) = Self.split(jobs)
         do {
             let landed = try queue.finish(completed, on: connection)
@@ -78,13 +92,30 @@ struct Settlement: Sendable {
         for finished in others { progress.wrote(try writeAlone(finished, on: connection)) }
     }
 
-    /// Leaves out what an earlier try ended although its answer was lost, and tells `progress` of it: written again it would look like
-    /// a lease that was lost.
+    /// Leaves out those whose rows another session has locked, and tells `progress` of them.
+    func withoutLocked(
+        _ jobs: [FinishedJob],
+        _ progress: ExchangeProgress,
+        on connection: isolated Connection
+    ) throws -> [FinishedJob] {
+        let locked = try queue.locked(ids: jobs.map(\.job.id), leases: jobs.map(\.job.lease), on: connection)
+        progress.wrote(Written(locked: locked))
+        return jobs.filter { !locked.contains($0.job.lease) }
+    }
+
+    /// Leaves out what need not, or cannot, be written now, and tells `progress` of it.
+    ///
+    /// What an earlier try ended although its answer was lost would look like a lease that was lost; what was locked is not waited for
+    /// once more.
     func unwritten(
         of jobs: [FinishedJob],
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) throws -> [FinishedJob] {
+        var jobs = jobs
+        if jobs.contains(where: \.wasLocked) {
+            jobs = try jobs.filter { !$0.wasLocked } + withoutLocked(jobs.filter(\.wasLocked), progress, on: connection)
+        }
         let doubtful = jobs.filter(\.isInDoubt).map(\.job)
         guard !doubtful.isEmpty else { return jobs }
         let ended = try queue.ended(ids: doubtful.map(\.id), leases: doubtful.map(\.lease), on: connection)
@@ -176,6 +207,13 @@ struct Settlement: Sendable {
 
     private static func ascii(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isASCII && $0.value >= 0x20 ? $0 : "?" }))
+    }
+
+    /// Whether a lock of another session was waited for in vain; where the session keeps no limit of ours for that, as long as any
+    /// statement may take.
+    static func isHeldUp(_ error: PostgresError) -> Bool {
+        error.connectionUsable && error.outcomeKnown
+            && (error.sqlState == .lockNotAvailable || error.code == .deadlineExceeded)
     }
 
     /// Whether the server refused the values, rather than the moment: data out of form or out of bounds.

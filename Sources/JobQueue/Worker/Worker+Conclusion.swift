@@ -47,11 +47,23 @@ extension Worker {
     private func settled(_ batch: [FinishedJob], _ written: Settlement.Written, isInDoubt: Bool) {
         guard !batch.isEmpty else { return }
         let done = batch.filter { written.isSettled($0.job.lease) }
-        core.withLock { core in
-            if done.count < batch.count {
-                core.putBack(batch.filter { !written.isSettled($0.job.lease) }, isInDoubt: isInDoubt)
-            }
+        var locked: [FinishedJob] = []
+        var open: [FinishedJob] = []
+        if done.count < batch.count {
+            open = batch.filter { !written.isSettled($0.job.lease) }
+            locked = open.filter { written.locked.contains($0.job.lease) }
+            open.removeAll { written.locked.contains($0.job.lease) }
+        }
+        core.withLock { [open, locked] core in
+            core.putBack(open, isInDoubt: isInDoubt)
+            core.setAside(locked, now: .now)
             core.wrote(done, now: .now)
+        }
+        for finished in locked where !finished.wasLocked {
+            logger.warning(
+                "an outcome waits for a row that another session has locked",
+                metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
+            )
         }
         for finished in done {
             if written.lost.contains(finished.job.lease), finished.isInDoubt {

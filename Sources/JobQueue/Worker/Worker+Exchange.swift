@@ -86,7 +86,7 @@ extension Worker {
     private func beginExchange(claim limit: Int, from scope: ClaimScope) -> Exchange {
         let sentAt = ContinuousClock.now
         return core.withLock { core in
-            let batch = core.takeFinished()
+            let batch = core.takeFinished(now: sentAt)
             let remembers = configuration.remembersBounds
             let bounds = remembers && scope == .all ? core.bounds.bounds(now: sentAt) : nil
             let limitedBounds = remembers && scope != .suspects ? core.limitedBounds.bounds(now: sentAt) : nil
@@ -138,10 +138,14 @@ extension Worker {
             )
         }
         if configuration.fusesClaims, let request, request.limit > 0, !unwritten.isEmpty, !plain.isEmpty {
-            if let fused = try fused(unwritten, request, plain, on: connection) {
-                unwritten = []
-                progress.wrote(fused.written)
-                progress.claimed(fused.claimed)
+            do {
+                if let fused = try fused(unwritten, request, plain, on: connection) {
+                    unwritten = []
+                    progress.wrote(fused.written)
+                    progress.claimed(fused.claimed)
+                }
+            } catch let error as PostgresError where Settlement.isHeldUp(error) {
+                unwritten = try settlement.withoutLocked(unwritten, progress, on: connection)
             }
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }

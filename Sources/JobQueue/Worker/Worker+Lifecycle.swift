@@ -219,9 +219,8 @@ extension Worker {
             await signal.wait(for: .milliseconds(50))
         }
         let (finished, worker, left) = core.withLock { core in
-            defer { core.finished = [] }
             core.book.endTrust(now: .now)
-            return (core.finished, core.worker, core.plan.running)
+            return (core.takeAllFinished(), core.worker, core.plan.running)
         }
         metrics.running.record(left)
         if left > 0 {
@@ -233,7 +232,17 @@ extension Worker {
         do {
             try await within(Self.patience) {
                 try await self.control.withConnection { connection in
-                    try self.settlement.write(finished, progress, on: connection)
+                    let open = try self.settlement.unwritten(of: finished, progress, on: connection)
+                    try self.settlement.write(open, progress, on: connection)
+                }
+            }
+        } catch {
+            logger.warning("the last outcomes were not all written", metadata: ["error": "\(Verdict.describe(error))"])
+        }
+        do {
+            // Whatever became of those: what is handed back here is not counted as a crash.
+            try await within(Self.patience) {
+                try await self.control.withConnection { connection in
                     try self.queue.deregister(worker: worker, on: connection)
                 }
             }

@@ -20,6 +20,8 @@ struct WorkerCore: Sendable {
     var worker: Int64?
     var jobs: [Int64: RunningJob] = [:]
     var finished: [FinishedJob] = []
+    /// Those whose rows another session has locked.
+    private var locked: [FinishedJob] = []
     /// As the last heartbeat learned, those of other workers' code and of operators included.
     private var restrictions = ClaimRestrictions()
     private(set) var ratedQueues: Set<String> = []
@@ -102,10 +104,26 @@ struct WorkerCore: Sendable {
     }
 
     /// Takes what an exchange is going to write.
-    mutating func takeFinished() -> [FinishedJob] {
+    mutating func takeFinished(now: Instant) -> [FinishedJob] {
+        if let until = plan.lockedUntil, until <= now { unlock() }
         let batch = Array(finished.prefix(plan.batch))
         finished.removeFirst(batch.count)
         return batch
+    }
+
+    /// Takes all that is to be written, at the end.
+    mutating func takeAllFinished() -> [FinishedJob] {
+        unlock()
+        defer { finished = [] }
+        return finished
+    }
+
+    private mutating func unlock() {
+        finished.insert(contentsOf: locked, at: 0)
+        plan.finished += locked.count
+        locked = []
+        plan.locked = 0
+        plan.lockedUntil = nil
     }
 
     /// How many handlers go on although they were told to stop before `instant` and their jobs were taken from them.
@@ -122,6 +140,19 @@ struct WorkerCore: Sendable {
         for done in batch { book.settled(lease: done.job.lease) }
         plan.finished -= batch.count
         plan.oldestFinish = finished.isEmpty ? nil : now
+    }
+
+    /// Other sessions have their rows locked: they wait for a while, and nothing else waits for them.
+    mutating func setAside(_ batch: [FinishedJob], now: Instant) {
+        guard !batch.isEmpty else { return }
+        locked += batch.map { finished in
+            var finished = finished
+            finished.wasLocked = true
+            return finished
+        }
+        plan.finished -= batch.count
+        plan.locked = locked.count
+        plan.lockedUntil = now.advanced(by: .seconds(1))
     }
 
     /// The exchange failed: they wait for the next.

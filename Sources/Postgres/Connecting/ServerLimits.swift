@@ -4,11 +4,13 @@
 enum ServerLimits {
     /// Sets the limits of single statements a little below the client's deadline.
     ///
-    /// A wait for a lock ends earlier still, so that it is told apart (55P03) from a statement that is slow by itself (57014).
+    /// A wait for a lock ends earlier still, so that it is told apart (55P03) from a statement that is slow by itself (57014). By itself
+    /// the server looks after its client between statements only: a long one would go on, and keep its locks, for nobody.
     static func statements(deadline: Duration?) -> [SessionSetting] {
         [
             SessionSetting("statement_timeout", "\(deadline.map { milliseconds($0 * 0.95) } ?? 0)"),
             SessionSetting("lock_timeout", "\(deadline.map { milliseconds($0 * 0.9) } ?? 0)"),
+            SessionSetting("client_connection_check_interval", "10s"),
         ]
     }
 
