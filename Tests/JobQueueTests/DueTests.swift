@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -124,7 +125,7 @@ import Testing
                 try await harness.until { try await harness.effects() == 1 }
                 try await harness.pool.withTransaction { other in
                     try other.execute("select from accountctl.jobs where id = \(job) for share")
-                    try await harness.effect(0, "locked")
+                    try await harness.execute("insert into public.effects (job, note) values (0, 'locked')")
                     try await harness.until { lines.all.contains { $0.contains("another session has locked") } }
                     let began = ContinuousClock.now
                     for number in 1...20 {

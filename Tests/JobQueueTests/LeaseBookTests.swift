@@ -6,14 +6,16 @@ import Testing
 @Suite struct LeaseBookTests {
     private let start = ContinuousClock.now
 
+    private func job(_ lease: Int64) -> JobLease { JobLease(id: lease - 10, lease: lease) }
+
     /// A book that holds jobs 1, 2 and 3 under leases 11, 12 and 13; the handler of the third is done.
     private func book() -> LeaseBook {
         var book = LeaseBook(lifetime: .seconds(60), now: start)
         book.registered(sentAt: start)
         let number = book.claimSent(now: start)
-        let jobs = (1...3).map { (id: Int64($0), lease: Int64($0 + 10), deadline: start.advanced(by: .seconds(50))) }
+        let jobs = (11...13).map { (job: job($0), deadline: start.advanced(by: .seconds(50))) }
         _ = book.claimReturned(number, jobs, sentIn: book.generation, now: start)
-        _ = book.handlerDone(lease: 13)
+        _ = book.handlerDone(job(13))
         return book
     }
 
@@ -21,29 +23,29 @@ import Testing
     @Test func whatIsNoLongerHeldIsStopped() {
         var book = book()
         let beat = book.beat(now: start)
-        let stops = book.answered(beat, isKnown: true, held: [12], cancelled: [], now: start)
-        #expect(stops == [.init(lease: 11, reason: .leaseLost)])
+        let stops = book.answered(beat, isKnown: true, held: [job(12)], cancelled: [], now: start)
+        #expect(stops == [.init(job: job(11), reason: .leaseLost)])
         // What was written meanwhile has left the table by that.
-        #expect(Set(book.entries.keys) == [12, 13])
-        #expect(book.handlerDone(lease: 11) == nil)
+        #expect(Set(book.entries.keys) == [job(12), job(13)])
+        #expect(book.handlerDone(job(11)) == nil)
         // Told once.
-        #expect(book.answered(book.beat(now: start), isKnown: true, held: [12], cancelled: [], now: start) == [])
+        #expect(book.answered(book.beat(now: start), isKnown: true, held: [job(12)], cancelled: [], now: start) == [])
     }
 
     @Test func whatIsToBeCancelledIsToldOnce() {
         var book = book()
         let beat = book.beat(now: start)
-        let stops = book.answered(beat, isKnown: true, held: [11, 12, 13], cancelled: [12, 13], now: start)
-        #expect(stops == [.init(lease: 12, reason: .cancelRequested)])
-        let again = book.answered(beat, isKnown: true, held: [11, 12, 13], cancelled: [12, 13], now: start)
+        let stops = book.answered(beat, isKnown: true, held: [job(11), job(12), job(13)], cancelled: [job(12), job(13)], now: start)
+        #expect(stops == [.init(job: job(12), reason: .cancelRequested)])
+        let again = book.answered(beat, isKnown: true, held: [job(11), job(12), job(13)], cancelled: [job(12), job(13)], now: start)
         #expect(again == [])
     }
 
     @Test func aWorkerTakenForLostStopsEverything() {
         var book = book()
-        let stops = book.answered(book.beat(now: start), isKnown: false, held: [11, 12], cancelled: [], now: start)
-        #expect(Set(stops) == [.init(lease: 11, reason: .leaseLost), .init(lease: 12, reason: .leaseLost)])
-        #expect(Set(book.entries.keys) == [13])
+        let stops = book.answered(book.beat(now: start), isKnown: false, held: [job(11), job(12)], cancelled: [], now: start)
+        #expect(Set(stops) == [.init(job: job(11), reason: .leaseLost), .init(job: job(12), reason: .leaseLost)])
+        #expect(Set(book.entries.keys) == [job(13)])
     }
 
     /// The server counts from when the heartbeat came in, so that what it gives to others is no longer trusted here.
@@ -53,13 +55,41 @@ import Testing
         _ = book.answered(
             book.beat(now: sent),
             isKnown: true,
-            held: [11, 12],
+            held: [job(11), job(12)],
             cancelled: [],
             now: start.advanced(by: .seconds(45))
         )
         #expect(book.trustedUntil == sent.advanced(by: .seconds(60)))
         #expect(book.tick(now: start.advanced(by: .seconds(89))).allSatisfy { $0.reason == .deadline })
         #expect(book.tick(now: start.advanced(by: .seconds(90))).allSatisfy { $0.reason == .leaseLost })
-        #expect(Set(book.entries.keys) == [13])
+        #expect(Set(book.entries.keys) == [job(13)])
+    }
+
+    /// A failover that loses the end of the log gives numbers out again: the old job and the new one have the same.
+    @Test func aNumberThatIsGivenOutAgainIsAnotherLease() {
+        let (old, new) = (job(11), JobLease(id: 7, lease: 11))
+        var core = WorkerCore(WorkerConfiguration(name: "test"), reserve: 0, now: start)
+        core.book.registered(sentAt: start)
+        for job in [old, new] {
+            let number = core.book.claimSent(now: start)
+            _ = core.book.claimReturned(number, [(job, start)], sentIn: core.book.generation, now: start)
+            core.jobs[job] = running(job)
+            core.plan.running += 1
+        }
+        // Only the old one is told to stop.
+        let stops = core.book.answered(core.book.beat(now: start), isKnown: true, held: [new], cancelled: [], now: start)
+        #expect(stops == [.init(job: old, reason: .leaseLost)])
+        // Its end, whatever becomes of it, leaves the new one in the books.
+        _ = core.done(running(old), .nothing, hasLimit: false, now: start)
+        core.wrote([FinishedJob(job: running(old).job, verdict: .nothing)], now: start)
+        #expect(core.book.beat(now: start).jobs == [new])
+        #expect(core.jobs.keys.map(\.self) == [new])
+    }
+
+    private func running(_ job: JobLease) -> RunningJob {
+        let claimed = ClaimedJob(
+            row: (job.id, job.lease, "default", "test.plain", 1, 0, nil, 1, 5, 0, 0, false, "{}")
+        )
+        return RunningJob(job: claimed, startedAt: start, timeout: .seconds(60))
     }
 }

@@ -133,8 +133,7 @@ import Testing
                             .init(
                                 worker: worker,
                                 lifetime: .seconds(600),
-                                ids: some.map(\.id),
-                                leases: some.map(\.real),
+                                jobs: some.map { JobLease(id: $0.id, lease: $0.real) },
                                 isStopping: false,
                                 releasesBefore: .max / 2
                             ),
@@ -142,14 +141,16 @@ import Testing
                         )
                         let expected = model.beat(
                             worker: worker,
-                            ids: some.map(\.id),
-                            leases: some.map(\.model),
+                            jobs: some.map { JobLease(id: $0.id, lease: $0.model) },
                             releasesBefore: .max,
                             now: 0,
                             lifetime: 10
                         )
-                        #expect(answer.held == Set(expected.held.compactMap { leases[$0] }))
-                        #expect(answer.cancelled == Set(expected.cancelled.compactMap { leases[$0] }))
+                        #expect(Set(answer.held.map(\.lease)) == Set(expected.held.compactMap { leases[$0.lease] }))
+                        #expect(
+                            Set(answer.cancelled.map(\.lease))
+                                == Set(expected.cancelled.compactMap { leases[$0.lease] })
+                        )
                     }
                     let rows = try connection.query(
                         "select id, state::text, worker, attempt, crashes from accountctl.jobs",

@@ -119,15 +119,14 @@ struct ModelTable {
 
     struct BeatAnswer {
         var isKnown = true
-        var held: Set<Int64> = []
-        var cancelled: Set<Int64> = []
+        var held: Set<JobLease> = []
+        var cancelled: Set<JobLease> = []
         var time = 0
     }
 
     mutating func beat(
         worker: Int64,
-        ids: [Int64],
-        leases: [Int64],
+        jobs beaten: [JobLease],
         releasesBefore: Int?,
         now: Int,
         lifetime: Int
@@ -135,11 +134,11 @@ struct ModelTable {
         guard let host = hosts[worker], !host.isStopped else { return BeatAnswer(isKnown: false) }
         hosts[worker]?.expiresAt = now + lifetime
         var answer = BeatAnswer(time: now)
-        let wanted = Set(leases)
-        for id in ids {
-            guard let job = jobs[id], job.state == "running", wanted.contains(job.lease) else { continue }
-            answer.held.insert(job.lease)
-            if job.cancelRequested { answer.cancelled.insert(job.lease) }
+        let wanted = Set(beaten.map(\.lease))
+        for held in beaten {
+            guard let job = jobs[held.id], job.state == "running", job.lease == held.lease else { continue }
+            answer.held.insert(held)
+            if job.cancelRequested { answer.cancelled.insert(held) }
         }
         if let releasesBefore {
             for (id, job) in jobs.sorted(by: { $0.key < $1.key })

@@ -148,8 +148,7 @@ import Testing
                     let beat = JobQueue.Beat(
                         worker: worker,
                         lifetime: .seconds(600),
-                        ids: [],
-                        leases: [],
+                        jobs: [],
                         isStopping: false,
                         releasesBefore: releasesBefore
                     )

@@ -156,8 +156,7 @@ import Testing
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: .seconds(60),
-            ids: held.map(\.0),
-            leases: held.map(\.1),
+            jobs: held.map { JobLease(id: $0.0, lease: $0.1) },
             isStopping: false,
             releasesBefore: 1
         )

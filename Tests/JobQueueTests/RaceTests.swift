@@ -165,15 +165,14 @@ import Testing
                     .init(
                         worker: worker,
                         lifetime: .seconds(60),
-                        ids: jobs.map(\.id),
-                        leases: jobs.map(\.lease),
+                        jobs: jobs.map(\.leased),
                         isStopping: false,
                         releasesBefore: nil
                     ),
                     on: connection
                 ).held
             }
-            #expect(held == [jobs[1].lease])
+            #expect(held == [jobs[1].leased])
             let (landed, released) = try await harness.pool.withConnection { connection in
                 (
                     try harness.queue.finish(
@@ -334,8 +333,7 @@ import Testing
             .init(
                 worker: worker,
                 lifetime: .seconds(60),
-                ids: [job.id],
-                leases: [job.lease],
+                jobs: [job.leased],
                 isStopping: false,
                 releasesBefore: nil
             ),
@@ -353,7 +351,7 @@ import Testing
             try await harness.pool.withTransaction { connection in
                 let answer = try beat(harness, worker, job, on: connection)
                 #expect(answer.isKnown)
-                #expect(answer.held == [job.lease])
+                #expect(answer.held == [job.leased])
                 #expect(try await rescue(harness) == 0)
             }
             #expect(try await rescue(harness) == 0)
@@ -418,8 +416,7 @@ import Testing
                     .init(
                         worker: worker,
                         lifetime: .seconds(60),
-                        ids: [job.id],
-                        leases: [job.lease],
+                        jobs: [job.leased],
                         isStopping: false,
                         releasesBefore: .max / 2
                     ),
@@ -447,8 +444,7 @@ import Testing
                     .init(
                         worker: worker,
                         lifetime: .seconds(60),
-                        ids: [jobs[0].id],
-                        leases: [jobs[0].lease],
+                        jobs: [jobs[0].leased],
                         isStopping: false,
                         releasesBefore: .max / 2
                     ),

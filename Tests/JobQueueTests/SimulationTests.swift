@@ -36,8 +36,8 @@ struct Simulation {
         case claimFailed(number: Int)
         case beat(LeaseBook.SentBeat, releasesBefore: Int?)
         case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer)
-        case finish(id: Int64, lease: Int64, verdict: String)
-        case written(lease: Int64)
+        case finish(JobLease, verdict: String)
+        case written(JobLease)
     }
 
     struct Process {
@@ -47,8 +47,8 @@ struct Simulation {
         var isDead = false
         var isRegistered = true
         var lastBeatTime: Int?
-        /// Outcomes that wait to be written, by lease.
-        var outcomes: [Int64: (id: Int64, verdict: String)] = [:]
+        /// Verdicts that wait to be written.
+        var outcomes: [JobLease: String] = [:]
         var isBeating = false
     }
 
@@ -169,8 +169,7 @@ struct Simulation {
         case .beat(let sent, let before):
             let answer = table.beat(
                 worker: worker,
-                ids: sent.ids,
-                leases: sent.leases,
+                jobs: sent.jobs,
                 releasesBefore: before,
                 now: now,
                 lifetime: lifetime
@@ -180,11 +179,11 @@ struct Simulation {
             } else {
                 wire.append((false, index, .beaten(sent, answer)))
             }
-        case .finish(let id, let lease, let verdict):
-            let landed = write(id, lease, verdict)
-            if landed, verdict != "release", verdict != "snooze" { counted[id, default: 0] += 1 }
+        case .finish(let job, let verdict):
+            let landed = write(job.id, job.lease, verdict)
+            if landed, verdict != "release", verdict != "snooze" { counted[job.id, default: 0] += 1 }
             // A lost reply: the process repeats itself, and the fence must take no notice.
-            if !isReplyLost { wire.append((false, index, .written(lease: lease))) }
+            if !isReplyLost { wire.append((false, index, .written(job))) }
         case .claimed, .claimFailed, .beaten, .written:
             break
         }
@@ -208,7 +207,7 @@ struct Simulation {
         case .claimed(let number, let generation, let deadline, let jobs):
             let mayRun = processes[index].book.claimReturned(
                 number,
-                jobs.map { (id: $0.id, lease: $0.lease, deadline: instant(deadline)) },
+                jobs.map { (job: JobLease(id: $0.id, lease: $0.lease), deadline: instant(deadline)) },
                 sentIn: generation,
                 now: instant(now)
             )
@@ -243,9 +242,9 @@ struct Simulation {
                     now: instant(now)
                 )
             )
-        case .written(let lease):
-            processes[index].book.settled(lease: lease)
-            processes[index].outcomes[lease] = nil
+        case .written(let job):
+            processes[index].book.settled(job)
+            processes[index].outcomes[job] = nil
         case .claim, .beat, .finish:
             break
         }
@@ -257,9 +256,9 @@ struct Simulation {
             // Most handlers heed their cancellation at once.
             switch stop.reason {
             case .leaseLost: break
-            case .deadline: if !random.chance(30) { end(index, lease: stop.lease, "retry") }
-            case .cancelRequested: end(index, lease: stop.lease, "discarded")
-            case .shutdown: end(index, lease: stop.lease, "release")
+            case .deadline: if !random.chance(30) { end(index, stop.job, "retry") }
+            case .cancelRequested: end(index, stop.job, "discarded")
+            case .shutdown: end(index, stop.job, "release")
             }
         }
     }
@@ -269,10 +268,10 @@ struct Simulation {
         for id in table.takeOverdue(now: now, grace: grace) { counted[id, default: 0] += 1 }
     }
 
-    private mutating func end(_ index: Int, lease: Int64, _ verdict: String) {
-        guard let entry = processes[index].book.handlerDone(lease: lease) else { return }
-        processes[index].outcomes[lease] = (entry.id, verdict)
-        wire.append((true, index, .finish(id: entry.id, lease: lease, verdict: verdict)))
+    private mutating func end(_ index: Int, _ job: JobLease, _ verdict: String) {
+        guard processes[index].book.handlerDone(job) != nil else { return }
+        processes[index].outcomes[job] = verdict
+        wire.append((true, index, .finish(job, verdict: verdict)))
     }
 
     /// A random process does something of its own accord.
@@ -306,15 +305,16 @@ struct Simulation {
                 (true, index, .beat(sent, releasesBefore: sent.mayRelease ? processes[index].lastBeatTime : nil))
             )
         default:
-            let running = processes[index].book.entries.filter(\.value.isRunning).keys.sorted()
-            if let lease = running.randomElement(using: &random) {
+            let running = processes[index].book.entries.filter(\.value.isRunning).keys
+                .sorted { $0.lease < $1.lease }
+            if let job = running.randomElement(using: &random) {
                 let verdict = ["completed", "completed", "retry", "snooze", "discarded"].randomElement(using: &random)
-                end(index, lease: lease, verdict ?? "completed")
-            } else if let lease = processes[index].outcomes.keys.sorted().randomElement(using: &random),
-                let outcome = processes[index].outcomes[lease]
+                end(index, job, verdict ?? "completed")
+            } else if let (job, verdict) = processes[index].outcomes.sorted(by: { $0.key.lease < $1.key.lease })
+                .randomElement(using: &random)
             {
                 // No answer came: say it again.
-                wire.append((true, index, .finish(id: outcome.id, lease: lease, verdict: outcome.verdict)))
+                wire.append((true, index, .finish(job, verdict: verdict)))
             }
         }
         return nil
@@ -328,10 +328,10 @@ struct Simulation {
         var holders: [Int64: Int] = [:]
         for process in processes where !process.isDead && process.book.trusts(now: instant(now)) {
             // Past its deadline a handler is told to stop, and its job may be taken from it.
-            for (lease, entry) in process.book.entries where entry.isRunning && instant(now) < entry.deadline {
-                holders[entry.id, default: 0] += 1
-                guard table.jobs[entry.id]?.lease == lease, table.jobs[entry.id]?.state == "running" else {
-                    return "process \(process.id) trusts lease \(lease) of job \(entry.id), which does not hold"
+            for (job, entry) in process.book.entries where entry.isRunning && instant(now) < entry.deadline {
+                holders[job.id, default: 0] += 1
+                guard table.jobs[job.id]?.lease == job.lease, table.jobs[job.id]?.state == "running" else {
+                    return "process \(process.id) trusts lease \(job.lease) of job \(job.id), which does not hold"
                 }
             }
         }

@@ -16,6 +16,8 @@ package struct ClaimedJob: Sendable, Hashable {
     /// Whether it was to be cancelled while another worker held it.
     let isCancelled: Bool
     let arguments: String
+
+    var leased: JobLease { JobLease(id: id, lease: lease) }
 }
 
 /// Jobs of one kind in one queue, which a worker takes from.

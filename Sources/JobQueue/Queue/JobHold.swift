@@ -100,13 +100,13 @@ package final class JobHold: Sendable {
     ///
     /// - Throws: ``JobQueueError`` when the work is to stop.
     private func beats(_ pool: Pool, _ logger: Logger) async throws(JobQueueError) {
+        let held = JobLease(id: job, lease: lease)
         while (try? await Task.sleep(for: holder.lifetime / 4, clock: .continuous)) != nil {
             let sentAt = ContinuousClock.now
             let beat = JobQueue.Beat(
                 worker: worker,
                 lifetime: holder.lifetime,
-                ids: [job],
-                leases: [lease],
+                jobs: [held],
                 isStopping: false,
                 releasesBefore: nil
             )
@@ -120,12 +120,12 @@ package final class JobHold: Sendable {
                 }
                 continue
             }
-            guard answer.isKnown, answer.held.contains(lease) else {
+            guard answer.isKnown, answer.held.contains(held) else {
                 trustedUntil.withLock { $0 = sentAt }
                 throw fence.lost
             }
             trustedUntil.withLock { $0 = sentAt.advanced(by: holder.lifetime) }
-            if answer.cancelled.contains(lease) { throw JobQueueError(.cancelled, "job \(job) was cancelled") }
+            if answer.cancelled.contains(held) { throw JobQueueError(.cancelled, "job \(job) was cancelled") }
         }
     }
 

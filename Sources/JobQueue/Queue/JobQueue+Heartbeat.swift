@@ -71,10 +71,9 @@ extension JobQueue {
     struct Beat: Sendable {
         let worker: Int64
         let lifetime: Duration
-        let ids: [Int64]
-        let leases: [Int64]
+        let jobs: [JobLease]
         let isStopping: Bool
-        /// Jobs claimed before this instant by the server's clock (microseconds since 1970) and not among `leases` are ones whose
+        /// Jobs claimed before this instant by the server's clock (microseconds since 1970) and not among `jobs` are ones whose
         /// claim never reached the worker; nil while that cannot be said.
         let releasesBefore: Int64?
     }
@@ -83,10 +82,10 @@ extension JobQueue {
     struct BeatAnswer: Sendable {
         /// False when the worker was taken for lost: it holds nothing any more.
         var isKnown: Bool
-        /// The leases that still hold.
-        var held: Set<Int64>
+        /// The jobs whose leases still hold.
+        var held: Set<JobLease>
         /// Those of them that are to be cancelled.
-        var cancelled: Set<Int64>
+        var cancelled: Set<JobLease>
         /// How many jobs were released that the worker did not know of.
         var released: Int
         /// The server's time, in microseconds since 1970.
@@ -101,7 +100,7 @@ extension JobQueue {
             update \(tables.workers)
             set beat_at = clock_timestamp(),
                 expires_at = clock_timestamp() + \(beat.lifetime.seconds)::double precision * interval '1 second',
-                running = \(beat.leases.count),
+                running = \(beat.jobs.count),
                 stopping_at = case when \(beat.isStopping) then coalesce(stopping_at, clock_timestamp()) end
             where id = \(beat.worker)
             and stopped_at is null
@@ -125,12 +124,13 @@ extension JobQueue {
         }
         let held = try connection.query(
             """
-            select lease, cancel_requested_at is not null
+            select id, lease, cancel_requested_at is not null
             from \(tables.jobs)
-            where \(JobTables.isUnderItsLease(beat.ids, beat.leases))
+            where \(JobTables.isUnderItsLease(beat.jobs.map(\.id), beat.jobs.map(\.lease)))
             """,
-            as: (Int64, Bool).self
+            as: (Int64, Int64, Bool).self
         )
+        .map { (job: JobLease(id: $0.0, lease: $0.1), isCancelled: $0.2) }
         var released = 0
         if let before = beat.releasesBefore {
             released = try connection.execute(
@@ -142,7 +142,7 @@ extension JobQueue {
                     from \(tables.jobs)
                     where state = 'running'
                     and worker = \(beat.worker)
-                    and lease <> all(\(beat.leases)::bigint[])
+                    and lease <> all(\(beat.jobs.map(\.lease))::bigint[])
                     and claimed_at < 'epoch'::timestamptz + \(before) * interval '1 microsecond'
                     for update skip locked
                 ))
@@ -151,8 +151,8 @@ extension JobQueue {
         }
         return BeatAnswer(
             isKnown: true,
-            held: Set(held.map(\.0)),
-            cancelled: Set(held.lazy.filter(\.1).map(\.0)),
+            held: Set(held.map(\.job)),
+            cancelled: Set(held.lazy.filter(\.isCancelled).map(\.job)),
             released: released,
             serverTime: serverTime,
             restrictions: restrictions

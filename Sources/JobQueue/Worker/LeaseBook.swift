@@ -18,7 +18,6 @@ struct LeaseBook: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     struct Entry: Sendable, Hashable {
-        let id: Int64
         let deadline: Instant
         /// False once its handler is done and its outcome waits to be written.
         var isRunning = true
@@ -27,15 +26,14 @@ struct LeaseBook: Sendable {
 
     /// A handler to stop.
     struct Stop: Sendable, Hashable {
-        let lease: Int64
+        let job: JobLease
         let reason: StopReason
     }
 
     /// A heartbeat that was sent, and what is to be remembered of that moment.
     struct SentBeat: Sendable {
         let at: Instant
-        let ids: [Int64]
-        let leases: [Int64]
+        let jobs: [JobLease]
         /// Whether jobs unknown here may be taken for ones whose claim was lost: no claim has been on its way since before the
         /// last answer came in.
         let mayRelease: Bool
@@ -43,7 +41,7 @@ struct LeaseBook: Sendable {
     }
 
     let lifetime: Duration
-    private(set) var entries: [Int64: Entry] = [:]
+    private(set) var entries: [JobLease: Entry] = [:]
     private(set) var trustedUntil: Instant
     private var claimsUnderWay: [Int: Instant] = [:]
     private var claimSerial = 0
@@ -88,38 +86,38 @@ struct LeaseBook: Sendable {
     /// Returns whether they may be run: not when the trust ended meanwhile; then they are to be released.
     mutating func claimReturned(
         _ number: Int,
-        _ jobs: [(id: Int64, lease: Int64, deadline: Instant)],
+        _ jobs: [(job: JobLease, deadline: Instant)],
         sentIn generation: Int,
         now: Instant
     ) -> Bool {
         claimsUnderWay[number] = nil
         guard generation == self.generation, trusts(now: now) else { return false }
-        for job in jobs { entries[job.lease] = Entry(id: job.id, deadline: job.deadline) }
+        for (job, deadline) in jobs { entries[job] = Entry(deadline: deadline) }
         return true
     }
 
     /// A handler is done.
     ///
     /// Nil when its lease was lost meanwhile: nothing is to be written.
-    mutating func handlerDone(lease: Int64) -> Entry? {
-        guard var entry = entries[lease] else { return nil }
+    mutating func handlerDone(_ job: JobLease) -> Entry? {
+        guard var entry = entries[job] else { return nil }
         entry.isRunning = false
-        entries[lease] = entry
+        entries[job] = entry
         return entry
     }
 
     /// The outcome was written, or found to be not ours to write.
-    mutating func settled(lease: Int64) {
-        entries[lease] = nil
+    mutating func settled(_ job: JobLease) {
+        entries[job] = nil
     }
 
     /// Tells one handler to stop.
     ///
     /// False when it is told already or is not running.
-    mutating func stop(lease: Int64, _ reason: StopReason) -> Bool {
-        guard var entry = entries[lease], entry.isRunning, entry.stop == nil else { return false }
+    mutating func stop(_ job: JobLease, _ reason: StopReason) -> Bool {
+        guard var entry = entries[job], entry.isRunning, entry.stop == nil else { return false }
         entry.stop = reason
-        entries[lease] = entry
+        entries[job] = entry
         return true
     }
 
@@ -130,8 +128,7 @@ struct LeaseBook: Sendable {
         let isSettled = lastAnswer.map { last in claimsUnderWay.values.allSatisfy { $0 >= last } } ?? false
         return SentBeat(
             at: now,
-            ids: entries.values.map(\.id),
-            leases: entries.keys.map { $0 },
+            jobs: Array(entries.keys),
             mayRelease: isSettled,
             generation: generation
         )
@@ -143,8 +140,8 @@ struct LeaseBook: Sendable {
     mutating func answered(
         _ beat: SentBeat,
         isKnown: Bool,
-        held: Set<Int64>,
-        cancelled: Set<Int64>,
+        held: Set<JobLease>,
+        cancelled: Set<JobLease>,
         now: Instant
     ) -> [Stop] {
         guard beat.generation == generation else { return [] }
@@ -152,15 +149,15 @@ struct LeaseBook: Sendable {
         trustedUntil = max(trustedUntil, beat.at.advanced(by: lifetime))
         lastAnswer = now
         var stops: [Stop] = []
-        for lease in beat.leases {
-            guard let entry = entries[lease] else { continue }
-            if !held.contains(lease) {
+        for job in beat.jobs {
+            guard let entry = entries[job] else { continue }
+            if !held.contains(job) {
                 // One whose outcome is being written leaves the table by that; the writing tells how it went.
                 guard entry.isRunning else { continue }
-                entries[lease] = nil
-                stops.append(Stop(lease: lease, reason: .leaseLost))
-            } else if cancelled.contains(lease), stop(lease: lease, .cancelRequested) {
-                stops.append(Stop(lease: lease, reason: .cancelRequested))
+                entries[job] = nil
+                stops.append(Stop(job: job, reason: .leaseLost))
+            } else if cancelled.contains(job), stop(job, .cancelRequested) {
+                stops.append(Stop(job: job, reason: .cancelRequested))
             }
         }
         return stops
@@ -172,8 +169,8 @@ struct LeaseBook: Sendable {
     mutating func tick(now: Instant) -> [Stop] {
         guard trusts(now: now) else { return entries.isEmpty ? [] : loseAll() }
         var stops: [Stop] = []
-        for (lease, entry) in entries where entry.isRunning && entry.deadline <= now && entry.stop == nil {
-            if stop(lease: lease, .deadline) { stops.append(Stop(lease: lease, reason: .deadline)) }
+        for (job, entry) in entries where entry.isRunning && entry.deadline <= now && entry.stop == nil {
+            if stop(job, .deadline) { stops.append(Stop(job: job, reason: .deadline)) }
         }
         return stops
     }
@@ -183,8 +180,8 @@ struct LeaseBook: Sendable {
     /// Returns the handlers to stop.
     mutating func stopAll() -> [Stop] {
         var stops: [Stop] = []
-        for lease in entries.keys where stop(lease: lease, .shutdown) {
-            stops.append(Stop(lease: lease, reason: .shutdown))
+        for job in entries.keys where stop(job, .shutdown) {
+            stops.append(Stop(job: job, reason: .shutdown))
         }
         return stops
     }
@@ -195,7 +192,7 @@ struct LeaseBook: Sendable {
     private mutating func loseAll() -> [Stop] {
         generation += 1
         let running = entries.filter(\.value.isRunning).keys
-        for lease in running { entries[lease] = nil }
-        return running.map { Stop(lease: $0, reason: .leaseLost) }
+        for job in running { entries[job] = nil }
+        return running.map { Stop(job: $0, reason: .leaseLost) }
     }
 }

@@ -128,12 +128,12 @@ extension Worker {
             }
             let mayRun = core.book.claimReturned(
                 number,
-                jobs.map { (id: $0.job.id, lease: $0.job.lease, deadline: $0.deadline) },
+                jobs.map { (job: $0.job.leased, deadline: $0.deadline) },
                 sentIn: exchange.generation,
                 now: .now
             )
             guard mayRun else { return false }
-            for job in jobs { core.jobs[job.job.lease] = job }
+            for job in jobs { core.jobs[job.job.leased] = job }
             core.plan.running += jobs.count
             return true
         }

@@ -75,8 +75,7 @@ extension Worker {
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: configuration.leaseLifetime,
-            ids: sent.ids,
-            leases: sent.leases,
+            jobs: sent.jobs,
             isStopping: isStopping,
             releasesBefore: sent.mayRelease ? before : nil
         )
@@ -161,7 +160,7 @@ extension Worker {
     func carryOut(_ stops: [LeaseBook.Stop]) {
         guard !stops.isEmpty else { return }
         let running = core.withLock { core in
-            stops.compactMap { stop in core.jobs[stop.lease].map { ($0, stop.reason) } }
+            stops.compactMap { stop in core.jobs[stop.job].map { ($0, stop.reason) } }
         }
         for (job, reason) in running {
             job.stop(reason)

@@ -18,7 +18,7 @@ struct WorkerCore: Sendable {
     /// Of those under limits, which come short for other reasons than that there is no more.
     var limitedBounds = ClaimBounds()
     var worker: Int64?
-    var jobs: [Int64: RunningJob] = [:]
+    var jobs: [JobLease: RunningJob] = [:]
     var finished: [FinishedJob] = []
     /// Those whose rows another session has locked.
     private var locked: [FinishedJob] = []
@@ -86,14 +86,14 @@ struct WorkerCore: Sendable {
     ///
     /// True when the exchange loop should look.
     mutating func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool, now: Instant) -> Bool {
-        let lease = running.job.lease
-        jobs[lease] = nil
+        let job = running.job.leased
+        jobs[job] = nil
         plan.running -= 1
         if hasLimit || limitedKinds.contains(running.job.kind) { plan.wake() }
         // Its slot is free, and nothing is to be written.
-        guard book.handlerDone(lease: lease) != nil else { return true }
+        guard book.handlerDone(job) != nil else { return true }
         if verdict == .nothing {
-            book.settled(lease: lease)
+            book.settled(job)
             plan.wake()
             return true
         }
@@ -130,14 +130,14 @@ struct WorkerCore: Sendable {
     ///
     /// Each of them keeps a slot until it stops, and perhaps for good.
     func abandoned(toldBefore instant: Instant) -> Int {
-        jobs.count { lease, running in
-            book.entries[lease] == nil && running.stoppedAt.map { $0 < instant } == true
+        jobs.count { job, running in
+            book.entries[job] == nil && running.stoppedAt.map { $0 < instant } == true
         }
     }
 
     /// The exchange wrote them, or learned that it could not.
     mutating func wrote(_ batch: [FinishedJob], now: Instant) {
-        for done in batch { book.settled(lease: done.job.lease) }
+        for done in batch { book.settled(done.job.leased) }
         plan.finished -= batch.count
         plan.oldestFinish = finished.isEmpty ? nil : now
     }
