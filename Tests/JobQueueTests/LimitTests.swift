@@ -212,14 +212,19 @@ import Testing
     }
 
     /// Tokens come back with time, which tells nobody: the next look at the queue is not that of the polling.
-    @Test func aRateGoesOnBetweenTwoPolls() async throws {
+    ///
+    /// Also where the server's clock went back since they were counted.
+    @Test(arguments: [10, 1_000_000]) func aRateGoesOnBetweenTwoPolls(_ rate: Int) async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(kind) { _, _ in .completed() }
             try await harness.pool.withConnection { connection in
-                try harness.queue.limitRate(queue: "apple", to: (10, .seconds(1)), on: connection)
+                try harness.queue.limitRate(queue: "apple", to: (rate, .seconds(1)), on: connection)
             }
+            try await harness.execute(
+                "update accountctl.queues set rate_tokens = 0, rate_counted_at = now() + interval '1 hour'"
+            )
             try await harness.enqueue(try (0..<30).map { _ in try kind.job(Note()) })
             try await harness.withWorker(registry, { $0.pollInterval = .seconds(3600) }) {
                 try await harness.until { try await harness.finished("completed") == 30 }

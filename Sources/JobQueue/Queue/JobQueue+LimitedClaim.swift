@@ -40,19 +40,31 @@ extension JobQueue {
         )
         let queues = try connection.query(
             """
-            select name, paused_at is not null, floor(\(Self.tokens))::int
+            select name, paused_at is not null, floor(\(Self.tokens))::int, rate_counted_at > statement_timestamp()
             from \(tables.queues)
             where name = any(\(Set(lanes.map(\.queue)).sorted())::text[])
             order by name
             for update
             """,
-            as: (String, Bool, Int32?).self
+            as: (String, Bool, Int32?, Bool).self
         )
         var tokens: [String: Int] = [:]
         var paused: Set<String> = []
-        for (name, isPaused, left) in queues {
+        var ahead: [String] = []
+        for (name, isPaused, left, isAhead) in queues {
             if isPaused { paused.insert(name) }
             if let left { tokens[name] = Int(left) }
+            if isAhead { ahead.append(name) }
+        }
+        if !ahead.isEmpty {
+            // The clock went back: time counts from now on, or nothing would come before it is as late again.
+            try connection.execute(
+                """
+                update \(tables.queues)
+                set rate_counted_at = statement_timestamp()
+                where name = any(\(ahead)::text[])
+                """
+            )
         }
         var counts = try count(
             limits.map { kind, running, perKey, floor in

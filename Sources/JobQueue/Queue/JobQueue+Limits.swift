@@ -132,9 +132,12 @@ extension JobQueue {
     }
 
     /// How many jobs of a queue may be claimed now, as an expression over a row of `queues`; null without a rate.
+    ///
+    /// No time has gone by since an instant that is still to come, as the clock of another server told it.
     static let tokens: Statement = """
         least(rate_limit, rate_tokens
-            + rate_limit * extract(epoch from statement_timestamp() - rate_counted_at) / extract(epoch from rate_period))
+            + rate_limit * greatest(0, extract(epoch from statement_timestamp() - rate_counted_at))
+            / extract(epoch from rate_period))
         """
 
     /// The limits in force, as columns of `job_limits`: an operator's word counts before the code's.
