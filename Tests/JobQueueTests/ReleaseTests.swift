@@ -87,8 +87,8 @@ import Testing
             }
             .filter { rules.offset(at: Int($0.0)) != Int($0.1) }
             #expect(differing.isEmpty)
-            let start = Int(Date().timeIntervalSince1970)
-            let instants = periodic.schedule.instants(after: start, through: start + 5 * 86_400, in: rules)
+            let end = Int(Date().timeIntervalSince1970)
+            let instants = periodic.schedule.instants(after: end - 5 * 86_400, through: end, in: rules)
             #expect(instants.count == 5)
             for instant in instants {
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -110,6 +110,25 @@ import Testing
             }
             #expect(late == false)
             #expect(try await harness.unfinished() == 4)
+        }
+    }
+
+    /// An instant that a clock told which was wrong for a while keeps nobody from those of the present.
+    @Test func anInstantOfTheFutureIsNotTheLatest() async throws {
+        let kind = JobKind<Note>("test.periodic")
+        let periodic = try PeriodicJob(name: "often", schedule: "* * * * *", job: try kind.job(Note()))
+        try await JobHarness.with { harness in
+            let now = Int(Date().timeIntervalSince1970)
+            let ours = try await harness.pool.withConnection { connection in
+                for instant in [now - 3600, now + 86_400] {
+                    _ = try await harness.queue.enqueue(periodic, at: instant, on: connection)
+                }
+                let ours = try await harness.queue.enqueue(periodic, at: now, on: connection)
+                try await harness.queue.keepHistory(retention: .seconds(86_400), on: connection)
+                return ours
+            }
+            #expect(ours)
+            #expect(try await harness.count("select count(*) from accountctl.periodic_slots where slot > now() + '1 hour'") == 0)
         }
     }
 

@@ -118,11 +118,12 @@ extension JobQueue {
                     from \(self.tables.slots)
                     where name = \(periodic.name)
                     and slot > to_timestamp(\(Double(instant)))
+                    and slot < clock_timestamp() + interval '1 minute'
                 )
                 """,
                 as: Bool.self
             )
-            // A worker whose schedule lags behind must not go back in time.
+            // A worker whose schedule lags behind must not go back in time; one of the future is what a clock left that was wrong.
             guard isLatest else { return false }
             let enqueued = try self.enqueue([periodic.job], on: connection)
             try connection.execute(
