@@ -84,11 +84,16 @@ import Testing
                 if note.text == "stuck" { try await Task.sleep(for: .seconds(3600)) }
                 return .completed()
             }
-            try await harness.enqueue(try (0..<50).map { _ in try kind.job(Note(text: "stuck"), limitKey: "s") })
+            // More than one claim looks at, and nobody else makes the worker look again.
+            try await harness.enqueue(try (0..<4500).map { _ in try kind.job(Note(text: "stuck"), limitKey: "s") })
             try await harness.enqueue(try (0..<5).map { try kind.job(Note(text: "free"), limitKey: "f\($0)") })
-            try await harness.withWorker(registry, { $0.slots = 4 }) {
+            let change: @Sendable (inout WorkerConfiguration) -> Void = { configuration in
+                configuration.slots = 2
+                configuration.pollInterval = .seconds(3600)
+            }
+            try await harness.withWorker(registry, change) {
                 try await harness.until { try await harness.finished("completed") == 5 }
-                #expect(try await harness.count("select count(*) from accountctl.jobs where state = 'parked'") == 49)
+                #expect(try await harness.count("select count(*) from accountctl.jobs where state = 'parked'") == 4499)
                 #expect(try await harness.count("select count(*) from public.effects where note = 'stuck'") == 1)
             }
         }

@@ -91,6 +91,7 @@ extension JobQueue {
                 let keyed = try claimKeyed(lane, perKey: perKey, from: count.from, part, on: connection)
                 taken = keyed.jobs
                 claim.parked += keyed.parked
+                claim.isCut = claim.isCut || keyed.isCut
             } else {
                 taken = try claimUnkeyed(lane, part, on: connection)
             }
@@ -219,9 +220,16 @@ extension JobQueue {
         let room = request.limit
         var request = request
         var claim = LimitedClaim()
-        // Each turn takes or parks all it looked at; the bound only keeps one claim short.
-        for _ in 0..<20 where claim.jobs.count < room {
-            request.limit = room - claim.jobs.count
+        var turns = 0
+        while claim.jobs.count < room {
+            // Each turn takes or parks most of what it looked at; the bound only keeps one claim short.
+            guard turns < 20 else {
+                claim.isCut = true
+                break
+            }
+            // To set aside the jobs of full keys in front needs no room.
+            request.limit = turns == 0 ? room : max(room, 100)
+            turns += 1
             let looked = try connection.query(
                 """
                 with picked as materialized (
@@ -260,14 +268,14 @@ extension JobQueue {
             var park: [Int64] = []
             for (id, key) in looked {
                 guard let key else {
-                    take.append(id)
+                    if claim.jobs.count + take.count < room { take.append(id) }
                     continue
                 }
-                if left[key, default: 0] > 0 {
+                if left[key, default: 0] <= 0 {
+                    park.append(id)
+                } else if claim.jobs.count + take.count < room {
                     left[key, default: 0] -= 1
                     take.append(id)
-                } else {
-                    park.append(id)
                 }
             }
             if !park.isEmpty {

@@ -124,7 +124,7 @@ extension Worker {
                     core.limitedBounds.claimed(limited, wasBounded: limitedWasBounded, now: exchange.sentAt)
                 }
                 // A bounded claim that came back short has not looked at everything.
-                if isFull || wasBounded { core.plan.leftSome(of: exchange.scope) }
+                if isFull || wasBounded || limited?.isCut == true { core.plan.leftSome(of: exchange.scope) }
             }
             let mayRun = core.book.claimReturned(
                 number,
