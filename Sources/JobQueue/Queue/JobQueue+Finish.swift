@@ -158,8 +158,8 @@ extension JobQueue {
 
     /// Gives a job back under its lease; at once, whatever it asks for, where `run_at` was set to now while it ran.
     ///
-    /// False when the lease is lost, or when the job is to be cancelled instead.
-    func giveBack(_ job: Return, on connection: isolated Connection) throws -> Bool {
+    /// Returns whether it is available now; nil when the lease is lost, or when the job is to be cancelled instead.
+    func giveBack(_ job: Return, on connection: isolated Connection) throws -> Bool? {
         // Woken while it ran: whatever it would wait for may be over, which it did not see.
         let wasWoken: Statement = "run_at > claimed_at"
         let state: Statement =
@@ -180,7 +180,7 @@ extension JobQueue {
             case (false, true): "null"
             case (false, false): "exhausted_at"
             }
-        return try connection.execute(
+        return try connection.first(
             """
             update \(tables.jobs)
             set state = \(state),
@@ -197,8 +197,10 @@ extension JobQueue {
             and lease = \(job.lease)
             and state = 'running'
             and cancel_requested_at is null
-            """
-        ) == 1
+            returning state = 'available'
+            """,
+            as: Bool.self
+        )
     }
 
     /// Hands jobs back as if they had never been claimed: at the end of a worker, or when a claim came too late.
@@ -217,7 +219,7 @@ extension JobQueue {
 
     /// Sets a job aside until somebody, or another release, deals with it.
     ///
-    /// Its attempt is given back.
+    /// Its attempt is given back. False when the lease is lost, or when the job is to be cancelled instead.
     func park(
         id: Int64,
         lease: Int64,
@@ -236,6 +238,7 @@ extension JobQueue {
             where id = \(id)
             and lease = \(lease)
             and state = 'running'
+            and cancel_requested_at is null
             """
         ) == 1
     }

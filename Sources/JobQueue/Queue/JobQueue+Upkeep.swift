@@ -3,9 +3,12 @@ import Postgres
 extension JobQueue {
     /// Makes due jobs available, with the present as the time they became ready.
     ///
-    /// Returns how many, and in how many microseconds the next one is due.
-    func promote(limit: Int = 1000, on connection: isolated Connection) throws -> (promoted: Int, nextIn: Int64?) {
-        let promoted = try connection.execute(promotion(limit: limit))
+    /// Returns how many, of which lanes, and in how many microseconds the next one is due.
+    func promote(
+        limit: Int = 1000,
+        on connection: isolated Connection
+    ) throws -> (promoted: Int, lanes: Set<Lane.Name>, nextIn: Int64?) {
+        let promoted = try connection.query(promotion(limit: limit), as: (String, String).self)
         let next = try connection.one(
             """
             select (extract(epoch from
@@ -17,7 +20,7 @@ extension JobQueue {
             """,
             as: Int64?.self
         )
-        return (promoted, next)
+        return (promoted.count, Set(promoted.map { Lane.Name(queue: $0.0, kind: $0.1) }), next)
     }
 
     /// A volatile `clock_timestamp()` in the comparison could not bound the index scan: it would walk over all that is
@@ -41,6 +44,7 @@ extension JobQueue {
             run_at = clock.now
         from (select clock_timestamp() as now offset 0) as clock
         where id = any(array(select id from due))
+        returning queue, kind
         """
     }
 

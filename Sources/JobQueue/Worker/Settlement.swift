@@ -26,6 +26,10 @@ struct Settlement: Sendable {
         var lost: Set<Int64> = []
         /// Those whose rows another session has locked.
         var locked: Set<Int64> = []
+        /// Those of them that were cancelled, whatever their handlers asked for.
+        var cancelled: Set<Int64> = []
+        /// Whether a job is available again, of which nobody tells.
+        var hasGivenBack = false
         /// What could not be stored as it was; told for the log.
         var mended: [Int64: String] = [:]
 
@@ -36,6 +40,8 @@ struct Settlement: Sendable {
             landed.formUnion(other.landed)
             lost.formUnion(other.lost)
             locked.formUnion(other.locked)
+            cancelled.formUnion(other.cancelled)
+            hasGivenBack = hasGivenBack || other.hasGivenBack
             mended.merge(other.mended) { _, new in new }
         }
     }
@@ -126,21 +132,29 @@ struct Settlement: Sendable {
     private func writeAlone(_ finished: FinishedJob, on connection: isolated Connection) throws -> Written {
         let lease = finished.job.lease
         var written = Written()
-        let landed: Bool
+        let landing: Landing?
         do {
-            landed = try apply(finished.verdict, to: finished.job, on: connection)
+            landing = try apply(finished.verdict, to: finished.job, on: connection)
         } catch let error as PostgresError where Self.isRefusal(error) {
             written.mended[lease] = Verdict.describe(error)
-            landed = try apply(Self.mended(finished.verdict), to: finished.job, on: connection)
+            landing = try apply(Self.mended(finished.verdict), to: finished.job, on: connection)
         }
-        if landed { written.landed.insert(lease) } else { written.lost.insert(lease) }
+        if landing == nil { written.lost.insert(lease) } else { written.landed.insert(lease) }
+        if landing == .cancelled { written.cancelled.insert(lease) }
+        written.hasGivenBack = landing == .available
         return written
     }
 
-    private func apply(_ verdict: Verdict, to job: ClaimedJob, on connection: isolated Connection) throws -> Bool {
+    /// What was written, as far as the verdict does not tell.
+    private enum Landing {
+        case asDecided, available, cancelled
+    }
+
+    /// Nil when the lease is lost.
+    private func apply(_ verdict: Verdict, to job: ClaimedJob, on connection: isolated Connection) throws -> Landing? {
         switch verdict {
         case .end(let outcome, let output, let reason, let failure):
-            return try end(job, outcome, output, reason, failure, on: connection)
+            return try end(job, outcome, output, reason, failure, on: connection) ? .asDecided : nil
         case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes, let isWell):
             let back = JobQueue.Return(
                 id: job.id,
@@ -153,16 +167,21 @@ struct Settlement: Sendable {
                 crashes: crashes ?? (job.crashes > 0 ? 0 : nil),
                 isWell: isWell
             )
-            if try queue.giveBack(back, on: connection) { return true }
+            if let isAvailable = try queue.giveBack(back, on: connection) {
+                return isAvailable ? .available : .asDecided
+            }
             // Refused: the lease is lost, or a cancel came meanwhile. Only one of these two can land.
-            return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection)
+            return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil
         case .park(let reason, let failure):
             let entry = try JobDocument(encoding: failure).json
-            return try queue.park(id: job.id, lease: job.lease, for: reason, failure: entry, on: connection)
+            if try queue.park(id: job.id, lease: job.lease, for: reason, failure: entry, on: connection) {
+                return .asDecided
+            }
+            return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil
         case .release:
-            return try queue.release(ids: [job.id], leases: [job.lease], on: connection) == 1
+            return try queue.release(ids: [job.id], leases: [job.lease], on: connection) == 1 ? .available : nil
         case .nothing:
-            return true
+            return .asDecided
         }
     }
 

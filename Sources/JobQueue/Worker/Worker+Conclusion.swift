@@ -58,6 +58,8 @@ extension Worker {
             core.putBack(open, isInDoubt: isInDoubt)
             core.setAside(locked, now: .now)
             core.wrote(done, now: .now)
+            // Woken while it ran, or handed back: it waits for nothing.
+            if written.hasGivenBack { core.plan.wake() }
         }
         for finished in locked where !finished.wasLocked {
             logger.warning(

@@ -78,7 +78,12 @@ extension Worker {
             _ = core.withLock { $0.suspects.found(now: .now) }
             signal.set()
         }
-        if result.promoted > 0 { wake() }
+        if result.promoted > 0 {
+            wake()
+            let free = core.withLock { $0.plan.isStopping ? 0 : configuration.slots - $0.plan.running }
+            // More than this worker begins, or not its own.
+            if result.promoted > free || !result.lanes.isSubset(of: all.map(\.name)) { await tellOthers() }
+        }
         return result.promoted >= 1000 ? 0 : result.nextIn
     }
 
@@ -100,7 +105,11 @@ extension Worker {
                 "took the jobs of lost workers",
                 metadata: ["jobs": "\(rescued.jobs)", "workers": "\(rescued.workers)"]
             )
+        }
+        if rescued.jobs > 0 || overdue > 0 {
+            // Of any kinds, and those that were running leave room under their limits.
             wake()
+            await tellOthers()
         }
         if overdue > 0 {
             metrics.overdue.increment(by: overdue)
@@ -148,7 +157,18 @@ extension Worker {
                 try await queue.enqueue(periodic, at: instant, on: connection)
             }
             lastInstants.withLock { $0[periodic.name] = instant }
-            if isOurs { wake() }
+            if isOurs {
+                wake()
+                await tellOthers()
+            }
+        }
+    }
+
+    /// Wakes the other workers: what this one brought may be more than it has slots for, or of kinds it does not know.
+    private func tellOthers() async {
+        let (queue, names) = (self.queue, Set(lanes.prefix(1).map(\.queue)))
+        await attempt("notify") {
+            try await self.control.withConnection { connection in try queue.notifyUnflushed(names, on: connection) }
         }
     }
 }

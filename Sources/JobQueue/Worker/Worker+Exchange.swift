@@ -192,6 +192,8 @@ extension Worker {
             try await control.withConnection { connection in
                 _ = try queue.release(ids: claimed.map(\.id), leases: claimed.map(\.lease), on: connection)
             }
+            // Nobody else tells of them, and once claims are trusted again they are among what is to be had.
+            wake()
         } catch {
             failed(error)
         }

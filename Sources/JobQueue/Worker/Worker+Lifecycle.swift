@@ -243,6 +243,8 @@ extension Worker {
             try await within(Self.patience) {
                 try await self.control.withConnection { connection in
                     try self.queue.deregister(worker: worker, on: connection)
+                    // What goes back, and the room that is left, are for the others, who hear of neither otherwise.
+                    try? self.queue.notifyUnflushed(Set(self.lanes.prefix(1).map(\.queue)), on: connection)
                 }
             }
             logger.info("worker stopped", metadata: ["worker": "\(worker)"])

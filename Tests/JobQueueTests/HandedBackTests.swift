@@ -1,0 +1,76 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// What becomes available is begun by whoever has room for it, with an hour between two polls.
+@Suite(.timeLimit(.minutes(1))) struct HandedBackTests {
+    private static let kind = JobKind<Note>("test.plain")
+
+    /// The note of its waking came while there was nothing to claim.
+    @Test func aJobThatIsWokenWhileItRunsIsClaimedAgain() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, context in
+                try await harness.effect(context)
+                guard try await harness.effects() == 1 else { return .completed() }
+                let woken: Statement = "select count(*) from accountctl.jobs where run_at > claimed_at"
+                try await harness.until { try await harness.count(woken) == 1 }
+                return .snooze(until: context.now.addingTimeInterval(3600))
+            }
+            try await harness.enqueue([Self.kind.job(Note())])
+            try await harness.withWorker(registry, { $0.pollInterval = .seconds(3600) }) {
+                try await harness.until { try await harness.effects() == 1 }
+                try await harness.execute("update accountctl.jobs set run_at = clock_timestamp()")
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+        }
+    }
+
+    /// As when a release replaces another.
+    @Test func whatAStoppingWorkerHandsBackIsClaimedByOthers() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, context in
+                try await harness.effect(context)
+                if try await harness.effects() == 1 { try await Task.sleep(for: .seconds(3600)) }
+                return .completed()
+            }
+            try await harness.enqueue([Self.kind.job(Note())])
+            let old = try harness.worker(registry) { $0.pollInterval = .seconds(3600) }
+            let running = Task { try await old.run() }
+            try await harness.until { try await harness.effects() == 1 }
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            try await harness.withWorker(registry, listener: listener, { $0.pollInterval = .seconds(3600) }) {
+                try await harness.database.waitUntilListening("accountctl_jobs")
+                running.cancel()
+                try await running.value
+                try await harness.until { try await harness.finished("completed") == 1 }
+            }
+        }
+    }
+
+    /// Jobs of all kinds are made available by the worker that comes first.
+    @Test func aJobThatIsDueIsToldToWorkersThatKnowItsKind() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
+            let worker = try harness.worker(registry)
+            try await Listener.with(
+                harness.database.configuration,
+                channels: ["accountctl_jobs"],
+                logger: harness.logger
+            ) { events in
+                for await event in events {
+                    if case .notification = event { return }
+                    try await harness.enqueue([Self.kind.job(Note(), runAt: Date(timeIntervalSinceNow: 3600))])
+                    try await harness.execute("update accountctl.jobs set run_at = now()")
+                    #expect(try await worker.promoteDue() == nil)
+                }
+                Issue.record("nobody was told")
+            }
+        }
+    }
+}
