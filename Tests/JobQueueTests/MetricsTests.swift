@@ -114,6 +114,40 @@ import Testing
         }
     }
 
+    /// Cancelled while it ran, a job is neither retried nor one that somebody should look at, whatever its handler asked for; one that
+    /// its handler ended is counted, too.
+    @Test func whatWasWrittenIsCounted() async throws {
+        let own = JobKind<Note>("test.own")
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            var registry = JobRegistry()
+            try registry.register(Self.erase) { _, context in
+                // After the last beat before the end, which does not tell of it.
+                try await harness.execute(
+                    "update accountctl.jobs set cancel_requested_at = now() where id = \(context.id)"
+                )
+                return .retry(reason: "no")
+            }
+            try registry.register(own) { _, context in
+                try await harness.pool.withTransaction { connection in try context.complete(on: connection) }
+                return .completedInTransaction
+            }
+            let worker = try worker(harness, metrics, registry: registry)
+            try await harness.enqueue([Self.erase.job(Note()), own.job(Note())])
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.until {
+                    let text = metrics.text()
+                    return value(#"jobs_finished_total{kind="test.erase",outcome="cancelled"}"#, text) == 1
+                        && value(#"jobs_finished_total{kind="test.own",outcome="completed"}"#, text) == 1
+                }
+                group.cancelAll()
+            }
+            #expect(value(#"jobs_finished_total{kind="test.erase",outcome="retried"}"#, metrics.text()) == 0)
+            #expect(value(#"jobs_exhausted_total{kind="test.erase"}"#, metrics.text()) == 0)
+        }
+    }
+
     /// A worker that counts into `metrics`.
     private func worker(
         _ harness: JobHarness,

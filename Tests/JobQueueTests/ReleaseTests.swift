@@ -128,7 +128,8 @@ import Testing
                 return ours
             }
             #expect(ours)
-            #expect(try await harness.count("select count(*) from accountctl.periodic_slots where slot > now() + '1 hour'") == 0)
+            let ahead: Statement = "select count(*) from accountctl.periodic_slots where slot > now() + interval '1 hour'"
+            #expect(try await harness.count(ahead) == 0)
         }
     }
 

@@ -44,7 +44,7 @@ extension Worker {
     }
 
     /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
-    private func settled(_ batch: [FinishedJob], _ written: Settlement.Written, isInDoubt: Bool) {
+    func settled(_ batch: [FinishedJob], _ written: Settlement.Written, isInDoubt: Bool) {
         guard !batch.isEmpty else { return }
         let done = batch.filter { written.isSettled($0.job.lease) }
         var locked: [FinishedJob] = []
@@ -81,8 +81,9 @@ extension Worker {
                     metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
                 )
             } else {
-                metrics.finished(finished.job.kind, finished.verdict)
-                if case .giveBack(_, _, _, true, _, _) = finished.verdict {
+                let isCancelled = written.cancelled.contains(finished.job.lease)
+                metrics.finished(finished.job.kind, finished.verdict, isCancelled: isCancelled)
+                if case .giveBack(_, _, _, true, _, _) = finished.verdict, !isCancelled {
                     logger.error(
                         "a job that must not be given up used up its usual attempts",
                         metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]

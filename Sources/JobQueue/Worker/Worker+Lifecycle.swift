@@ -238,6 +238,7 @@ extension Worker {
         } catch {
             logger.warning("the last outcomes were not all written", metadata: ["error": "\(Verdict.describe(error))"])
         }
+        settled(finished, progress.written, isInDoubt: false)
         do {
             // Whatever became of those: what is handed back here is not counted as a crash.
             try await within(Self.patience) {

@@ -39,6 +39,10 @@ extension Worker {
         }
         let verdict = Verdict.of(result, stop: running.stopReason, facts(job, entry))
         metrics.kinds[job.kind]?.run.record(duration: ContinuousClock.now - running.startedAt)
+        if case .success(.completedInTransaction) = result, running.stopReason != .leaseLost {
+            // Written already.
+            metrics.finished(job.kind, .end(.completed), isCancelled: false)
+        }
         done(running, verdict, hasLimit: entry.limit != nil)
     }
 

@@ -89,8 +89,13 @@ final class WorkerMetrics: Sendable {
         told = Mutex(Set(all))
     }
 
-    func finished(_ kind: String, _ verdict: Verdict) {
+    /// - Parameter isCancelled: whether it was, instead.
+    func finished(_ kind: String, _ verdict: Verdict, isCancelled: Bool) {
         guard let kind = kinds[kind] else { return }
+        guard !isCancelled else {
+            kind.finished[.cancelled]?.increment()
+            return
+        }
         let outcome: Told
         switch verdict {
         case .end(let end, _, _, _): outcome = Told(end)
