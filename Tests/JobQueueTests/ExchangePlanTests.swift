@@ -53,6 +53,20 @@ import Testing
         #expect(plan.step(now: Self.now) == .exchange(claim: 2, from: .urgent))
     }
 
+    /// What others were about to take is looked at again a moment later, but not for ever.
+    @Test func aClaimThatOthersCutShortIsRepeated() {
+        var plan = plan(running: 5)
+        let later = Self.now.advanced(by: .milliseconds(20))
+        for isRepeated in [true, false] {
+            plan.claimSent(from: .all)
+            plan.claimed(0, isCut: true, now: Self.now)
+            #expect(plan.step(now: Self.now) == .wait(until: isRepeated ? later : nil))
+            #expect(plan.step(now: later) == (isRepeated ? .exchange(claim: 5, from: .all) : .wait(until: nil)))
+        }
+        plan.claimed(1, isCut: true, now: Self.now)
+        #expect(plan.step(now: Self.now) == .wait(until: later))
+    }
+
     /// A job under which a process died runs with nothing beside it, and nothing begins in a worker that ends.
     @Test func theReserveIsClosedWhenNothingMayBeClaimed() {
         var plan = plan(running: 10)

@@ -35,15 +35,33 @@ import Testing
     @Test func whatIsToBeCancelledIsToldOnce() {
         var book = book()
         let beat = book.beat(now: start)
-        let stops = book.answered(beat, isKnown: true, held: [job(11), job(12), job(13)], cancelled: [job(12), job(13)], now: start)
+        let stops = book.answered(
+            beat,
+            isKnown: true,
+            held: [job(11), job(12), job(13)],
+            cancelled: [job(12), job(13)],
+            now: start
+        )
         #expect(stops == [.init(job: job(12), reason: .cancelRequested)])
-        let again = book.answered(beat, isKnown: true, held: [job(11), job(12), job(13)], cancelled: [job(12), job(13)], now: start)
+        let again = book.answered(
+            beat,
+            isKnown: true,
+            held: [job(11), job(12), job(13)],
+            cancelled: [job(12), job(13)],
+            now: start
+        )
         #expect(again == [])
     }
 
     @Test func aWorkerTakenForLostStopsEverything() {
         var book = book()
-        let stops = book.answered(book.beat(now: start), isKnown: false, held: [job(11), job(12)], cancelled: [], now: start)
+        let stops = book.answered(
+            book.beat(now: start),
+            isKnown: false,
+            held: [job(11), job(12)],
+            cancelled: [],
+            now: start
+        )
         #expect(Set(stops) == [.init(job: job(11), reason: .leaseLost), .init(job: job(12), reason: .leaseLost)])
         #expect(Set(book.entries.keys) == [job(13)])
     }
@@ -77,7 +95,13 @@ import Testing
             core.plan.running += 1
         }
         // Only the old one is told to stop.
-        let stops = core.book.answered(core.book.beat(now: start), isKnown: true, held: [new], cancelled: [], now: start)
+        let stops = core.book.answered(
+            core.book.beat(now: start),
+            isKnown: true,
+            held: [new],
+            cancelled: [],
+            now: start
+        )
         #expect(stops == [.init(job: old, reason: .leaseLost)])
         // Its end, whatever becomes of it, leaves the new one in the books.
         _ = core.done(running(old), .nothing, hasLimit: false, now: start)

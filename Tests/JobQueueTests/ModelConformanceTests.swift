@@ -91,7 +91,10 @@ import Testing
                             ),
                             on: connection
                         )
-                        #expect((real != nil) == model.giveBack(claim.id, claim.model, waits: waits, givesAttemptBack: gives))
+                        #expect(
+                            (real != nil)
+                                == model.giveBack(claim.id, claim.model, waits: waits, givesAttemptBack: gives)
+                        )
                     case 9:
                         guard let claim = claims.randomElement(using: &random) else { break }
                         let real = try harness.queue.release(ids: [claim.id], leases: [claim.real], on: connection)

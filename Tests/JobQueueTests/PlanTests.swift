@@ -212,7 +212,7 @@ import Testing
                 try connection.execute("set plan_cache_mode = force_generic_plan")
                 for _ in 0..<3 { _ = try queue.claim(lanes, request, on: connection) }
                 let kept: Statement = """
-                    select coalesce(max(generic_plans), 0) from pg_prepared_statements where statement like 'with picked %'
+                    select coalesce(max(generic_plans), 0) from pg_prepared_statements where statement like 'with chosen %'
                     """
                 let before = try connection.one(kept, as: Int64.self)
                 #expect(before > 0)

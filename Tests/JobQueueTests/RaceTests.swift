@@ -75,6 +75,41 @@ import Testing
         }
     }
 
+    /// A claim over several lanes keeps no more from others than it takes.
+    @Test(arguments: [false, true]) func aClaimLeavesTheRestToOthers(_ isBounded: Bool) async throws {
+        let kinds = (0..<10).map { JobKind<Note>("test.k\($0)") }
+        let lanes = kinds.map { Lane(queue: "default", kind: $0.name, timeout: .seconds(60)) }
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<500).map { try kinds[$0 % 10].job(Note()) })
+            let worker = try await host(harness)
+            let bounds = Dictionary(
+                uniqueKeysWithValues: lanes.map { (ClaimBounds.Key(lane: $0.name, priority: 5), Int64(1)) }
+            )
+            let request = JobQueue.ClaimRequest(worker: worker, limit: 50, bounds: isBounded ? bounds : nil)
+            let (first, second) = try await harness.pool.withTransaction { connection in
+                let first = try harness.queue.claimPlain(lanes, request, on: connection)
+                return (
+                    first,
+                    try await harness.pool.withConnection { try harness.queue.claimPlain(lanes, request, on: $0) }
+                )
+            }
+            for claim in [first, second] {
+                #expect(claim.jobs.count == 50)
+                #expect(!claim.isCut)
+            }
+            #expect(Set(first.jobs.map(\.id)).isDisjoint(with: second.jobs.map(\.id)))
+            // Urgent ones in one lane, which another claim takes: there is more in the others.
+            try await harness.enqueue(try (0..<50).map { _ in try kinds[0].job(Note(), priority: 1) })
+            let third = try await harness.pool.withTransaction { connection in
+                #expect(
+                    try harness.queue.claimPlain(lanes, request, on: connection).jobs.allSatisfy { $0.priority == 1 }
+                )
+                return try await harness.pool.withConnection { try harness.queue.claimPlain(lanes, request, on: $0) }
+            }
+            #expect(third.isCut)
+        }
+    }
+
     @Test func aStaleCompletionDoesNotLand() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note())])
@@ -230,11 +265,11 @@ import Testing
             }
             let paused = try await exchange(first)
             #expect(paused.landed == [first.lease])
-            #expect(paused.claimed.isEmpty)
+            #expect(paused.claimed.jobs.isEmpty)
             _ = try await harness.pool.withConnection { connection in
                 try harness.queue.resume(queue: "default", on: connection)
             }
-            #expect(try await exchange(first).claimed.count == 1)
+            #expect(try await exchange(first).claimed.jobs.count == 1)
         }
     }
 

@@ -128,7 +128,8 @@ import Testing
                 return ours
             }
             #expect(ours)
-            let ahead: Statement = "select count(*) from accountctl.periodic_slots where slot > now() + interval '1 hour'"
+            let ahead: Statement =
+                "select count(*) from accountctl.periodic_slots where slot > now() + interval '1 hour'"
             #expect(try await harness.count(ahead) == 0)
         }
     }

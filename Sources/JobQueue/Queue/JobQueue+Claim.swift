@@ -37,73 +37,142 @@ extension JobQueue {
     package func claim(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws
         -> [ClaimedJob]
     {
-        guard !lanes.isEmpty, request.limit > 0 else { return [] }
-        return try connection.query(claimStatement(lanes, request), as: ClaimRow.self).map(ClaimedJob.init(row:))
+        try claimPlain(lanes, request, on: connection).jobs
+    }
+
+    /// The same, and whether other claims had their hands on some of the jobs.
+    func claimPlain(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> PlainClaim {
+        guard !lanes.isEmpty, request.limit > 0 else { return PlainClaim() }
+        var claim = PlainClaim()
+        for row in try connection.query(claimStatement(lanes, request), as: ClaimRow.self) { claim.add(row) }
+        return claim
     }
 
     typealias ClaimRow = (
         Int64, Int64, String, String, Int16, Int16, Int16?, Int16, Int16, Int64, Int64, Bool, String
     )
 
+    /// Of several lanes first of all a row under no lease, with how many jobs were chosen in place of an id.
     func claimStatement(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
-        """
-        with picked as materialized (
-        \(picked(lanes, request))
-        )
-        \(take("array(select id from picked)", lanes, worker: request.worker))
-        """
+        guard lanes.count > 1 else {
+            return """
+                with picked as materialized (
+                \(picked(lanes, request))
+                )
+                \(take("array(select id from picked)", lanes, worker: request.worker))
+                """
+        }
+        return """
+            with \(choosing(lanes, request)),
+            taken as (
+            \(take("array(select id from picked)", lanes, worker: request.worker))
+            )
+            select \(chosenCount(lanes)), 0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint,
+                0::bigint, 0::bigint, false, ''
+            union all
+            select *
+            from taken
+            """
     }
 
-    /// Locks the best jobs of the lanes, leaving out those that are not open where `onlyOpen`.
+    /// The common table expressions of a claim: `picked` locks the best jobs of the lanes, of several lanes as many as `chosen` says.
+    ///
+    /// Several lanes are looked at without locks first, since what is left over of all they have to offer would be kept from other
+    /// claims until this one is committed: they would go away with nothing.
+    func choosing(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
+        guard lanes.count > 1 else {
+            return """
+                picked as materialized (
+                \(picked(lanes, request))
+                )
+                """
+        }
+        let probe: Statement =
+            isBounded(request) ? "lane.queue, lane.kind, lane.priority, lane.floor" : "lane.queue, lane.kind"
+        return """
+            chosen as materialized (
+                select \(probe), count(*) as share
+                from (
+                    select \(probe)
+                    from (
+                    \(probes(lanes, request, onlyOpen: true))
+                    ) as lane,
+                    lateral (
+                    \(best(request, limit: "\(request.limit)"))
+                    ) as best
+                    order by best.priority, best.run_at, best.id
+                    limit \(request.limit)
+                ) as lane
+                group by \(probe)
+            ),
+            picked as materialized (
+                select picked.id
+                from chosen as lane,
+                lateral (
+                \(best(request, limit: "lane.share"))
+                for update skip locked
+                ) as picked
+            )
+            """
+    }
+
+    /// How many jobs ``choosing(_:_:)`` chose; of one lane, where nothing is chosen, 0.
+    func chosenCount(_ lanes: [Lane]) -> Statement {
+        lanes.count > 1 ? "(select coalesce(sum(share), 0)::bigint from chosen)" : "0::bigint"
+    }
+
+    /// Locks the best jobs of each lane, leaving out lanes that are not open where `onlyOpen`.
     ///
     /// The caller makes a materialised CTE of it: inlined, a sub-select with a limit may be run again for each row of
     /// an outer loop, and take more than its limit.
     func picked(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool = true) -> Statement {
+        """
+        select picked.id
+        from (
+        \(probes(lanes, request, onlyOpen: onlyOpen))
+        ) as lane,
+        lateral (
+        \(best(request, limit: "\(request.limit)"))
+        for update skip locked
+        ) picked
+        order by picked.priority, picked.run_at, picked.id
+        limit \(request.limit)
+        """
+    }
+
+    private func isBounded(_ request: ClaimRequest) -> Bool { request.bounds?.isEmpty == false }
+
+    /// Where to look for jobs: the lanes, or each priority of theirs from its bound.
+    private func probes(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool) -> Statement {
         // `offset 0` keeps the planner from asking whether a lane is open only after it locked jobs that nobody may have.
         let open: Statement = onlyOpen ? "\(whereLaneIsOpen) offset 0" : ""
-        // Every condition of a partial index is spelled as in its definition, or the planner does not see that it serves.
-        guard let bounds = request.bounds, !bounds.isEmpty else {
+        guard let bounds = request.bounds, isBounded(request) else {
             return """
-                select picked.id
-                from (
-                    select lane.*
-                    from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind)
-                    \(open)
-                ) as lane,
-                lateral (
-                    select j.id, j.priority, j.run_at
-                    from \(tables.jobs) j
-                    where j.state = 'available'
-                    and \(request.crashed)
-                    and \(JobTables.isLane())
-                    order by j.priority, j.run_at, j.id
-                    limit \(request.limit)
-                    for update skip locked
-                ) picked
-                order by picked.priority, picked.run_at, picked.id
-                limit \(request.limit)
+                select lane.*
+                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind)
+                \(open)
                 """
         }
         return """
-            select picked.id
-            from (
-                select lane.*
-                from \(Self.probes(of: lanes, from: bounds)) as lane(n, queue, kind, priority, floor)
-                \(open)
-            ) as lane,
-            lateral (
-                select j.id, j.priority, j.run_at
-                from \(tables.jobs) j
-                where j.state = 'available'
-                and \(request.crashed)
-                and \(JobTables.isLane())
-                and \(Self.isAboveBound)
-                order by j.priority, j.run_at, j.id
-                limit \(request.limit)
-                for update skip locked
-            ) picked
-            order by picked.priority, picked.run_at, picked.id
-            limit \(request.limit)
+            select lane.*
+            from \(Self.probes(of: lanes, from: bounds)) as lane(n, queue, kind, priority, floor)
+            \(open)
+            """
+    }
+
+    /// The best jobs of the `lane` beside it.
+    private func best(_ request: ClaimRequest, limit: Statement) -> Statement {
+        // Every condition of a partial index is spelled as in its definition, or the planner does not see that it serves.
+        let bound: Statement = isBounded(request) ? "and \(Self.isAboveBound)" : ""
+        return """
+            select j.id, j.priority, j.run_at
+            from \(tables.jobs) j
+            where j.state = 'available'
+            and \(request.crashed)
+            and \(JobTables.isLane())
+            \(bound)
+            order by j.priority, j.run_at, j.id
+            limit \(limit)
             """
     }
 

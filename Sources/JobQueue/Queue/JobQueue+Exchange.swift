@@ -10,7 +10,7 @@ extension JobQueue {
         _ lanes: [Lane],
         _ request: ClaimRequest,
         on connection: isolated Connection
-    ) throws -> (landed: Set<Int64>, claimed: [ClaimedJob]) {
+    ) throws -> (landed: Set<Int64>, claimed: PlainClaim) {
         let rows = try connection.query(
             exchangeStatement(ending, lanes, request),
             as: (
@@ -18,20 +18,12 @@ extension JobQueue {
             ).self
         )
         var landed: Set<Int64> = []
-        var claimed: [ClaimedJob] = []
-        claimed.reserveCapacity(rows.count)
+        var claimed = PlainClaim()
         for row in rows {
-            if let leases = row.13 {
-                landed = Set(leases)
-            } else {
-                claimed.append(
-                    ClaimedJob(
-                        row: (
-                            row.0, row.1, row.2, row.3, row.4, row.5, row.6, row.7, row.8, row.9, row.10, row.11, row.12
-                        )
-                    )
-                )
-            }
+            if let leases = row.13 { landed = Set(leases) }
+            claimed.add(
+                (row.0, row.1, row.2, row.3, row.4, row.5, row.6, row.7, row.8, row.9, row.10, row.11, row.12)
+            )
         }
         return (landed, claimed)
     }
@@ -45,15 +37,13 @@ extension JobQueue {
         \(keeping(ending))
         returning lease
         ),
-        picked as materialized (
-        \(picked(lanes, request))
-        ),
+        \(choosing(lanes, request)),
         taken(
             id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority, ready, waited, cancelled, args
         ) as (
         \(take("array(select id from picked)", lanes, worker: request.worker))
         )
-        select 0::bigint, 0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint,
+        select \(chosenCount(lanes)), 0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint,
             0::bigint, false, '', coalesce((select array_agg(lease) from kept), '{}')
         union all
         select id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority, ready, waited, cancelled,

@@ -41,6 +41,10 @@ struct ExchangePlan: Sendable {
     /// Not before this instant, after a failure.
     var pausedUntil: Instant?
 
+    /// When to look again, since other claims had their hands on what the last one chose.
+    private var againAt: Instant?
+    private var wasInVain = false
+
     init(slots: Int, reserve: Int = 0, batch: Int, linger: Duration) {
         self.slots = slots
         self.reserve = reserve
@@ -52,6 +56,11 @@ struct ExchangePlan: Sendable {
     var worthAStatement: Int { min(batch, max(1, slots / 2)) }
 
     func step(now: Instant) -> Step {
+        if let againAt, againAt <= now {
+            var plan = self
+            plan.wake()
+            return plan.step(now: now)
+        }
         if let pausedUntil, now < pausedUntil { return .wait(until: pausedUntil) }
         if finished > 0 {
             let due = oldestFinish.map { $0.advanced(by: linger) } ?? now
@@ -64,9 +73,9 @@ struct ExchangePlan: Sendable {
         }
         // A few free slots among many are not worth a claim of their own while others are about to join them.
         if let claim = claim(leaving: 0) { return claim }
-        if let lockedUntil { return lockedUntil <= now ? .exchange(claim: 0, from: .all) : .wait(until: lockedUntil) }
-        if running == 0, isStopping || (endsWhenIdle && !isHungry) { return .end }
-        return .wait(until: nil)
+        if let lockedUntil, lockedUntil <= now { return .exchange(claim: 0, from: .all) }
+        if running == 0, lockedUntil == nil, isStopping || (endsWhenIdle && !isHungry && againAt == nil) { return .end }
+        return .wait(until: [lockedUntil, mayClaim && !isStopping ? againAt : nil].compactMap(\.self).min())
     }
 
     /// What to claim when so many outcomes leave their slots with it; nil for nothing.
@@ -78,15 +87,26 @@ struct ExchangePlan: Sendable {
         return .exchange(claim: min(batch, free + reserve), from: .urgent)
     }
 
+    /// A claim took so many jobs of lanes without limits, and got less than it chose where `isCut`.
+    mutating func claimed(_ count: Int, isCut: Bool, now: Instant) {
+        // Soon they are others', and a claim chooses from what is left. Twice in vain: somebody keeps them for longer.
+        if isCut, count > 0 || !wasInVain { againAt = now.advanced(by: .milliseconds(20)) }
+        wasInVain = isCut && count == 0
+    }
+
     /// There may be jobs to claim.
     mutating func wake() {
+        againAt = nil
         isHungry = true
         isHungryForUrgent = true
     }
 
     /// A claim is sent: whoever says from now on that there are jobs wants another.
     mutating func claimSent(from scope: ClaimScope) {
-        if scope != .urgent { isHungry = false }
+        if scope != .urgent {
+            isHungry = false
+            againAt = nil
+        }
         isHungryForUrgent = false
     }
 

@@ -4,7 +4,7 @@ import Synchronization
 final class ExchangeProgress: Sendable {
     private struct State {
         var written = Settlement.Written()
-        var plain: [ClaimedJob]?
+        var plain: PlainClaim?
         var limited: LimitedClaim?
     }
 
@@ -12,14 +12,14 @@ final class ExchangeProgress: Sendable {
 
     var written: Settlement.Written { state.withLock { $0.written } }
     /// What was claimed of the lanes without limits, and of those under limits; nil where nothing was asked for or the claim failed.
-    var claims: (plain: [ClaimedJob]?, limited: LimitedClaim?) { state.withLock { ($0.plain, $0.limited) } }
+    var claims: (plain: PlainClaim?, limited: LimitedClaim?) { state.withLock { ($0.plain, $0.limited) } }
 
     func wrote(_ part: Settlement.Written) {
         state.withLock { $0.written.add(part) }
     }
 
-    func claimed(_ jobs: [ClaimedJob]) {
-        state.withLock { $0.plain = jobs }
+    func claimed(_ claim: PlainClaim) {
+        state.withLock { $0.plain = claim }
     }
 
     func claimed(_ claim: LimitedClaim) {

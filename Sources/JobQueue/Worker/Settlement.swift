@@ -83,7 +83,9 @@ struct Settlement: Sendable {
         }
     }
 
-    private func writeAll(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection) throws {
+    private func writeAll(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection)
+        throws
+    {
         let (completed, others) = Self.split(jobs)
         do {
             let landed = try queue.finish(completed, on: connection)

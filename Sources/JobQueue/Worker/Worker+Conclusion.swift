@@ -32,7 +32,7 @@ extension Worker {
         if let failure = failure as? PostgresError { isInDoubt = !failure.outcomeKnown }
         settled(exchange.batch, progress.written, isInDoubt: isInDoubt)
         let (plain, limited) = progress.claims
-        let unused = began(plain ?? [], limited: limited, of: exchange)
+        let unused = began(plain ?? PlainClaim(), limited: limited, of: exchange)
         if let failure {
             failed(failure)
         } else {
@@ -100,11 +100,11 @@ extension Worker {
     }
 
     /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
-    private func began(_ plain: [ClaimedJob], limited: LimitedClaim?, of exchange: Exchange) -> [ClaimedJob] {
+    private func began(_ plain: PlainClaim, limited: LimitedClaim?, of exchange: Exchange) -> [ClaimedJob] {
         guard let number = exchange.number else { return [] }
-        let claimed = (limited?.jobs ?? []) + plain
+        let claimed = (limited?.jobs ?? []) + plain.jobs
         // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-        let isFull = claimed.count >= exchange.limit || (claimed.count - plain.count) * 2 >= exchange.limit
+        let isFull = claimed.count >= exchange.limit || (claimed.count - plain.jobs.count) * 2 >= exchange.limit
         var jobs: [RunningJob] = []
         jobs.reserveCapacity(claimed.count)
         for job in claimed {
@@ -128,6 +128,7 @@ extension Worker {
                 }
                 // A bounded claim that came back short has not looked at everything.
                 if isFull || wasBounded || limited?.isCut == true { core.plan.leftSome(of: exchange.scope) }
+                core.plan.claimed(plain.jobs.count, isCut: plain.isCut, now: .now)
             }
             let mayRun = core.book.claimReturned(
                 number,

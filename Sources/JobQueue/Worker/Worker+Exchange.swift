@@ -150,10 +150,10 @@ extension Worker {
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
         if let request, request.limit > 0, progress.claims.plain == nil, !plain.isEmpty {
-            progress.claimed(try queue.claim(plain, request, on: connection))
+            progress.claimed(try queue.claimPlain(plain, request, on: connection))
         }
         if exchange.plainGoesFirst {
-            request?.limit -= progress.claims.plain?.count ?? 0
+            request?.limit -= progress.claims.plain?.jobs.count ?? 0
             failure = try await claimLimited(limited, of: exchange, &request, atMost: { $0 }, progress, on: connection)
         }
         if let failure { throw failure }

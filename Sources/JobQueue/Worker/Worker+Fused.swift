@@ -10,7 +10,7 @@ extension Worker {
         _ request: JobQueue.ClaimRequest,
         _ lanes: [Lane],
         on connection: isolated Connection
-    ) throws -> (written: Settlement.Written, claimed: [ClaimedJob])? {
+    ) throws -> (written: Settlement.Written, claimed: PlainClaim)? {
         let (completed, others) = Settlement.split(batch)
         guard others.isEmpty else { return nil }
         do {

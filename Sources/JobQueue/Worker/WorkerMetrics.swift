@@ -89,7 +89,7 @@ final class WorkerMetrics: Sendable {
         told = Mutex(Set(all))
     }
 
-    /// - Parameter isCancelled: whether it was, instead.
+    /// Counts an outcome; as a cancelled one where a cancel came before what the handler asked for.
     func finished(_ kind: String, _ verdict: Verdict, isCancelled: Bool) {
         guard let kind = kinds[kind] else { return }
         guard !isCancelled else {

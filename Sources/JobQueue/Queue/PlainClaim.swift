@@ -1,0 +1,14 @@
+/// What a claim from lanes without limits did.
+struct PlainClaim: Sendable {
+    private(set) var jobs: [ClaimedJob] = []
+    private var chosen: Int64 = 0
+
+    /// Whether it got fewer than it chose: other claims had their hands on them, and there may be more behind.
+    var isCut: Bool { jobs.count < chosen }
+
+    /// Takes a row of the statement.
+    mutating func add(_ row: JobQueue.ClaimRow) {
+        // No lease: how many were chosen.
+        if row.1 == 0 { chosen = row.0 } else { jobs.append(ClaimedJob(row: row)) }
+    }
+}
