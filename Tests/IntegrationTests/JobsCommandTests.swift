@@ -137,6 +137,13 @@ struct JobsCommandTests {
     @Test("What is looked at: list, show, stats, workers, with their exit codes and JSON")
     func looks() async throws {
         try await TestDatabase.with(.migrated) { database in
+            // Somebody who works on one job by hand takes no other.
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('rehearsal', '1', 1, '{}', '{}', now() + interval '1 hour')
+                """
+            )
             #expect(try await jobs(database, ["workers"]).status == 5)
             #expect(try await jobs(database, ["list"]).errors.contains("no jobs"))
             let ids = try await fill(database)

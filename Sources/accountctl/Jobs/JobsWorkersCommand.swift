@@ -10,7 +10,7 @@ struct JobsWorkersCommand: AccountctlCommand {
         abstract: "List the workers: those that live, and those of the last days.",
         discussion: """
             EXIT CODES
-              0 a worker lives; 5 none does
+              0 a worker lives, be it about to stop; 5 none does, but for whoever works on one job by hand
 
             EXAMPLES
               accountctl jobs workers
@@ -37,11 +37,11 @@ struct JobsWorkersCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let workers = try await context.withConnection { connection in
-            try JobQueue().workers(on: connection)
+        let (workers, alive) = try await context.withConnection { connection in
+            (try JobQueue().workers(on: connection), try JobQueue().presence(on: connection).alive)
         }
         try context.output.list(workers, Self.fields, whenEmpty: "no worker has ever run")
-        return workers.contains { $0.status == "alive" } ? .ok : .residue
+        return alive > 0 ? .ok : .residue
     }
 }
 
