@@ -20,12 +20,14 @@ values
         $$
     ),
     (
-        'a definer function that looks for types in pg_temp first',
+        -- Of ours the others, too: a definer function may call them. One whose body is kept parsed has found its types.
+        'a function that looks for types in pg_temp first with its owner''s rights',
         $$
             select p.oid::regprocedure::text
             from pg_proc as p
-            where p.prosecdef
-              and p.pronamespace in ('accountctl'::regnamespace, 'public'::regnamespace)
+            where p.pronamespace in ('accountctl'::regnamespace, 'public'::regnamespace)
+              and (p.prosecdef or p.pronamespace = 'accountctl'::regnamespace and p.prosqlbody is null)
+              and p.oid <> 'accountctl.find_relay_accounts()'::regprocedure
               and not exists (
                   select from unnest(p.proconfig) as setting where setting ~ '^search_path=.*, pg_temp$'
               )
@@ -217,6 +219,20 @@ select lives_ok(
     $$,
     'the auth server may change its columns'
 );
+
+-- No function of ours has met these types before: names are looked for once.
+select sign_up('Anna');
+create function pg_temp.met(value pg_catalog.timestamptz) returns boolean language plpgsql as $$
+    begin
+        raise exception 'runs as %', current_user using errcode = 'TP001';
+    end
+$$;
+create domain pg_temp.timestamptz as pg_catalog.timestamptz check (pg_temp.met(value));
+select is(
+    probe('authenticated', token('Anna'), format('select public.%s', call)), '1 rows', call || ' takes no type from its caller'
+)
+from unnest(array['submit_apple_authorization_code(''c0de'')', 'request_account_deletion()']) as call;
+drop domain pg_temp.timestamptz;
 
 -- Each can fail.
 create function public.careless() returns void language sql security definer as 'select';
