@@ -138,6 +138,50 @@ select is(
     'codes are out of reach of the API''s roles'
 );
 
+-- A status token outlives whatever is asked later ----------------------------------------------------------------------
+
+create function pg_temp.token_given(claims jsonb) returns text language plpgsql as $$
+    declare
+        given text;
+    begin
+        perform set_config('request.jwt.claims', claims::text, true);
+        set local role authenticated;
+        given := public.request_account_deletion() ->> 'status_token';
+        reset role;
+        -- As if it had been a while ago.
+        update accountctl.deletion_status_tokens set created_at = created_at - interval '1 minute';
+        return given;
+    end
+$$;
+create temp table kept (token text);
+savepoint tokens;
+delete from accountctl.deletion_status_tokens;
+insert into kept select pg_temp.token_given(token('Anna')) from generate_series(1, 30);
+select is(
+    array(
+        select n
+        from (select row_number() over () as n, token from kept) as given
+        where probe('anon', null, format('select public.account_deletion_status(%L)', token)) = '1 rows'
+        order by n
+    ),
+    array[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]::bigint[],
+    'the first and the last ten answer'
+);
+select is(
+    answer('authenticated', claims, 'select public.request_account_deletion() ->> ''status_token'''), null::text,
+    'none is given to ' || who
+)
+from (
+    values
+        ('an ended session', token('Anna', '{"session_id": "11111111-1111-4111-8111-111111111111"}')),
+        ('a session of somebody else', token('Anna', jsonb_build_object('session_id', md5('Bert session')::uuid)))
+) as lesser (who, claims);
+select is(
+    answer('authenticated', token('Anna'), 'select (public.request_account_deletion() ->> ''status_token'') is not null'), 'true',
+    'a full sign-in that asks again is given one'
+);
+rollback to savepoint tokens;
+
 -- What is told of Apple before the deletion says it --------------------------------------------------------------------
 
 create function pg_temp.apple() returns text language sql as $$

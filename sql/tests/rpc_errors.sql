@@ -81,7 +81,7 @@ from unnest(
     ]
 ) as call;
 
--- PT403: a sign-in that is not enough to open a deletion -------------------------------------------------------------
+-- PT403: a sign-in that is not enough to open a deletion, or to cancel one --------------------------------------------
 
 select sign_up('Ed');
 create temp table refused (why text, claims jsonb, prepare text, refusal text);
@@ -142,14 +142,32 @@ select is(
         prepare || '; select accountctl.open_deletion_request(' || quote_literal(id('Ed')) || ', ''operator'')', 'authenticated',
         claims, format('select public.%s', call)
     ),
-    'accepted', why || ' does not matter to ' || call || ' of one that is open'
+    -- Undoing needs the second factor that doing needed; the session that asked may be over.
+    case when call = 'cancel_account_deletion()' and refusal like '%insufficient_aal%' then refusal else 'accepted' end,
+    format('%s and %s of one that is open', why, call)
 )
 from refused
 cross join unnest(
     array['request_account_deletion()', 'account_deletion_status()', 'cancel_account_deletion()']
 ) as call;
 select is(
-    pg_temp.after(prepare, 'authenticated', claims, 'select public.request_account_deletion()'), 'accepted', why
+    pg_temp.after(
+        prepare || '; select accountctl.open_deletion_request(' || quote_literal(id('Ed')) || ', ''operator''); '
+        'update accountctl.deletion_requests set locked_out_at = now(), state = ''running''',
+        'authenticated', claims, 'select public.cancel_account_deletion()'
+    ),
+    'PT409 the deletion has begun; It can no longer be cancelled.', why || ' is told that it is too late'
+)
+from refused;
+select is(
+    array[
+        pg_temp.after(prepare, 'authenticated', claims, 'select public.request_account_deletion()'),
+        pg_temp.after(
+            prepare || '; select accountctl.open_deletion_request(' || quote_literal(id('Ed')) || ', ''operator'')',
+            'authenticated', claims, 'select public.cancel_account_deletion()'
+        )
+    ],
+    array['accepted', 'accepted'], why
 )
 from (
     values
