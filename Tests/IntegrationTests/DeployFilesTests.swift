@@ -1,6 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 import Foundation
+import JobQueue
 import Settings
 import TestSupport
 import Testing
@@ -70,6 +71,13 @@ struct DeployFilesTests {
             let names = metrics(in: expression)
             #expect(names.allSatisfy { $0.hasSuffix("_total") || $0.hasSuffix("_bucket") }, "\(expression)")
         }
+    }
+
+    @Test("The alerts and the doctor take the same for too old")
+    func limits() throws {
+        let alerts = try text("deploy/monitoring/alerts.yaml")
+        #expect(alerts.contains("(jobs_oldest_ready_seconds) > \(Int(JobFigures.Limits.oldestReady))\n"))
+        #expect(alerts.contains("(jobs_oldest_xmin_age) > \(JobFigures.Limits.oldestXminAge)\n"))
     }
 
     @Test("The dashboard and the alerts ask for metrics that the program has")

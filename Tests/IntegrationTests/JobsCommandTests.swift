@@ -173,7 +173,7 @@ struct JobsCommandTests {
             #expect(stats.status == 0)
             #expect(stats.output.contains("\"parked\": 1"))
             try await database.psql("update accountctl.jobs set exhausted_at = now() where id = \(ids["parked"] ?? 0)")
-            #expect(try await jobs(database, ["stats"]).status == 5)
+            #expect(try await jobs(database, ["stats"]).status == 7)
             #expect(
                 try await jobs(database, ["list", "--exhausted", "--json", "id"]).output.contains(
                     "\(ids["parked"] ?? 0)"

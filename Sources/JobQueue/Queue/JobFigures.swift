@@ -27,6 +27,18 @@ package struct JobFigures: Sendable, Hashable {
     package let defaultRows: Int
 }
 
+extension JobFigures {
+    /// What a figure may be before somebody has to look; the alerts in `deploy/monitoring` say the same.
+    package enum Limits {
+        /// Workers look about each second, and a burst or a restart takes minutes.
+        package static let oldestReady = 900.0
+        /// The daily dump of a database takes its time, and ends.
+        package static let oldestSnapshot = 3600.0
+        /// At a hundred transactions a second so many pass in three hours, each with dead rows that every scan walks over.
+        package static let oldestXminAge = 1_000_000
+    }
+}
+
 extension JobQueue {
     /// Counts.
     ///

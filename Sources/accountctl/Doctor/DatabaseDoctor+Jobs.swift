@@ -36,18 +36,19 @@ extension DatabaseDoctor {
                     "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
                     why: hasCodes
                         ? "Apple's codes expire after five minutes: accounts that sign up now can never be revoked at Apple."
-                        : "Nothing of it is done until somebody lets it go on.",
+                        : "None of its jobs start until the queue is resumed.",
                     todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
                 )
             )
         }
         let figures = try JobQueue().figures(on: connection)
-        for (queue, seconds) in figures.oldestReady.sorted(by: { $0.key < $1.key }) where seconds > 300 {
+        for (queue, seconds) in figures.oldestReady.sorted(by: { $0.key < $1.key })
+        where seconds > JobFigures.Limits.oldestReady {
             findings.append(
                 DoctorFinding(
                     .warning,
                     "jobs.age",
-                    "a job of the queue \(queue) could run for \(Wording.length(.seconds(Int(seconds))))",
+                    "a job in the queue \(queue) has been waiting to run for \(Wording.length(.seconds(Int(seconds))))",
                     why: "Work comes in faster than it is done, or nobody does it.",
                     todo: "Start more workers, or see what they do: accountctl jobs list"
                 )
@@ -75,12 +76,14 @@ extension DatabaseDoctor {
                 )
             )
         }
-        if figures.oldestSnapshot > 3600 || figures.oldestXminAge > 1_000_000 {
+        if figures.oldestSnapshot > JobFigures.Limits.oldestSnapshot
+            || figures.oldestXminAge > JobFigures.Limits.oldestXminAge
+        {
             findings.append(
                 DoctorFinding(
                     .warning,
                     "jobs.dead_rows",
-                    "no dead row of the last \(Wording.count(figures.oldestXminAge, "transaction")) can be removed",
+                    "dead rows of the last \(Wording.count(figures.oldestXminAge, "transaction")) cannot be removed",
                     why: "A session, a prepared transaction, a standby or its slot looks at them: the job table grows.",
                     todo: "End what holds them: see pg_stat_activity, pg_prepared_xacts and pg_replication_slots."
                 )

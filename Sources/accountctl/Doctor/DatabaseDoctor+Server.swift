@@ -60,7 +60,7 @@ extension DatabaseDoctor {
                     .warning,
                     "database.pooler",
                     "whether the pooler in between keeps sessions could not be found out",
-                    why: "Asking takes a second connection, and none was to be had. Until then nothing is listened to.",
+                    why: "Asking takes a second connection, and none was available. Until then nothing is listened to.",
                     todo: "Look whether its connections are all taken, and run the doctor again."
                 )
             )

@@ -10,7 +10,7 @@ struct JobsStatsCommand: AccountctlCommand {
         abstract: "Show how much waits, runs and fails, and for how long.",
         discussion: """
             EXIT CODES
-              0 fine; 5 something needs a look: jobs beyond their usual attempts, or history outside its partitions
+              0 fine; 7 something needs a look: jobs beyond their usual attempts, or history outside its partitions
 
             EXAMPLES
               accountctl jobs stats
@@ -80,9 +80,14 @@ struct JobsStatsCommand: AccountctlCommand {
                             "oldest_snapshot_seconds",
                             "Oldest snapshot",
                             .duration(.seconds(figures.oldestSnapshot)),
-                            figures.oldestSnapshot > 600 ? .caution : .none
+                            figures.oldestSnapshot > JobFigures.Limits.oldestSnapshot ? .caution : .none
                         ),
-                        .init("oldest_xmin_age", "In transactions, with standbys", .integer(figures.oldestXminAge)),
+                        .init(
+                            "oldest_xmin_age",
+                            "In transactions, with standbys",
+                            .integer(figures.oldestXminAge),
+                            figures.oldestXminAge > JobFigures.Limits.oldestXminAge ? .caution : .none
+                        ),
                         .init("dead_rows", "Dead rows", .integer(figures.deadRows)),
                         .init(
                             "history_default_rows",
@@ -94,7 +99,7 @@ struct JobsStatsCommand: AccountctlCommand {
                 ),
             ])
         )
-        return figures.exhausted > 0 || figures.defaultRows > 0 ? .residue : .ok
+        return figures.exhausted > 0 || figures.defaultRows > 0 ? .advice : .ok
     }
 
     private static func section(_ settings: [QueueSetting]) -> Sheet.Section {
