@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Logging
 import Sandbox
@@ -258,12 +259,12 @@ struct DoctorTests {
                 """
                 insert into accountctl.apple_rejections (client_id, team_id, key_id, refusal, since, retry_after)
                 values ('com.example.app', 'TEAM', 'KEY', 'invalid_client', '2026-01-02 03:04:05Z', now());
-                insert into auth.users (id) values ('\(OperatorStage.id(1))');
+                insert into auth.users (id) select md5('person ' || n)::uuid from generate_series(1, 3) as n;
                 insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
-                select '\(OperatorStage.id(1))', client, 'refused', now()
-                from generate_series(1, 3), unnest(array['com.example.app', 'com.example.web']) as client;
+                select id, client, 'refused', now()
+                from auth.users, unnest(array['com.example.app', 'com.example.web']) as client;
                 insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
-                values ('\(OperatorStage.id(1))', 'com.example.app', 'exchanged', now())
+                select md5('person 1')::uuid, 'com.example.app', 'exchanged', now()
                 """
             )
             #expect(
@@ -272,7 +273,50 @@ struct DoctorTests {
             )
             #expect(
                 try await deployment.find("apple.codes", "error")
-                    == "Apple refused all 3 codes that the app submitted for com.example.web"
+                    == "Apple refused all 3 codes that 3 accounts submitted for com.example.web"
+            )
+        }
+    }
+
+    @Test("that single accounts submit what they like is a notice at most, that many submit the same is an error")
+    func anybodysCodes() async throws {
+        try await deploy { deployment in
+            let key = P256.Signing.PrivateKey().pemRepresentation
+            let apple = [
+                "ACCOUNTCTL_APPLE_TEAM_ID": "A1B2C3D4E5", "ACCOUNTCTL_APPLE_KEY_ID": "F6G7H8I9J0",
+                "ACCOUNTCTL_APPLE_CLIENT_IDS": "com.example.app",
+                "ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": try deployment.file("key.p8", key),
+            ]
+            func codes() async throws -> [Finding] {
+                try await deployment.examine(apple).findings.filter { $0.code == "apple.codes" }
+            }
+            try await deployment.database.psql(
+                """
+                insert into auth.users (id) select md5('person ' || n)::uuid from generate_series(1, 3) as n;
+                insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                select md5('person 1')::uuid, 'urgent.' || n, 'refused', now() from generate_series(1, 7) as n
+                union all
+                select md5('person 1')::uuid, 'com.example.app', 'refused', now() from generate_series(1, 3);
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (md5('person 2')::uuid, 'com.example.app', '001234.5678.0123', 'sealed', 'key')
+                """
+            )
+            let single = try await codes()
+            #expect(single.map(\.severity) == ["notice", "notice"])
+            #expect(
+                single.first?.what == "single accounts submitted codes for 7 client ids that are not configured here: "
+                    + "urgent.1, urgent.2, urgent.3, urgent.4, urgent.5 and 2 more"
+            )
+            #expect(single.last?.why?.contains("Nothing is held") == false, "\(single)")
+            try await deployment.database.psql(
+                """
+                insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                select id, 'com.example.old', 'refused', now() from auth.users
+                """
+            )
+            #expect(
+                try await codes().filter { $0.severity == "error" }.map(\.what)
+                    == ["the app submits codes for com.example.old, which is not configured here"]
             )
         }
     }
@@ -287,7 +331,10 @@ struct DoctorTests {
                 update accountctl.jobs set run_at = now() - interval '1 hour';
                 """
             )
-            #expect(try await deployment.find("jobs.age", "warning").contains("mail"))
+            #expect(
+                try await deployment.find("jobs.age", "warning")
+                    == "a job in the queue mail has been waiting to run for 1 h"
+            )
             // A worker that was there an hour ago is another matter than none at all.
             let worker = try AccountctlProcess(["worker"], environment: deployment.variables)
             #expect(try await worker.waitForErrors(containing: "worker registered"))

@@ -5,8 +5,14 @@ import SignInWithApple
 import Terminal
 
 extension DatabaseDoctor {
-    /// Refusals in a row that are no chance.
+    /// Refusals in a row that are no chance; and accounts that are not one person who submits what he likes.
     private static let suspicious = 3
+
+    /// The part of all accounts that has to submit an unknown client id before the app itself is at fault: one in so many.
+    private static let share = 10
+
+    /// How many client ids are told by name, since anybody may submit any number of them.
+    private static let named = 5
 
     /// The client ids that workers found rejected.
     func rejections(on connection: isolated Connection) throws -> [DoctorFinding] {
@@ -24,33 +30,55 @@ extension DatabaseDoctor {
     }
 
     /// Looks at the newest authorization codes for client ids that cannot be the right ones.
+    ///
+    /// What few accounts say is no fault of the deployment, whatever it is.
     func codes(on connection: isolated Connection) throws -> [DoctorFinding] {
+        let (newest, accounts) = try CodeExchange.newest(on: connection)
         let ours = settings.apple.identities.map(\.clientID)
-        var findings: [DoctorFinding] = []
-        for codes in try CodeExchange.newest(on: connection) {
-            let clientID = codes.clientID
-            if settings.apple.isConfigured, !ours.contains(clientID) {
-                findings.append(
-                    DoctorFinding(
-                        .error,
-                        "apple.codes",
-                        "the app submits codes for \(clientID), which is not configured here",
-                        why: "They cannot be exchanged: no credential is held that could be revoked.",
-                        todo: "Configured: \(ours.joined(separator: ", ")). Add it, or correct what the app submits."
-                    )
+        let unknown = settings.apple.isConfigured ? newest.filter { !ours.contains($0.clientID) } : []
+        // Those that most accounts submitted come first.
+        let ofApp = unknown.prefix(Self.named)
+            .prefix { $0.accounts >= Self.suspicious && $0.accounts * Self.share >= accounts }
+        var findings = ofApp.map { codes in
+            DoctorFinding(
+                .error,
+                "apple.codes",
+                "the app submits codes for \(codes.clientID), which is not configured here",
+                why: "They cannot be exchanged: no credential is held that could be revoked.",
+                todo: "Configured: \(ours.joined(separator: ", ")). Correct what the app submits, or, if the client id "
+                    + "is your own, add it."
+            )
+        }
+        let single = unknown.dropFirst(ofApp.count).map(\.clientID)
+        if !single.isEmpty {
+            let more = single.count - Self.named
+            let names = single.prefix(Self.named) + (more > 0 ? ["\(more) more"] : [])
+            findings.append(
+                DoctorFinding(
+                    .notice,
+                    "apple.codes",
+                    "single accounts submitted codes for \(Wording.count(single.count, "client id")) that "
+                        + "\(single.count == 1 ? "is" : "are") not configured here: \(Wording.list(Array(names)))",
+                    why: "Anybody who is signed in may submit any. Those of your own app's cannot be exchanged.",
+                    todo: "Nothing, unless one is your own: then correct what the app submits, or add it."
                 )
-            } else if codes.refused >= Self.suspicious, codes.exchanged == 0 {
-                findings.append(
-                    DoctorFinding(
-                        .error,
-                        "apple.codes",
-                        "Apple refused all \(codes.refused) codes that the app submitted for \(clientID)",
-                        why: "A code belongs to the client id it was issued to: usually a Services ID was named for a "
-                            + "native sign-in, or a bundle id for one on the web. Nothing is held that could be revoked.",
-                        todo: "Submit the bundle id with codes of native sign-ins, the Services ID with the web's."
-                    )
-                )
-            }
+            )
+        }
+        let refused = newest.filter {
+            $0.refused >= Self.suspicious && $0.exchanged == 0
+                && (!settings.apple.isConfigured || ours.contains($0.clientID))
+        }
+        findings += refused.map { codes in
+            DoctorFinding(
+                codes.accounts >= Self.suspicious ? .error : .notice,
+                "apple.codes",
+                "Apple refused all \(codes.refused) codes that \(Wording.count(codes.accounts, "account")) submitted for "
+                    + codes.clientID,
+                why: "A code belongs to the client id it was issued to: usually a Services ID was named for a native "
+                    + "sign-in, or a bundle id for one on the web."
+                    + (codes.isHeld ? "" : " Nothing is held for it that could be revoked."),
+                todo: "Submit the bundle id with codes of native sign-ins, the Services ID with the web's."
+            )
         }
         return findings
     }

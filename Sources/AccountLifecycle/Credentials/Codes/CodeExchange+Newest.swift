@@ -4,32 +4,48 @@ extension CodeExchange {
     /// What became of the newest codes that the app submitted for one client id.
     package struct Newest: Sendable, Hashable {
         package let clientID: String
+        /// How many accounts submitted them.
+        package let accounts: Int
         package let refused: Int
         package let exchanged: Int
+        /// Whether a credential is held that was got with this client id.
+        package let isHeld: Bool
     }
 
-    /// The newest ten thousand codes, by client id.
+    /// The newest ten thousand codes, by client id, those that most accounts submitted first; and how many accounts there were in all.
+    ///
+    /// A client id is whatever an account said.
     ///
     /// - Throws: ``PostgresError``.
-    package static func newest(on connection: isolated Connection) throws -> [Newest] {
-        try connection.query(
+    package static func newest(on connection: isolated Connection) throws -> (codes: [Newest], accounts: Int) {
+        let rows = try connection.query(
             """
-            with newest as (
-                select client_id, state
+            with newest as materialized (
+                select client_id, state, user_id
                 from accountctl.authorization_codes
                 where client_id is not null
                 order by id desc
                 limit 10000
             )
             select client_id,
+                count(distinct user_id),
                 count(*) filter (where state = \(AuthorizationCodeState.refused.rawValue)),
-                count(*) filter (where state = \(AuthorizationCodeState.exchanged.rawValue))
+                count(*) filter (where state = \(AuthorizationCodeState.exchanged.rawValue)),
+                exists (
+                    select
+                    from accountctl.apple_credentials as held
+                    where held.client_id = newest.client_id
+                ),
+                (select count(distinct user_id) from newest)
             from newest
             group by client_id
-            order by client_id
+            order by count(distinct user_id) desc, client_id
             """,
-            as: (String, Int, Int).self
+            as: (String, Int, Int, Int, Bool, Int).self
         )
-        .map(Newest.init)
+        return (
+            rows.map { Newest(clientID: $0.0, accounts: $0.1, refused: $0.2, exchanged: $0.3, isHeld: $0.4) },
+            rows.first?.5 ?? 0
+        )
     }
 }
