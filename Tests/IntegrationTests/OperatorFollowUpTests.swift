@@ -69,6 +69,12 @@ struct OperatorFollowUpTests {
         #expect(FollowUp(global).completed(text).utf8.contains("--config 'it'\\''\u{301}s.toml' ".utf8))
         global.databaseURL = "postgres://postgres:secret@db.example.com/postgres"
         #expect(!FollowUp(global).completed(text).contains("secret"))
+        // Nobody wrote the options into the reason of a pause.
+        let paused = StandingBrakes.words(ofQueue: "apple", "see accountctl jobs list")
+        let start = "the queue apple is paused: see accountctl jobs list; go on with: accountctl "
+        #expect(FollowUp(global).completed(paused).hasPrefix(start + "--environment staging "))
+        global.setDefaults()
+        #expect(FollowUp(global).completed(paused) == start + "jobs resume apple")
     }
 
     @Test("What was done is followed by the command that undoes it or goes on, and what was not done is not")

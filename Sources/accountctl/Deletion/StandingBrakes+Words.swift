@@ -2,19 +2,19 @@ import AccountLifecycle
 import Terminal
 
 extension StandingBrakes {
-    /// A sentence for each, with the command that ends it; given what was acted on, nil for no request in particular.
+    /// A sentence for each, with the command that ends it, to be told through ``FollowUp``; given what was acted on, nil for no request in particular.
     func words(of names: ActNames?) -> [String] {
         var words: [String] = []
         if let everything { words.append(everything.words) }
         if let queue { words.append(Self.words(ofQueue: Self.queueName, queue.reason)) }
-        guard let names else { return words.map { SafeText.line($0) } }
+        guard let names else { return words }
         if isPaused {
             words.append("the request is paused by itself; go on with: accountctl deletion resume \(names.id)")
         }
         if isHeld, let account = names.account {
             words.append("the account is under a legal hold; end it with: accountctl user release \(account)")
         }
-        return words.map { SafeText.line($0) }
+        return words
     }
 
     /// What is paused besides the request itself, in a few words: "everything is (incident 7)"; nil where nothing is.
@@ -27,18 +27,17 @@ extension StandingBrakes {
 
     /// The same of a queue, whatever is done in it.
     static func words(ofQueue name: String, _ reason: String?) -> String {
-        SafeText.line(
-            "the queue \(name) is paused\(reason.map { ": \($0)" } ?? ""); go on with: accountctl jobs resume \(name)"
-        )
+        let why = reason.map { ": " + FollowUp.asWritten($0) } ?? ""
+        return "the queue \(name) is paused\(why); go on with: accountctl jobs resume \(name)"
     }
 }
 
 extension StandingBrakes.Pause {
     /// That every deletion is paused, and the command that ends it.
     var words: String {
-        let who = by.map { ", by \($0)" } ?? ""
-        let why = reason.map { ": \($0)" } ?? ""
-        return SafeText.line("every deletion is paused\(who)\(why); go on with: accountctl deletion resume --all")
+        let who = by.map { ", by " + FollowUp.asWritten($0) } ?? ""
+        let why = reason.map { ": " + FollowUp.asWritten($0) } ?? ""
+        return "every deletion is paused\(who)\(why); go on with: accountctl deletion resume --all"
     }
 }
 

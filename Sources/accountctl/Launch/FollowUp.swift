@@ -1,5 +1,6 @@
 import ArgumentParser
 import Postgres
+import Terminal
 
 /// Completes the commands that a text names by the options which told this one where to act: pasted as they stand, they would act in
 /// another environment.
@@ -19,17 +20,26 @@ struct FollowUp: Sendable {
     }
 
     /// The text with the options behind the program's name wherever a command follows it.
+    ///
+    /// What ``asWritten(_:)`` marked comes through without its marks.
     func completed(_ text: String) -> String {
-        guard !options.isEmpty else { return text }
         let parts = text.split(separator: Self.program, omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(String(parts[0])) { done, part in
             let command = part.prefix { $0.isLetter || $0 == "-" }
             let isCommand = Self.commands.contains(String(command))
             return done + (isCommand ? "accountctl" + options + " " : Self.program) + part
         }
+        .replacing(Self.marked, with: Self.program)
+    }
+
+    /// Somebody's words on one line, in which a command is told as it was written.
+    static func asWritten(_ words: String) -> String {
+        SafeText.line(words).replacing(program, with: marked)
     }
 
     private static let program = "accountctl "
+    /// The program's name with a character that ``SafeText`` lets nobody else write.
+    private static let marked = "accountctl\u{F8FF} "
     private static let commands = Set(
         (CommandList.running + CommandList.accounts + CommandList.help).map { $0._commandName }
     )
