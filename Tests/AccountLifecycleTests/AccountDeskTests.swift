@@ -109,7 +109,7 @@ struct AccountDeskTests {
                     try await desk.signOut(UUID(), reason: nil, on: connection)
                 )
             }
-            #expect(refused == .beingErased(state: "running"))
+            #expect(refused == .beingErased(state: .running))
             #expect(unknown == .unknownUser)
             #expect(
                 try await database.psql("select banned_until is not null from auth.users where id = '\(Self.user)'")

@@ -40,7 +40,7 @@ import Testing
             let underWay = try await stage.pool.withConnection { connection in
                 try await desk(stage).pauseAll(reason: "test", on: connection).underWay
             }
-            #expect(underWay == [StepUnderWay(request: request, step: "delete_rows")])
+            #expect(underWay == [StepUnderWay(request: request, step: .deleteRows)])
             let isPaused: Statement = "select from accountctl.deletion_brakes where paused_at is not null"
             #expect(try await stage.count(isPaused) == 1)
             try await stage.openGate()

@@ -24,7 +24,7 @@ package struct AccountDesk: Sendable {
         /// It is banned for longer.
         case suspendedLonger(AccountBan)
         /// A deletion is under way in this state.
-        case beingErased(state: String)
+        case beingErased(state: DeletionState)
     }
 
     private let actor: Operator
@@ -126,7 +126,7 @@ package struct AccountDesk: Sendable {
             select state from accountctl.deletion_requests
             where user_id = \(user) and finished_at is null and locked_out_at is not null
             """,
-            as: String.self
+            as: DeletionState.self
         )
         return state.map { .beingErased(state: $0) }
     }

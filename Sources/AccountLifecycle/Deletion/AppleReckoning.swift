@@ -62,7 +62,7 @@ struct AppleReckoning: Sendable {
             from accountctl.deletion_requests as r
             where r.id = \(request)
             """,
-            as: (JSON<[String: Int]>, String?, Bool, Bool, Bool, Bool).self
+            as: (JSON<[String: Int]>, StepOutcome?, Bool, Bool, Bool, Bool).self
         )
         // With an account that was deleted in another way went whatever was known of its grants, where any were.
         var counts = credentials.value
@@ -74,7 +74,7 @@ struct AppleReckoning: Sendable {
             outcome: outcome,
             counts: counts,
             isOpen: isOpen,
-            recorded: recorded.flatMap(StepOutcome.init(rawValue:))
+            recorded: recorded
         )
     }
 

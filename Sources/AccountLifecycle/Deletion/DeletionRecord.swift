@@ -57,17 +57,28 @@ package struct DeletionRecord: Sendable {
         \(DeletionBrakes.isHeld),
         \(DeletionBrakes.isOtherAccount),
         clock_timestamp(),
-        array(
-            select concat_ws(
-                ' ',
-                s.step,
-                extract(epoch from s.finished_at),
-                coalesce(extract(epoch from s.finished_at - s.started_at), 0)
+        (
+            select coalesce(
+                jsonb_agg(
+                    jsonb_build_object(
+                        'step', s.step,
+                        'at', extract(epoch from s.finished_at),
+                        'took', coalesce(extract(epoch from s.finished_at - s.started_at), 0)
+                    )
+                ),
+                '[]'
             )
             from accountctl.deletion_steps as s
             where s.request_id = r.id and s.finished_at is not null
         )
         """
+
+    /// A step that is done, as ``columns`` has it.
+    private struct Finished: Codable {
+        let step: DeletionStep
+        let at: Double
+        let took: Double
+    }
 
     /// The request's row as `r`, and that of the brakes as `b`.
     static func source(_ id: UUID) -> Statement {
@@ -85,8 +96,9 @@ package struct DeletionRecord: Sendable {
         let row = try connection.first(
             statement,
             as: (
-                UUID?, String, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, Int32, String?, String?, Bool,
-                Bool, Bool, Bool, Date, [String], Bool
+                UUID?, DeletionState, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, Int32, String?, String?,
+                Bool,
+                Bool, Bool, Bool, Date, JSON<[Finished]>, Bool
             ).self
         )
         guard
@@ -94,19 +106,9 @@ package struct DeletionRecord: Sendable {
                 user, state, requestedAt, runAfter, deadline, withoutApple, appleWaitingSince, counted, lockedOutAt,
                 settleAfter, failures, appleFailures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now,
                 finished, isBegun
-            ) = row,
-            let state = DeletionState(rawValue: state)
+            ) = row
         else { return nil }
-        var steps: [DeletionStep: Date] = [:]
-        var preflightTook = 0.0
-        for entry in finished {
-            let words = entry.split(separator: " ")
-            guard words.count == 3, let step = DeletionStep(rawValue: String(words[0])), let time = Double(words[1]),
-                let length = Double(words[2])
-            else { continue }
-            steps[step] = Date(timeIntervalSince1970: time)
-            if step == .preflight { preflightTook = length }
-        }
+        let steps = finished.value.map { ($0.step, Date(timeIntervalSince1970: $0.at)) }
         let record = DeletionRecord(
             id: id,
             userID: user,
@@ -129,8 +131,8 @@ package struct DeletionRecord: Sendable {
                 isPaused: paused,
                 isHeld: held,
                 isOtherAccount: isOther,
-                finished: steps,
-                preflightTook: preflightTook
+                finished: Dictionary(uniqueKeysWithValues: steps),
+                preflightTook: finished.value.first { $0.step == .preflight }?.took ?? 0
             )
         )
         return (record, isBegun)

@@ -1,8 +1,10 @@
+import Postgres
+
 /// Where a deletion request stands.
 ///
 /// `requested → grace → running → settling → verified`; the others are ways to stand still or to end. "Done" is said only at
 /// ``verified``.
-package enum DeletionState: String, Sendable, Hashable, Codable, CaseIterable {
+package enum DeletionState: String, Sendable, Hashable, Codable, CaseIterable, PostgresDecodable {
     /// Recorded, without a grace period or past it; nothing was touched yet.
     case requested
     /// Recorded; the account works and the person can cancel until the grace period ends.

@@ -1,5 +1,7 @@
+import Postgres
+
 /// A recorded, repeatable part of a deletion, in the order they are taken.
-package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Comparable, PostgresDecodable {
     /// Looks, before anything is touched, at everything that could stop the run half-way.
     case preflight
     /// Bans the account and ends its sessions; from here there is no way back for the person.
@@ -18,6 +20,9 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
     case settle
     /// Writes the evidence and forgets the identifiers.
     case receipt
+
+    /// Those that cannot be undone, or that follow one which cannot.
+    static let afterLockOut = allCases.filter { $0 > .lockOut }
 
     package static func < (left: DeletionStep, right: DeletionStep) -> Bool {
         left.position < right.position

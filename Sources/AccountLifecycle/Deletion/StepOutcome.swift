@@ -1,5 +1,7 @@
+import Postgres
+
 /// How a finished step ended.
-package enum StepOutcome: String, Sendable, Hashable, Codable {
+package enum StepOutcome: String, Sendable, Hashable, Codable, PostgresDecodable {
     /// As meant.
     case ok
     /// Somebody or something had done it before.

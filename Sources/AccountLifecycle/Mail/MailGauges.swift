@@ -31,14 +31,14 @@ package struct MailGauges: Sendable {
                 from accountctl.mail_streams
                 where reachable is not null
                 """,
-                as: (String, String, String?, String?, Double?).self
+                as: (String, Reachability, PathVerdict?, PathVerdict?, Double?).self
             )
         }
         for (name, reachable, spf, dkim, age) in streams {
             // 1: mail gets through, 0: it does not, -1: it was never known.
-            reach(name).record(Reachability(rawValue: reachable)?.number ?? -1)
-            path("spf", name).record(spf.flatMap { PathVerdict(rawValue: $0) }?.number ?? -1)
-            path("dkim", name).record(dkim.flatMap { PathVerdict(rawValue: $0) }?.number ?? -1)
+            reach(name).record(reachable.number)
+            path("spf", name).record(spf?.number ?? -1)
+            path("dkim", name).record(dkim?.number ?? -1)
             // The check may have been stamped by a clock that is ahead.
             if let age { self.age(name).record(max(age, 0)) }
         }

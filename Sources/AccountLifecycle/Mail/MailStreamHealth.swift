@@ -44,19 +44,21 @@ extension MailStreamStore {
             ) as seen on true
             order by stream.name
             """,
-            as: (String, String?, String?, String?, Bool, Bool, Bool, String?, String?).self
+            as: (
+                String, Reachability?, PathVerdict?, PathVerdict?, Bool, Bool, Bool, PathVerdict?, PathVerdict?
+            ).self
         )
-        .map { name, reachable, spf, dkim, isOld, isOverdue, isSilent, seenSPF, seenDKIM in
+        .map {
             MailStreamHealth(
-                name: name,
-                reachable: reachable.flatMap { Reachability(rawValue: $0) },
-                spf: spf.flatMap { PathVerdict(rawValue: $0) },
-                dkim: dkim.flatMap { PathVerdict(rawValue: $0) },
-                isOld: isOld,
-                isOverdue: isOverdue,
-                isSilent: isSilent,
-                seenSPF: seenSPF.flatMap { PathVerdict(rawValue: $0) },
-                seenDKIM: seenDKIM.flatMap { PathVerdict(rawValue: $0) }
+                name: $0.0,
+                reachable: $0.1,
+                spf: $0.2,
+                dkim: $0.3,
+                isOld: $0.4,
+                isOverdue: $0.5,
+                isSilent: $0.6,
+                seenSPF: $0.7,
+                seenDKIM: $0.8
             )
         }
     }

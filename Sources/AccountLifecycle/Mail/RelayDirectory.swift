@@ -90,7 +90,7 @@ package enum RelayDirectory {
     /// Whether mail of a stream may be sent to an account.
     package struct CanSend: Sendable, Hashable {
         /// The answer.
-        package enum Answer: String, Sendable, Hashable {
+        package enum Answer: String, Sendable, Hashable, PostgresDecodable {
             /// It may.
             case yes
             /// It may not.
@@ -113,9 +113,9 @@ package enum RelayDirectory {
     ) throws -> CanSend {
         let row = try connection.one(
             "select answer, reason from accountctl.can_send(\(stream), \(userID))",
-            as: (String, String).self
+            as: (CanSend.Answer, String).self
         )
-        return CanSend(answer: CanSend.Answer(rawValue: row.0) ?? .unknown, reason: row.1)
+        return CanSend(answer: row.0, reason: row.1)
     }
 
     /// Takes in what an event of Apple tells of an account's address; an event older than the newest changes nothing.

@@ -55,15 +55,15 @@ struct AccountTarget: ActTarget {
             context.messages.note(words.isRehearsed ? words.plan : "Done: \(words.done).")
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }
             context.messages.warning(
-                "its deletion is under way (\(state)) and \(words.isRehearsed ? "would be" : "is") stopped before its next step; "
-                    + "begun already, and not undone: \(Wording.list(steps))"
+                "its deletion is under way (\(state.rawValue)) and \(words.isRehearsed ? "would be" : "is") stopped before its next step; "
+                    + "begun already, and not undone: \(Wording.list(steps.map(\.rawValue)))"
             )
         case .acted(.unknownUser), .holding(.unknownUser):
             throw CommandError(.notFound, "the account \(name) has just gone")
         case .acted(.beingErased(let state)):
             throw CommandError(
                 .blocked,
-                "the account \(name) is being erased (\(state))",
+                "the account \(name) is being erased (\(state.rawValue))",
                 hint: "See: accountctl deletion show \(name)"
             )
         case .acted(.suspendedLonger(let ban)):

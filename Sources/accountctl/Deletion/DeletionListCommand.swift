@@ -41,7 +41,7 @@ struct DeletionListCommand: AccountctlCommand {
         Field("run_after", nil) { .date($0.runAfter) },
         Field("finished_at", nil) { .date($0.finishedAt) },
         Field("origin", nil) { .text($0.origin) },
-        Field("apple", nil) { .text($0.apple) },
+        Field("apple", nil) { .text($0.apple?.rawValue) },
         Field("failures", nil) { .integer($0.failures) },
     ]
 

@@ -73,7 +73,7 @@ struct DeletionPauseCommand: AccountctlCommand {
         for one in underWay {
             let request = one.request.uuidString.lowercased()
             context.messages.warning(
-                "\(one.step) of \(request) was under way and goes on to its end; nothing follows it"
+                "\(one.step.rawValue) of \(request) was under way and goes on to its end; nothing follows it"
             )
         }
         return .ok

@@ -10,10 +10,10 @@ extension DeletionRefusal {
     /// What an operator is told, and what to do.
     var words: String {
         switch self {
-        case .begun(let step): "the step \(step) has begun, which cannot be undone"
+        case .begun(let step): "the step \(step.rawValue) has begun, which cannot be undone"
         case .underWay(let step, let request):
             """
-            the step \(step) is under way, which nothing interrupts; try again, and see: accountctl deletion show \
+            the step \(step.rawValue) is under way, which nothing interrupts; try again, and see: accountctl deletion show \
             \(request.uuidString.lowercased())
             """
         case .busy: "somebody else is at work on it; try again"

@@ -92,7 +92,7 @@ struct DeletionSheet {
                     .init("legal_deadline", "Legal deadline", .date(request.legalDeadline)),
                     .init("finished_at", "Ended", .date(request.finishedAt)),
                     .init("proof", "Proof", .text(request.proof?.rawValue), request.proof?.emphasis ?? .none),
-                    .init("apple", "Apple", .text(request.apple)),
+                    .init("apple", "Apple", .text(request.apple?.rawValue)),
                     .init("failures", "Failures in a row", request.failures > 0 ? .integer(request.failures) : .null),
                     .init("receipt", "Receipt", details.receipt.map { .integer($0) } ?? .null),
                 ])
@@ -130,7 +130,7 @@ struct DeletionSheet {
                     ],
                     rows: details.steps.map { step in
                         [
-                            .text(step.step.rawValue), .text(step.outcome ?? (step.runs > 0 ? "begun" : nil)),
+                            .text(step.step.rawValue), .text(step.outcome?.rawValue ?? (step.runs > 0 ? "begun" : nil)),
                             .date(step.finishedAt), .integer(step.runs),
                             .object(
                                 step.facts.map { $0.shownCounts.merging($0.shownNames) { count, _ in count } } ?? [:]

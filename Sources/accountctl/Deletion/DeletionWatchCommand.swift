@@ -104,7 +104,7 @@ struct DeletionWatch: Watch, Sendable {
             )
         }
         var changes = new.steps.filter { step in step.runs > 0 && old?.steps.contains(step) != true }.map { step in
-            change(step.step, step.outcome ?? "begun", at: step.finishedAt ?? step.startedAt)
+            change(step.step, step.outcome?.rawValue ?? "begun", at: step.finishedAt ?? step.startedAt)
         }
         if old?.summary.state != new.summary.state || old?.summary.situation != new.summary.situation {
             changes.append(change(nil, new.summary.situation?.code.rawValue, at: new.summary.finishedAt))

@@ -107,7 +107,7 @@ struct AccountSheet {
             bannedUntil("Until", ban),
             moment("deleted_at", "Since", deletedAt),
             .init("request", "Deletion request", .uuid(deletion?.request)),
-            .init("step", "Step", .text(deletion?.step)),
+            .init("step", "Step", .text(deletion?.step?.rawValue)),
             .init("situation", "Why", .text(report.openDeletion?.situation?.code.rawValue), .caution),
             .init("subject", "About", .text(report.openDeletion?.situation?.subject)),
             .paused(report.brakes),
@@ -182,7 +182,7 @@ struct AccountSheet {
                 ],
                 rows: report.deletions.map { deletion in
                     [
-                        .uuid(deletion.request), .text(deletion.state), .text(deletion.origin),
+                        .uuid(deletion.request), .text(deletion.state.rawValue), .text(deletion.origin),
                         .date(deletion.requestedAt),
                         .date(deletion.finishedAt),
                     ]

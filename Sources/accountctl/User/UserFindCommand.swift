@@ -71,7 +71,7 @@ struct UserFindCommand: AccountctlCommand {
         Field("last_sign_in_at", "Last sign-in") { .date($0.match?.lastSignInAt) },
         Field("phone", nil) { .personal($0.match?.phone, .phone) },
         Field("request", nil) { .uuid($0.deletion?.request ?? $0.gone?.request) },
-        Field("step", nil) { .text($0.deletion?.step) },
+        Field("step", nil) { .text($0.deletion?.step?.rawValue) },
         Field("legal_deadline", nil) { .date($0.deletion?.legalDeadline) },
         Field("erased_at", nil) { .date($0.gone?.erasedAt) },
         Field("receipt", nil) { $0.gone?.receipt.map { .integer($0) } ?? .null },

@@ -173,7 +173,7 @@ extension LookupAnswer {
 
 extension DeletionInBrief {
     /// Where it stands: `running, step delete_rows`.
-    var place: String { state + (step.map { ", step \($0)" } ?? "") }
+    var place: String { state.rawValue + (step.map { ", step \($0.rawValue)" } ?? "") }
 }
 
 extension LeavingAccount {

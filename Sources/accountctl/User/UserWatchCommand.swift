@@ -125,7 +125,7 @@ struct UserWatch: Watch, Sendable {
         }
         let look = Look(
             state: match.standing.word,
-            step: match.standing.deletion?.step,
+            step: match.standing.deletion?.step?.rawValue,
             sessions: sessions,
             lastSignInAt: match.lastSignInAt,
             operation: try newestOperation(on: connection),

@@ -1,5 +1,7 @@
+import Postgres
+
 /// How far an authorization code has come, as `authorization_codes` holds it.
-package enum AuthorizationCodeState: String, Sendable, Hashable, CaseIterable {
+package enum AuthorizationCodeState: String, Sendable, Hashable, CaseIterable, PostgresDecodable {
     /// Waits for its exchange.
     case received
     /// The call to Apple may have happened.

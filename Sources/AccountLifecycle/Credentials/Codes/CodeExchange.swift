@@ -119,11 +119,10 @@ package struct CodeExchange: Sendable {
                 )
                 from before
                 """,
-                as: (UUID, String?, String?, String?, String, Double, [String]).self
+                as: (UUID, String?, String?, String?, AuthorizationCodeState, Double, [String]).self
             )
-        }.flatMap { user, code, clientID, redirectURI, state, life, subjects in
-            guard let state = AuthorizationCodeState(rawValue: state) else { return nil }
-            return Code(
+        }.map { user, code, clientID, redirectURI, state, life, subjects in
+            Code(
                 user: user,
                 secret: code.map { Secret($0) },
                 clientID: clientID,

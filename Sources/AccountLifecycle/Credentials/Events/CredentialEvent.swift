@@ -1,3 +1,4 @@
+import Postgres
 package import SignInWithApple
 
 #if canImport(FoundationEssentials)
@@ -9,7 +10,7 @@ package import SignInWithApple
 /// Something that Apple, a device or our own check told about a credential, as `credential_events` holds it.
 package struct CredentialEvent: Sendable, Hashable {
     /// Who told it.
-    package enum Source: String, Sendable, Hashable {
+    package enum Source: String, Sendable, Hashable, PostgresDecodable {
         case apple
         case device
         case check

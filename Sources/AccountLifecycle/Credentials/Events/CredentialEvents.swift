@@ -229,11 +229,11 @@ package struct CredentialEvents: Sendable {
               and e.handled_at is null
             for update of e
             """,
-            as: (String, String, String?, UUID?, Date, String?).self
+            as: (CredentialEvent.Source, String, String?, UUID?, Date, String?).self
         ).map { source, kind, clientID, user, happenedAt, subject in
             let event = CredentialEvent(
                 id: id,
-                source: CredentialEvent.Source(rawValue: source) ?? .device,
+                source: source,
                 kind: CredentialEvent.Kind(stored: kind),
                 clientID: clientID,
                 user: user,

@@ -12,7 +12,7 @@ extension DeletionDesk {
         /// It stands under this number, before anything of the account was erased.
         case held(Int64)
         /// It stands, and came late: the deletion in this state had done these steps, which nothing takes back.
-        case heldLate(Int64, state: String, done: [String])
+        case heldLate(Int64, state: DeletionState, done: [DeletionStep])
         /// One for the same reason stands already.
         case unchanged
         case unknownUser
@@ -52,17 +52,17 @@ extension DeletionDesk {
             try log("deletion.hold", user, reason, nil, on: connection)
             let late = try connection.first(
                 """
-                select r.state, array_agg(s.step order by s.started_at)
+                select r.state, jsonb_agg(s.step order by s.started_at)
                 from accountctl.deletion_requests as r
                 join accountctl.deletion_steps as s on s.request_id = r.id and s.runs > 0
                 where r.user_id = \(user)
                   and r.finished_at is null
-                  and s.step not in ('preflight', 'lock_out')
+                  and s.step = any(\(DeletionStep.afterLockOut.map(\.rawValue)))
                 group by r.state
                 """,
-                as: (String, [String]).self
+                as: (DeletionState, JSON<[DeletionStep]>).self
             )
-            return late.map { .heldLate(hold, state: $0, done: $1) } ?? .held(hold)
+            return late.map { .heldLate(hold, state: $0, done: $1.value) } ?? .held(hold)
         }
     }
 

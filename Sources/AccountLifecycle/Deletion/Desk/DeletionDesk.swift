@@ -90,11 +90,11 @@ package struct DeletionDesk: Sendable {
                 """
                 select step
                 from accountctl.deletion_steps
-                where request_id = \(request) and step not in ('preflight', 'lock_out') and runs > 0
+                where request_id = \(request) and step = any(\(DeletionStep.afterLockOut.map(\.rawValue))) and runs > 0
                 order by started_at
                 limit 1
                 """,
-                as: String.self
+                as: DeletionStep.self
             )
             // Nothing more can be done for an account that is gone while another bears its id: cancelling is the only end.
             let isOther = try connection.one(
@@ -157,9 +157,8 @@ package struct DeletionDesk: Sendable {
             ) as w
             where w.until > clock_timestamp()
             """,
-            as: (String, Date).self
+            as: (DeletionState, Date).self
         )
-        .flatMap { state, until in DeletionState(rawValue: state).map { ($0, until) } }
     }
 
     /// Stops one request before its next irreversible step.
@@ -287,10 +286,10 @@ package struct DeletionDesk: Sendable {
                 where id = \(request)
                 for no key update
                 """,
-                as: (String, UUID?).self
+                as: (DeletionState, UUID?).self
             )
-            guard let row, let state = DeletionState(rawValue: row.0) else { return .unknownRequest }
-            guard !state.isFinal, let user = row.1 else { return .ended(state) }
+            guard let (state, user) = row else { return .unknownRequest }
+            guard !state.isFinal, let user else { return .ended(state) }
             let act = try await body(connection, user)
             if act == .done { try log(action, user, reason, request, on: connection) }
             return act

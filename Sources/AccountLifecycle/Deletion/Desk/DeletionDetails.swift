@@ -15,7 +15,7 @@ package struct DeletionDetails: Sendable {
         package let runs: Int
         package let startedAt: Date?
         package let finishedAt: Date?
-        package let outcome: String?
+        package let outcome: StepOutcome?
         package let facts: StepFacts?
     }
 
@@ -50,18 +50,9 @@ package struct DeletionDetails: Sendable {
             from accountctl.deletion_steps
             where request_id = \(request)
             """,
-            as: (String, Int32, Date?, Date?, String?, JSON<StepFacts>?).self
-        ).compactMap { name, runs, startedAt, finishedAt, outcome, facts in
-            DeletionStep(rawValue: name).map {
-                Step(
-                    step: $0,
-                    runs: Int(runs),
-                    startedAt: startedAt,
-                    finishedAt: finishedAt,
-                    outcome: outcome,
-                    facts: facts?.value
-                )
-            }
+            as: (DeletionStep, Int32, Date?, Date?, StepOutcome?, JSON<StepFacts>?).self
+        ).map {
+            Step(step: $0, runs: Int($1), startedAt: $2, finishedAt: $3, outcome: $4, facts: $5?.value)
         }
         let job = try connection.first(
             """

@@ -7,9 +7,9 @@
 /// Why an operator's act on a request, or on its account, is too late or too early.
 package enum DeletionRefusal: Sendable, Hashable {
     /// This step has begun, and cannot be undone.
-    case begun(step: String)
+    case begun(step: DeletionStep)
     /// This step of the request is being taken, and nothing interrupts it.
-    case underWay(step: String, request: UUID)
+    case underWay(step: DeletionStep, request: UUID)
     /// Another act, or a worker, has the request or its account locked.
     case busy
 }

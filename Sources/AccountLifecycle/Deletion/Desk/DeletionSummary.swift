@@ -29,7 +29,7 @@ package struct DeletionSummary: Sendable, Hashable {
     /// What "verified" rests on; nil before.
     package let proof: ErasureProof?
     /// Apple's outcome, once there is one.
-    package let apple: String?
+    package let apple: StepOutcome?
     /// Whether it is paused by itself.
     package let isPaused: Bool
     /// Whether the account is under a legal hold.
@@ -117,18 +117,17 @@ package struct DeletionSummary: Sendable, Hashable {
             \(filter)
             """,
             as: (
-                UUID, String, JSON<Situation>?, Date?, String?, String, Date, Date, Date?, Date?, Date, Date?, Int32,
-                String?, Bool, Bool, UUID?, String?
+                UUID, DeletionState, JSON<Situation>?, Date?, DeletionStep?, String, Date, Date, Date?, Date?, Date,
+                Date?, Int32, StepOutcome?, Bool, Bool, UUID?, String?
             ).self
-        ).compactMap { row in
-            guard let state = DeletionState(rawValue: row.1) else { return nil }
-            return DeletionSummary(
+        ).map { row in
+            DeletionSummary(
                 id: row.0,
                 user: row.16,
-                state: state,
+                state: row.1,
                 situation: row.2?.value,
                 situationSince: row.3,
-                step: row.4.flatMap(DeletionStep.init(rawValue:)),
+                step: row.4,
                 origin: row.5,
                 requestedAt: row.6,
                 runAfter: row.7,

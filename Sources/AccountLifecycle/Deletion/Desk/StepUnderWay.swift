@@ -9,7 +9,7 @@ import Postgres
 /// A step that cannot be interrupted, and that is being taken at this moment.
 package struct StepUnderWay: Sendable, Hashable {
     package let request: UUID
-    package let step: String
+    package let step: DeletionStep
 
     /// All of them.
     ///
@@ -37,7 +37,7 @@ package struct StepUnderWay: Sendable, Hashable {
             where id not in (select id from free)
             order by id
             """,
-            as: (UUID, String).self
+            as: (UUID, DeletionStep).self
         ).map { StepUnderWay(request: $0, step: $1) }
     }
 
@@ -55,7 +55,7 @@ package struct StepUnderWay: Sendable, Hashable {
             order by s.started_at desc
             limit 1
             """,
-            as: (UUID, String).self
+            as: (UUID, DeletionStep).self
         )
         return row.map { .underWay(step: $1, request: $0) } ?? .busy
     }

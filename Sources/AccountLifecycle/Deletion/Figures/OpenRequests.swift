@@ -5,7 +5,7 @@ package struct OpenRequests: Sendable, Hashable {
     /// How near a legal deadline is one that somebody has to look at.
     package static let urgency = Duration.seconds(5 * 86_400)
 
-    /// The state.
+    /// The state, by its word: monitoring tells one that only a later release knows, too.
     package let state: String
     /// How many there are.
     package let count: Int

@@ -63,7 +63,7 @@ extension ListedErasure {
     ///   - key: hashes the accounts whose requests hold their id still.
     ///   - connection: a role that row-level security does not bind.
     ///   - body: takes a request.
-    /// - Throws: `HiddenAccounts`; ``OtherHashKey``; `PostgresError`, and what `body` throws.
+    /// - Throws: `HiddenAccounts`; ``OtherHashKey``; ``NamelessRequest``; `PostgresError`, and what `body` throws.
     package static func forEach(
         since: Date?,
         key: HashKey,
@@ -75,9 +75,9 @@ extension ListedErasure {
         var last: UUID?
         while true {
             let rows = try rows(after: last, since: since, key: key, on: connection)
-            for row in rows.listed { try body(row) }
+            for row in rows { try body(row) }
             guard rows.count == page else { return }
-            last = rows.last
+            last = rows.last?.request
         }
     }
 
@@ -86,8 +86,8 @@ extension ListedErasure {
         since: Date?,
         key: HashKey,
         on connection: isolated Connection
-    ) throws -> (listed: [ListedErasure], count: Int, last: UUID?) {
-        let rows = try connection.query(
+    ) throws -> [ListedErasure] {
+        try connection.query(
             """
             select
                 r.id, r.state, r.user_id, r.subject_key_id, r.subject_hash, r.requested_at, r.run_after, r.finished_at,
@@ -101,15 +101,16 @@ extension ListedErasure {
             limit \(page)
             """,
             as: (
-                UUID, String, UUID?, String?, [UInt8]?, Date, Date, Date?, Date, Int64?, Bool, Bool
+                UUID, DeletionState, UUID?, String?, [UInt8]?, Date, Date, Date?, Date, Int64?, Bool, Bool
             ).self
         )
-        let listed = rows.compactMap { row -> ListedErasure? in
+        .map { row in
             let subject = row.2.map { SubjectHash($0, key: key) } ?? SubjectHash(keyID: row.3, bytes: row.4)
-            guard let state = DeletionState(rawValue: row.1), let subject else { return nil }
+            // Left out, it would be missing from a list that says that it is whole.
+            guard let subject else { throw NamelessRequest(request: row.0) }
             return ListedErasure(
                 request: row.0,
-                state: state,
+                state: row.1,
                 subject: subject,
                 requestedAt: row.5,
                 runAfter: row.6,
@@ -120,6 +121,5 @@ extension ListedErasure {
                 isHeld: row.11
             )
         }
-        return (listed, rows.count, rows.last?.0)
     }
 }

@@ -229,14 +229,14 @@ package enum PendingRevocation {
                 when exists (
                     select
                     from accountctl.pending_revocations as p
-                    where p.request_id = r.id and p.state in ('given_up', 'refused')
-                ) then 'not_revoked'
+                    where p.request_id = r.id and p.state in (\(PendingRevocationState.givenUp.rawValue), \(PendingRevocationState.refused.rawValue))
+                ) then \(StepOutcome.notRevoked.rawValue)
                 -- Of another client id: what was revoked did not end it.
-                when r.apple_counts ? 'grant_unknown' then 'grant_unknown'
-                else 'revoked'
+                when r.apple_counts ? \(StepOutcome.grantUnknown.rawValue) then \(StepOutcome.grantUnknown.rawValue)
+                else \(StepOutcome.revoked.rawValue)
             end
             where r.id = any(\(requests))
-              and r.apple_outcome = 'pending'
+              and r.apple_outcome = \(StepOutcome.pending.rawValue)
               and not exists (
                   select
                   from accountctl.pending_revocations as p

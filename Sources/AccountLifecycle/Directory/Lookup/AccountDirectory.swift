@@ -117,7 +117,8 @@ package struct AccountDirectory: Sendable {
                     limit \(limit + 1)
                     """,
             as: (
-                UUID, [String], String?, String?, [String]?, Date?, Date?, Date?, Date?, UUID?, String?, String?, Date?,
+                UUID, [String], String?, String?, [String]?, Date?, Date?, Date?, Date?, UUID?, DeletionState?,
+                DeletionStep?, Date?,
                 Date?, Bool
             ).self
         )
@@ -203,7 +204,7 @@ package struct AccountDirectory: Sendable {
                 limit \(limit + 1)
             )
             """,
-            as: (UUID, Date, Date?, Int64?, UUID?, String, Date, String?).self
+            as: (UUID, Date, Date?, Int64?, UUID?, DeletionState, Date, DeletionStep?).self
         )
         return rows.reduce(into: Gone()) { gone, row in
             if let erasedAt = row.2 {

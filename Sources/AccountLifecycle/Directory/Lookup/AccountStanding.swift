@@ -21,7 +21,7 @@ package enum AccountStanding: Sendable, Equatable {
         case .active: "active"
         case .banned: "banned"
         case .softDeleted: "soft_deleted"
-        case .deletion(let deletion): "deletion_\(deletion.state)"
+        case .deletion(let deletion): "deletion_\(deletion.state.rawValue)"
         }
     }
 }

@@ -7,9 +7,9 @@
 /// The open deletion request of an account.
 package struct DeletionInBrief: Sendable, Equatable {
     package let request: UUID
-    package let state: String
+    package let state: DeletionState
     /// The step that was begun last.
-    package let step: String?
+    package let step: DeletionStep?
     package let requestedAt: Date
     package let legalDeadline: Date
 }

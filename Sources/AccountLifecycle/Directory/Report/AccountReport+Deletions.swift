@@ -17,7 +17,7 @@ extension AccountReport {
             order by requested_at desc
             limit 20
             """,
-            as: (UUID, String, String, Date, Date?, JSON<Situation>?, Bool).self
+            as: (UUID, DeletionState, String, Date, Date?, JSON<Situation>?, Bool).self
         )
         .map { request, state, origin, requestedAt, finishedAt, situation, isPaused in
             Deletion(

@@ -59,7 +59,7 @@ package struct AccountReport: Sendable {
     /// A deletion request of this account, open or ended.
     package struct Deletion: Sendable {
         package let request: UUID
-        package let state: String
+        package let state: DeletionState
         package let origin: String
         package let requestedAt: Date
         package let finishedAt: Date?

@@ -1,0 +1,5 @@
+package import MailRelay
+import Postgres
+
+extension PathVerdict: PostgresDecodable {}
+extension Reachability: PostgresDecodable {}
