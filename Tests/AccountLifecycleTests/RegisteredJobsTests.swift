@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -27,5 +28,20 @@ import Testing
             let schedules = try AccountLifecycle.periodic().map(\.name)
             #expect(registry.periodic.map(\.name).sorted() == schedules.sorted())
         }
+    }
+
+    /// What a job's state is, and who is told of it, is the engine's to know.
+    @Test func theJobTableIsTheEnginesAlone() throws {
+        let files = FileManager.default.enumerator(atPath: Repository.path("Sources/AccountLifecycle"))
+        var read = 0
+        while let path = files?.nextObject() as? String {
+            guard path.hasSuffix(".swift") else { continue }
+            let text = try String(contentsOfFile: Repository.path("Sources/AccountLifecycle/\(path)"), encoding: .utf8)
+            for word in ["accountctl.jobs", "accountctl_jobs", "pg_notify"] {
+                #expect(!text.contains(word), "\(path) has \(word)")
+            }
+            read += 1
+        }
+        #expect(read > 100)
     }
 }

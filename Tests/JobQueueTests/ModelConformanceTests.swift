@@ -19,10 +19,13 @@ import Testing
                 var leases: [Int64: Int64] = [:]
                 var claims: [(id: Int64, model: Int64, real: Int64)] = []
                 var workers: [Int64] = []
+                var keys: [Int64: String] = [:]
                 for step in 0..<600 {
                     switch Int.random(in: 0..<16, using: &random) {
                     case 0, 1:
-                        let id = try harness.queue.enqueue([Self.kind.job(Note())], on: connection)[0].id
+                        let job = try Self.kind.job(Note(), uniqueKey: "\(step)")
+                        let id = try harness.queue.enqueue([job], on: connection)[0].id
+                        keys[id] = "\(step)"
                         model.jobs[id] = ModelTable.Job()
                     case 2:
                         guard workers.count < 6 else { break }
@@ -114,10 +117,8 @@ import Testing
                         workers.removeAll { $0 == worker }
                     case 12:
                         guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
-                        try connection.execute(
-                            "update accountctl.jobs set run_at = clock_timestamp() where id = \(id) and state = 'running'"
-                        )
-                        model.wake(id)
+                        let real = try harness.queue.runNow(keys: [try #require(keys[id])], on: connection)
+                        #expect(real == (model.runNow(id) ? 1 : 0))
                     case 13:
                         guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
                         try connection.execute(

@@ -71,8 +71,13 @@ struct ModelTable {
         return true
     }
 
-    mutating func wake(_ id: Int64) {
-        if jobs[id]?.state == "running" { jobs[id]?.isWoken = true }
+    mutating func runNow(_ id: Int64) -> Bool {
+        switch jobs[id]?.state {
+        case "running": jobs[id]?.isWoken = true
+        case "scheduled": jobs[id]?.state = "available"
+        default: return false
+        }
+        return true
     }
 
     /// The time of all that waits has come.

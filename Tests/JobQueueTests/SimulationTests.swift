@@ -106,7 +106,7 @@ struct Simulation {
         case 88:
             _ = table.promote()
         case 89:
-            if let id = table.jobs.keys.sorted().randomElement(using: &random) { table.wake(id) }
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.runNow(id) }
         case 90..<92:
             _ = table.rescue(now: now)
         case 92..<94:

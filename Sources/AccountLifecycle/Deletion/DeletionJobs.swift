@@ -56,7 +56,17 @@ package enum DeletionJobs {
     static let upkeep = JobKind<Nothing>("deletion.upkeep", queue: "deletions", timeout: .seconds(300))
 
     /// The key by which a request has one live job.
-    static func key(of request: UUID) -> String { "account.delete:\(request.uuidString.lowercased())" }
+    static func key(of request: UUID) -> String { keyPrefix + request.uuidString.lowercased() }
+
+    /// The same of the request that an expression names.
+    static func key(of request: Statement) -> Statement { "\(keyPrefix)::text || \(request)" }
+
+    private static let keyPrefix = "account.delete:"
+
+    /// The job of a request; without a time it runs now.
+    static func job(of request: UUID, runAt: Date? = nil) throws -> NewJob {
+        try delete.job(Request(request: request), runAt: runAt, uniqueKey: key(of: request))
+    }
 
     /// Registers every handler and the periodic jobs.
     package static func register(in registry: inout JobRegistry, services: DeletionServices) throws {
@@ -120,15 +130,7 @@ package enum DeletionJobs {
     /// Locks the jobs of requests until the transaction ends, for whoever locks a request and wakes it then: a worker takes them in this
     /// order, its job's row as its fence and the request's after it.
     static func lock(_ requests: [UUID], on connection: isolated Connection) throws {
-        try connection.execute(
-            """
-            select
-            from accountctl.jobs
-            where unique_key = any(\(requests.map(key(of:))))
-            order by id
-            for no key update
-            """
-        )
+        try JobQueue().lock(keys: requests.map { key(of: $0) }, on: connection)
     }
 
     /// How many are woken at a time where there may be very many.
@@ -139,36 +141,12 @@ package enum DeletionJobs {
     /// Waits for what a running job writes: where the requests are locked, ``lock(_:on:)`` comes before.
     static func wake(_ requests: [UUID], on connection: isolated Connection) throws {
         guard !requests.isEmpty else { return }
-        let keys = requests.map(key(of:))
-        // The schema's own function: it notifies the workers when this transaction commits.
-        try connection.execute(
-            """
-            select accountctl.enqueue_job(
-                kind => \(delete.name),
-                args => jsonb_build_object('request', w.request),
-                queue => \(delete.queue),
-                unique_key => w.key
-            )
-            from unnest(\(requests), \(keys)) as w (request, key)
-            where not exists (select from accountctl.jobs as j where j.unique_key = w.key)
-            """
-        )
-        // In order: of two who wake the same ones, the second waits for the first.
-        try connection.execute(
-            """
-            with woken as materialized (
-                select id
-                from accountctl.jobs
-                where unique_key = any(\(keys)) and state in ('scheduled', 'running')
-                order by id
-                for update
-            )
-            update accountctl.jobs
-            set run_at = clock_timestamp(),
-                state = case when state = 'scheduled' then 'available' else state end
-            where id = any(array(select id from woken))
-            """
-        )
-        try connection.execute("select pg_notify('accountctl_jobs', \(delete.queue))")
+        let queue = JobQueue()
+        let keys = requests.map { key(of: $0) }
+        let live = Set(try queue.find(keys: keys, on: connection).compactMap(\.uniqueKey))
+        let missing = requests.filter { !live.contains(key(of: $0)) }
+        try queue.enqueue(missing.map { try job(of: $0) }, on: connection)
+        try queue.runNow(keys: keys, on: connection)
+        try queue.wakeAtCommit([delete.queue], on: connection)
     }
 }

@@ -31,24 +31,18 @@ package enum DeletionUpkeep {
 
     /// Gives each open request without a live job one; the unique key keeps it at one.
     private static func giveJobs(on connection: isolated Connection) throws {
-        try connection.execute(
+        let without = try connection.query(
             """
-            select accountctl.enqueue_job(
-                kind => \(DeletionJobs.delete.name),
-                args => jsonb_build_object('request', r.id),
-                queue => \(DeletionJobs.delete.queue),
-                run_at => greatest(r.run_after, now()),
-                unique_key => 'account.delete:' || r.id
-            )
+            select r.id, case when r.run_after > now() then r.run_after end
             from accountctl.deletion_requests as r
             where r.finished_at is null
-              and not exists (
-                  select
-                  from accountctl.jobs as j
-                  where j.unique_key = 'account.delete:' || r.id
-              )
-            """
+              and not \(JobQueue().hasJob(key: DeletionJobs.key(of: "r.id")))
+            """,
+            as: (UUID, Date?).self
         )
+        guard !without.isEmpty else { return }
+        try JobQueue().enqueue(without.map { try DeletionJobs.job(of: $0, runAt: $1) }, on: connection)
+        try JobQueue().wakeAtCommit([DeletionJobs.delete.queue], on: connection)
     }
 
     /// Collects by what the accounts of new requests can be recognised, long before their preflight does so again: whoever deletes

@@ -1,3 +1,4 @@
+import JobQueue
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -50,28 +51,17 @@ struct HourlyCeiling: Sendable {
     func callNext(on connection: isolated Connection) throws -> Int {
         let (room, _) = try room(on: connection)
         guard room > 0 else { return 0 }
-        // In order, as whoever wakes some of them by hand locks them, too.
-        return try connection.execute(
+        let next = try connection.query(
             """
-            with woken as materialized (
-                select j.id
-                from accountctl.jobs as j
-                where j.state = 'scheduled'
-                  and j.unique_key = any(array(
-                      select 'account.delete:' || r.id
-                      from accountctl.deletion_requests as r
-                      where \(Self.isWaiting)
-                      order by r.legal_deadline, r.id
-                      limit \(room)
-                  ))
-                order by j.id
-                for update
-            )
-            update accountctl.jobs
-            set state = 'available', run_at = clock_timestamp()
-            where id = any(array(select id from woken))
-            """
+            select r.id
+            from accountctl.deletion_requests as r
+            where \(Self.isWaiting)
+            order by r.legal_deadline, r.id
+            limit \(room)
+            """,
+            as: UUID.self
         )
+        return try JobQueue().runNow(keys: next.map { DeletionJobs.key(of: $0) }, on: connection)
     }
 
     /// How many may pass now, and the ceiling.

@@ -27,6 +27,8 @@ package struct JobRecord: Sendable, Hashable, Codable {
     package let worker: Int64?
     /// The text of the last error.
     package let lastError: String?
+    /// When it was recorded.
+    package let lastErrorAt: Date?
 
     /// When it last began to be what it is: when it ended, else when it was taken, else when it came.
     package var changedAt: Date { finishedAt ?? max(claimedAt ?? createdAt, createdAt) }

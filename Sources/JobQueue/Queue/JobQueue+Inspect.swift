@@ -197,11 +197,11 @@ extension JobQueue {
         return (alive, seconds.map { .seconds($0) })
     }
 
-    private var liveColumns: Statement {
+    var liveColumns: Statement {
         """
         select j.id, j.state::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,
             j.claimed_at, null::timestamptz, j.unique_key, j.limit_key, j.parked_for, j.exhausted_at, j.worker,
-            j.errors -> -1 ->> 'error'
+            j.errors -> -1 ->> 'error', (j.errors -> -1 ->> 'at')::timestamptz
         from \(tables.jobs) j
         """
     }
@@ -210,17 +210,17 @@ extension JobQueue {
         """
         select j.id, j.outcome::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,
             j.claimed_at, j.finished_at, j.unique_key, j.limit_key, j.reason, null::timestamptz, j.worker,
-            j.errors -> -1 ->> 'error'
+            j.errors -> -1 ->> 'error', (j.errors -> -1 ->> 'at')::timestamptz
         from \(tables.history) j
         """
     }
 
-    private func records(_ statement: Statement, on connection: isolated Connection) throws -> [JobRecord] {
+    func records(_ statement: Statement, on connection: isolated Connection) throws -> [JobRecord] {
         try connection.query(
             statement,
             as: (
                 Int64, JobState, String, String, Int16, Int16, Int16, Date, Date, Date?, Date?, String?, String?,
-                String?, Date?, Int64?, String?
+                String?, Date?, Int64?, String?, Date?
             ).self
         )
         .map {
@@ -241,7 +241,8 @@ extension JobQueue {
                 reason: $0.13,
                 exhaustedAt: $0.14,
                 worker: $0.15,
-                lastError: $0.16
+                lastError: $0.16,
+                lastErrorAt: $0.17
             )
         }
     }

@@ -54,21 +54,21 @@ package struct DeletionDetails: Sendable {
         ).map {
             Step(step: $0, runs: Int($1), startedAt: $2, finishedAt: $3, outcome: $4, facts: $5?.value)
         }
-        let job = try connection.first(
-            """
-            select id, state::text, run_at, attempt, errors -> -1 ->> 'error', (errors -> -1 ->> 'at')::timestamptz
-            from accountctl.jobs
-            where unique_key = \(DeletionJobs.key(of: request))
-            """,
-            as: (Int64, JobState, Date, Int16, String?, Date?).self
-        )
+        let job = try JobQueue().find(keys: [DeletionJobs.key(of: request)], on: connection).first
         let found =
             (summary.situation?.findings ?? []) + steps.flatMap { $0.facts?.accepted ?? [] }
         return DeletionDetails(
             summary: summary,
             steps: steps.sorted { $0.step < $1.step },
             job: job.map {
-                Job(id: $0.0, state: $0.1, runAt: $0.2, attempt: Int($0.3), lastError: $0.4, lastErrorAt: $0.5)
+                Job(
+                    id: $0.id,
+                    state: $0.state,
+                    runAt: $0.runAt,
+                    attempt: Int($0.attempt),
+                    lastError: $0.lastError,
+                    lastErrorAt: $0.lastErrorAt
+                )
             },
             receipt: try connection.first(
                 "select number from accountctl.deletion_receipts where request_id = \(request)",

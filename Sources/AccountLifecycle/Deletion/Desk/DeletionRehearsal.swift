@@ -51,17 +51,7 @@ package struct DeletionRehearsal: Sendable {
         case .unknownUser, .erased: return .unknownUser
         }
         // An open request may be without a job for a moment.
-        try connection.execute(
-            """
-            select accountctl.enqueue_job(
-                kind => \(DeletionJobs.delete.name),
-                args => jsonb_build_object('request', \(request)),
-                queue => \(DeletionJobs.delete.queue),
-                unique_key => \(DeletionJobs.key(of: request)),
-                wake => false
-            )
-            """
-        )
+        try JobQueue().enqueue([try DeletionJobs.job(of: request)], on: connection)
         return switch try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection) {
         case .held(let hold): .begun(DeletionRehearsal(request: request, isNew: isNew, hold: hold))
         case .paused(let queue): .queuePaused(reason: queue.pauseReason)

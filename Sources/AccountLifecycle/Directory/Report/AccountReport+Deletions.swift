@@ -35,17 +35,8 @@ extension AccountReport {
     static func jobs(_ deletions: [Deletion], on connection: isolated Connection) throws -> [Job] {
         let keys = deletions.filter { $0.finishedAt == nil }
             .map { DeletionJobs.key(of: $0.request) }
-        guard !keys.isEmpty else { return [] }
-        return try connection.query(
-            """
-            select id, kind, state::text, run_at
-            from accountctl.jobs
-            where unique_key = any (\(keys))
-            order by id
-            """,
-            as: (Int64, String, JobState, Date).self
-        )
-        .map(Job.init)
+        return try JobQueue().find(keys: keys, on: connection)
+            .map { Job(id: $0.id, kind: $0.kind, state: $0.state, runAt: $0.runAt) }
     }
 
     static func operations(_ hash: [UInt8]?, on connection: isolated Connection) throws -> [Operation] {

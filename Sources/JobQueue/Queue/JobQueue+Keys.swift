@@ -1,0 +1,61 @@
+package import Postgres
+
+extension JobQueue {
+    /// The unfinished jobs that have these unique keys.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func find(keys: [String], on connection: isolated Connection) throws -> [JobRecord] {
+        guard !keys.isEmpty else { return [] }
+        return try records("\(liveColumns) where j.unique_key = any(\(keys)) order by j.id", on: connection)
+    }
+
+    /// That an unfinished job has a unique key, as an expression.
+    package func hasJob(key: Statement) -> Statement {
+        "exists (select from \(tables.jobs) as j where j.unique_key = \(key))"
+    }
+
+    /// Locks the unfinished jobs that have these unique keys until the transaction ends.
+    ///
+    /// In the order in which ``runNow(keys:on:)`` takes them: for whoever locks rows of his own that a job's worker locks after its job.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func lock(keys: [String], on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            select
+            from \(tables.jobs)
+            where unique_key = any(\(keys))
+            order by id
+            for no key update
+            """
+        )
+    }
+
+    /// Makes the scheduled jobs that have these unique keys available; one that runs already runs once more when it would wait.
+    ///
+    /// Waits for what a running job writes: where rows of the caller's are locked that such a job locks, too,
+    /// ``lock(keys:on:)`` comes before. Wakes nobody: see ``wakeAtCommit(_:on:)``.
+    ///
+    /// - Returns: How many there were.
+    /// - Throws: ``PostgresError``.
+    @discardableResult
+    package func runNow(keys: [String], on connection: isolated Connection) throws -> Int {
+        guard !keys.isEmpty else { return 0 }
+        // In order: of two who wake the same ones, the second waits for the first.
+        return try connection.execute(
+            """
+            with woken as materialized (
+                select id
+                from \(tables.jobs)
+                where unique_key = any(\(keys)) and state in ('scheduled', 'running')
+                order by id
+                for update
+            )
+            update \(tables.jobs)
+            set run_at = clock_timestamp(),
+                state = case when state = 'scheduled' then 'available' else state end
+            where id = any(array(select id from woken))
+            """
+        )
+    }
+}
