@@ -60,5 +60,9 @@ package enum EmbeddedSQL {
         File(name: "0057_job_running.sql") { PackageResources._057_job_running_sql },
         File(name: "0058_relay_reports_log.sql") { PackageResources._058_relay_reports_log_sql },
         File(name: "0059_profiles_sign_up_mark.sql") { PackageResources._059_profiles_sign_up_mark_sql },
+        File(name: "0060_inner_paths.sql") { PackageResources._060_inner_paths_sql },
+        File(name: "0061_own_deletion.sql") { PackageResources._061_own_deletion_sql },
+        File(name: "0062_deletion_status_proof.sql") { PackageResources._062_deletion_status_proof_sql },
+        File(name: "0063_apple_step_begun.sql") { PackageResources._063_apple_step_begun_sql },
     ]
 }
