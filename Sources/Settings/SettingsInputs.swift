@@ -138,6 +138,12 @@ package struct SettingsInputs: Sendable {
         return (variables.isEmpty ? nil : variables[Self.variable(of: key)]) ?? values[key]
     }
 
+    /// Whether what holds for a key stands in the file's section of the chosen environment.
+    func isFromSection(_ key: String) -> Bool {
+        guard let environment, let own = file?.values["environments.\(environment).\(key)"] else { return false }
+        return value(of: key)?.source == own.source
+    }
+
     /// The names between a prefix and a key, sorted; those that stand in variables alone are in lower case.
     func names(under prefix: String, keys: [String]) -> [String] {
         var names: Set<String> = []

@@ -127,6 +127,9 @@ package struct SettingsReader {
         if case .file = inputs.value(of: key)?.source { true } else { false }
     }
 
+    /// Whether what holds for the key stands in the settings file's section of the chosen environment.
+    func isFromSection(_ key: String) -> Bool { inputs.isFromSection(key) }
+
     /// A variable that libpq reads where the connection string is silent.
     func connectionVariable(_ name: String) -> String? { inputs.connectionVariables[name] }
 

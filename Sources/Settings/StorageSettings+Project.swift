@@ -3,13 +3,28 @@ import ObjectStorage
 extension StorageSettings {
     /// Refuses the Storage of another project than the database's: what is deleted there is not of these accounts.
     func checkProject(of database: DatabaseSettings, _ reader: inout SettingsReader) {
-        guard let own = url.flatMap(ProjectReference.ofStorage) else { return }
-        guard let project = database.project, own != project else { return }
+        guard let url else { return }
+        guard let own = ProjectReference.ofStorage(url), let project = database.project else {
+            return checkSection(&reader)
+        }
+        guard own != project else { return }
         let key = database.url == nil ? "the PG* variables lead" : "database.url leads"
         reader.reportConflict(
             "storage.url",
             "it leads to the project \(own), and \(key) to the project \(project): "
                 + "files of the one would be deleted for accounts of the other"
+        )
+    }
+
+    /// Refuses what an environment with a database of its own inherits, where the addresses do not say what they belong to.
+    private func checkSection(_ reader: inout SettingsReader) {
+        guard let environment = reader.environment.name, reader.isFromSection("database.url"),
+            reader.isFromFile("storage.url"), !reader.isFromSection("storage.url")
+        else { return }
+        reader.reportConflict(
+            "storage.url",
+            "it stands outside of [environments.\(environment)], which has a database of its own: files of other accounts "
+                + "would be deleted; set it in [environments.\(environment).storage]"
         )
     }
 }

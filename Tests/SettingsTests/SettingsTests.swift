@@ -257,6 +257,32 @@ struct SettingsTests {
     }
 
     /// A clone of production, for which only the database was changed.
+    @Test("An environment with a database of its own inherits no Storage, unless both are seen to be of one project")
+    func inheritedStorage() throws {
+        func problems(_ storage: String, _ database: String, own: String = "") -> [String] {
+            let file = """
+                [storage]
+                url = \(storage)
+                service_key_file = key
+                [environments.staging.database]
+                url = \(database)
+                \(own)
+                """
+            let staging = inputs(file, environment: "staging", files: ["key": "sb_secret_x"])
+            return Settings.check(staging).problems.map { "\($0.key): \($0.message)" }
+        }
+        let custom = "https://api.example.com/storage/v1"
+        let hosted = "https://production.supabase.co/storage/v1"
+        let pooler = "host=aws-0-eu.pooler.supabase.com user=postgres.production"
+        for (storage, database) in [(custom, pooler), (custom, "host=10.0.0.7"), (hosted, "host=10.0.0.7")] {
+            let told = problems(storage, database)
+            #expect(told.count == 1 && told.first?.hasPrefix("storage.url: ") == true, "\(told)")
+            #expect(told.first?.contains("[environments.staging.storage]") == true, "\(told)")
+            #expect(problems(storage, database, own: "[environments.staging.storage]\nurl = \(custom)").isEmpty)
+        }
+        #expect(problems(hosted, pooler).isEmpty)
+    }
+
     @Test(
         "The Storage of another project than the database's is refused, and both keys are named",
         arguments: [
