@@ -110,7 +110,7 @@ import Testing
             let act = try await stage.pool.withConnection { connection in
                 try await stage.desk.cancel(request, reason: "mistake", on: connection)
             }
-            #expect(act == (hasAsked ? .refused("the step revoke_apple has begun, which cannot be undone") : .done))
+            #expect(act == (hasAsked ? .refused(.begun(step: .revokeApple)) : .done))
         }
     }
 

@@ -267,9 +267,28 @@ struct DoctorTests {
                 select md5('person 1')::uuid, 'com.example.app', 'exchanged', now()
                 """
             )
+            // A key that was put right is no error, whatever the books say of the one before it.
+            let other = try await deployment.find("apple.rejected", "notice")
             #expect(
-                try await deployment.find("apple.rejected", "error")
-                    == "Apple rejects com.example.app with team TEAM and key KEY since 2026-01-02 03:04:05Z: invalid_client"
+                other.hasPrefix("Apple rejected com.example.app with team TEAM and key KEY, which are not"),
+                "\(other)"
+            )
+            let ours = [
+                "ACCOUNTCTL_APPLE_TEAM_ID": "ABCDE12345", "ACCOUNTCTL_APPLE_KEY_ID": "FGHIJ67890",
+                "ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": try deployment.file(
+                    "a.p8",
+                    P256.Signing.PrivateKey().pemRepresentation
+                ),
+                "ACCOUNTCTL_APPLE_CLIENT_IDS": "com.example.app, com.example.web",
+            ]
+            #expect(try await deployment.find("apple.rejected", "notice", ours) == other)
+            try await deployment.database.psql(
+                "update accountctl.apple_rejections set team_id = 'ABCDE12345', key_id = 'FGHIJ67890'"
+            )
+            #expect(
+                try await deployment.find("apple.rejected", "error", ours)
+                    == "Apple rejects com.example.app with team ABCDE12345 and key FGHIJ67890 since 2026-01-02 03:04:05Z: "
+                    + "invalid_client"
             )
             #expect(
                 try await deployment.find("apple.codes", "error")

@@ -14,10 +14,25 @@ extension DatabaseDoctor {
     /// How many client ids are told by name, since anybody may submit any number of them.
     private static let named = 5
 
-    /// The client ids that workers found rejected.
+    /// The client ids that workers found rejected: an error with a key of ours, while another one's may be of the past.
     func rejections(on connection: isolated Connection) throws -> [DoctorFinding] {
         try RejectedClient.all(on: connection).map { client in
-            DoctorFinding(
+            let isOurs = settings.apple.identities.contains {
+                ($0.clientID, $0.teamID, $0.keyID) == (client.clientID, client.teamID, client.keyID)
+            }
+            guard isOurs else {
+                return DoctorFinding(
+                    .notice,
+                    "apple.rejected",
+                    "Apple rejected \(client.clientID) with team \(client.teamID) and key \(client.keyID), which are not the "
+                        + "ones here, since \(Wording.moment(client.since)): \(client.refusal)",
+                    why:
+                        "It concerns workers that have this key still. Where there are none it is forgotten within two days.",
+                    todo:
+                        "Restart workers that were started with it; accountctl apple test asks Apple about the key here."
+                )
+            }
+            return DoctorFinding(
                 .error,
                 "apple.rejected",
                 "Apple rejects \(client.clientID) with team \(client.teamID) and key \(client.keyID) "
