@@ -33,12 +33,17 @@ import Testing
                         values ('grace', interval '1 hour', interval '30 days'),
                             ('held', interval '3 days', interval '20 days'), ('held', '1 day', '2 days')
                     ) as given(state, age, rest);
+                    update accountctl.deletion_requests
+                    set failures = 3, situation = '{"code": "failing"}', situation_since = now() - interval '1 hour'
+                    where legal_deadline < now() + interval '3 days';
                     update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'
                     """
                 )
                 let some = try await published(from: pool)
                 #expect(value("deletion_requests_open{state=\"grace\"}", some) == 1)
                 #expect(value("deletion_requests_open{state=\"held\"}", some) == 2)
+                #expect(value("deletion_requests_failing{state=\"held\"}", some) == 1)
+                #expect(value("deletion_requests_failing{state=\"grace\"}", some) == 0)
                 #expect((3 * 86_400..<3 * 86_400 + 60).contains(value("deletion_oldest_open_seconds", some) ?? 0))
                 let left = value("deletion_legal_deadline_seconds", some) ?? 0
                 #expect((2 * 86_400 - 60...2 * 86_400).contains(left))

@@ -567,6 +567,42 @@ struct DoctorTests {
         }
     }
 
+    @Test("requests that stand still and go on by themselves, and such as fail again and again")
+    func standing() async throws {
+        try await deploy { deployment in
+            func findings(_ changes: String) async throws -> [Finding] {
+                try await deployment.database.psql("update accountctl.deletion_requests set \(changes)")
+                return try await deployment.examine().findings.filter {
+                    $0.code.hasPrefix("deletion.") && $0.severity != "notice"
+                }
+            }
+            try await deployment.database.psql(
+                """
+                insert into auth.users (id) values ('\(OperatorStage.id(1))');
+                select accountctl.open_deletion_request('\(OperatorStage.id(1))', 'app')
+                """
+            )
+            for (state, time) in [("blocked", "within five minutes"), ("residue", "within the hour")] {
+                let found = try await findings("state = '\(state)', locked_out_at = now(), settle_after = now()")
+                #expect(found.map(\.code) == ["deletion.\(state)"] && found.map(\.severity) == ["error"], "\(found)")
+                let why = found.first?.why ?? ""
+                #expect(why.contains("they go on by themselves") && why.contains(time), "\(why)")
+            }
+            for (failures, time, severity) in [
+                (2, "3 hours", nil), (3, "10 minutes", nil), (3, "20 minutes", "warning"), (3, "3 hours", "error"),
+            ] {
+                let found = try await findings(
+                    """
+                    state = 'running', failures = \(failures), situation = '{"code": "storage_unusable"}',
+                    situation_since = now() - interval '\(time)'
+                    """
+                )
+                #expect(found.map(\.severity) == (severity.map { [$0] } ?? []), "\(time): \(found)")
+                #expect(found.allSatisfy { $0.code == "deletion.failing" && $0.what.hasSuffix(": storage_unusable") })
+            }
+        }
+    }
+
     @Test("legal deadlines at risk, and passed")
     func deadlines() async throws {
         try await deploy { deployment in

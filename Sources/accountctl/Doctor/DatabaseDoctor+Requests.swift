@@ -21,13 +21,31 @@ extension DatabaseDoctor {
                     )
                 )
             }
+            if let failing = requests.failing {
+                let (count, verb) = (Wording.count(failing.count, "request"), failing.count == 1 ? "fails" : "fail")
+                findings.append(
+                    DoctorFinding(
+                        // What passes by itself has passed by then.
+                        failing.longest > .seconds(3600) ? .error : .warning,
+                        "deletion.failing",
+                        "\(count) in the state \(state) \(verb) again and again, the first for "
+                            + "\(Wording.length(failing.longest)): \(Wording.list(failing.situations))",
+                        why:
+                            "Each is tried again within the hour. An account that is locked out may be erased in part by now.",
+                        todo:
+                            "accountctl deletion list --state \(state) names them; accountctl deletion show says what ends it."
+                    )
+                )
+            }
             if state == "residue" || state == "blocked" {
                 findings.append(
                     DoctorFinding(
                         .error,
                         "deletion.\(state)",
                         Wording.count(count, "request") + " in the state \(state)",
-                        why: "They do not go on by themselves.",
+                        why:
+                            "They wait for somebody. Once the cause is gone they go on by themselves, and erase: within "
+                            + (state == "residue" ? "the hour." : "five minutes."),
                         todo:
                             "accountctl deletion list --state \(state) names them; accountctl deletion show says what ends it."
                     )

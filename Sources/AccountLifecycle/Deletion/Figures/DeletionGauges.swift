@@ -5,7 +5,7 @@ package import Postgres
 ///
 /// Every process tells it for itself: told by whoever keeps the books, the figures of one that did so before would stand for ever.
 package enum DeletionGauges {
-    /// Tells how many requests there are by state, the age of the oldest open one, how near the legal deadline is, and whether
+    /// Tells how many requests there are by state and how many of these fail, the age of the oldest open one, how near the legal deadline is, and whether
     /// everything is paused.
     ///
     /// - Throws: `PostgresError`.
@@ -21,8 +21,11 @@ package enum DeletionGauges {
             return (try OpenRequests.byState(on: connection), isPaused)
         }
         for state in DeletionState.allCases where !state.isFinal {
+            let requests = open.first { $0.state == state.rawValue }
             Gauge(label: "deletion_requests_open", dimensions: [("state", state.rawValue)], factory: factory)
-                .record(open.first { $0.state == state.rawValue }?.count ?? 0)
+                .record(requests?.count ?? 0)
+            Gauge(label: "deletion_requests_failing", dimensions: [("state", state.rawValue)], factory: factory)
+                .record(requests?.failing?.count ?? 0)
         }
         let oldest = open.map(\.oldest).max() ?? .zero
         // A month where there is none.

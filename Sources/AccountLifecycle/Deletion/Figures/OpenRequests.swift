@@ -13,24 +13,47 @@ package struct OpenRequests: Sendable, Hashable {
     package let oldest: Duration
     /// Until the nearest legal deadline; less than zero once it has passed.
     package let left: Duration
+    /// Those of them whose step fails again and again; nil where none does.
+    package let failing: Failing?
+
+    /// Requests whose step was tried several times, for a while, and fails still.
+    package struct Failing: Sendable, Hashable {
+        /// How many there are.
+        package let count: Int
+        /// How long the first has failed.
+        package let longest: Duration
+        /// What stands in their way.
+        package let situations: [String]
+    }
 
     /// Whether the nearest legal deadline is near.
     package var isUrgent: Bool { left < Self.urgency }
 
     /// Those of each state that has any, by state.
     package static func byState(on connection: isolated Connection) throws -> [OpenRequests] {
-        try connection.query(
+        let failing: Statement = "(failures >= 3 and situation_since < now() - interval '15 minutes')"
+        return try connection.query(
             """
             select
                 state, count(*), extract(epoch from now() - min(requested_at))::bigint,
-                extract(epoch from min(legal_deadline - now()))::bigint
+                extract(epoch from min(legal_deadline - now()))::bigint, count(*) filter (where \(failing)),
+                extract(epoch from now() - min(situation_since) filter (where \(failing)))::bigint,
+                array_agg(distinct situation ->> 'code') filter (where \(failing))
             from accountctl.deletion_requests
             where finished_at is null
             group by state
             order by state
             """,
-            as: (String, Int, Int64, Int64).self
+            as: (String, Int, Int64, Int64, Int, Int64?, [String]?).self
         )
-        .map { OpenRequests(state: $0, count: $1, oldest: .seconds($2), left: .seconds($3)) }
+        .map { state, count, oldest, left, failing, longest, situations in
+            OpenRequests(
+                state: state,
+                count: count,
+                oldest: .seconds(oldest),
+                left: .seconds(left),
+                failing: longest.map { Failing(count: failing, longest: .seconds($0), situations: situations ?? []) }
+            )
+        }
     }
 }
