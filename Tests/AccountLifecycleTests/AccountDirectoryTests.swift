@@ -247,6 +247,20 @@ struct AccountDirectoryTests {
             #expect(report.files.first?.bytes == 2048)
             #expect(report.holds.map(\.reason) == ["case 7"])
             #expect(report.warnings == [.noCredential, .blockingRows(posts), .held])
+            // Once its deletion has revoked, none has to be held.
+            for (outcome, isWarned) in [("revoked", false), ("pending", false), ("not_held", true)] {
+                try await database.psql(
+                    """
+                    select accountctl.open_deletion_request('\(Self.anna)', 'app');
+                    update accountctl.deletion_requests set apple_outcome = '\(outcome)'
+                    """
+                )
+                let match = try #require(try await find(Self.sub, in: database).matches.first)
+                let later = try await database.withConnection { connection in
+                    try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+                }
+                #expect(later?.warnings.contains(.noCredential) == isWarned, "\(outcome)")
+            }
         }
     }
 

@@ -135,6 +135,9 @@ struct AccountSheet {
 
     /// When a ban ends; for programs nothing where it never does, as the state says that there is one.
     private func bannedUntil(_ label: String, _ ban: AccountBan?) -> Sheet.Fact {
+        if let until = ban?.until, report.openDeletion?.isLockedOut == true {
+            return .init("banned_until", label, .date(until), shown: Wording.moment(until) + ", by its deletion")
+        }
         guard let ban, ban.until == nil else { return moment("banned_until", label, ban?.until) }
         return .init("banned_until", label, .null, shown: "without end")
     }

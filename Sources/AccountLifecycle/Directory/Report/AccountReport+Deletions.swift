@@ -11,15 +11,17 @@ extension AccountReport {
     static func deletions(_ id: UUID, _ hash: [UInt8]?, on connection: isolated Connection) throws -> [Deletion] {
         try connection.query(
             """
-            select id, state, origin, requested_at, finished_at, situation, paused_at is not null
+            select
+                id, state, origin, requested_at, finished_at, situation, paused_at is not null,
+                locked_out_at is not null, apple_outcome
             from accountctl.deletion_requests
             where user_id = \(id) or subject_hash = \(hash)
             order by requested_at desc
             limit 20
             """,
-            as: (UUID, DeletionState, String, Date, Date?, JSON<Situation>?, Bool).self
+            as: (UUID, DeletionState, String, Date, Date?, JSON<Situation>?, Bool, Bool, StepOutcome?).self
         )
-        .map { request, state, origin, requestedAt, finishedAt, situation, isPaused in
+        .map { request, state, origin, requestedAt, finishedAt, situation, isPaused, isLockedOut, apple in
             Deletion(
                 request: request,
                 state: state,
@@ -27,7 +29,9 @@ extension AccountReport {
                 requestedAt: requestedAt,
                 finishedAt: finishedAt,
                 situation: situation?.value,
-                isPaused: isPaused
+                isPaused: isPaused,
+                isLockedOut: isLockedOut,
+                apple: apple
             )
         }
     }

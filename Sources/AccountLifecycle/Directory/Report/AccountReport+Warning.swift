@@ -30,7 +30,9 @@ extension AccountReport {
     /// What somebody should look at.
     package var warnings: [Warning] {
         var warnings: [Warning] = []
-        if credentials.isEmpty, identities.contains(where: { $0.provider == "apple" }) {
+        if credentials.isEmpty, openDeletion?.isRevoking != true,
+            identities.contains(where: { $0.provider == "apple" })
+        {
             warnings.append(.noCredential)
         }
         warnings += dependents.filter { ["no action", "restrict"].contains($0.onDelete) && $0.rows != 0 }

@@ -67,6 +67,15 @@ package struct AccountReport: Sendable {
         package let situation: Situation?
         /// Whether it is paused by itself.
         package let isPaused: Bool
+        /// Whether it has locked the account out, which is its ban from then on.
+        package let isLockedOut: Bool
+        /// Apple's outcome, once there is one.
+        package let apple: StepOutcome?
+
+        /// Whether Apple's part of it is done, or on its way, so that no credential has to be held any more.
+        var isRevoking: Bool {
+            apple == .revoked || apple == .pending
+        }
     }
 
     /// A job that works on this account's deletion.
