@@ -101,6 +101,27 @@ struct UserFindTests {
         }
     }
 
+    @Test("Of what may be a phone number nothing is sworn, and half an address is told how to be looked for")
+    func unsworn() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.psql(Self.people)
+            for (words, isSworn, isWithoutCountry) in [
+                (["01519999999"], false, true), (["01519999999", "--by", "phone"], false, true),
+                (["+49 151 9999999"], false, false), (["4711", "--by", "receipt"], true, false),
+                ([UUID().uuidString], true, false),
+            ] {
+                let result = try await stage.run(["user", "find"] + words)
+                #expect(result.status == 3, "\(words)")
+                #expect(result.errors.contains("none was erased") == isSworn, "\(words): \(result.errors)")
+                #expect(result.errors.contains("its country's code") == isWithoutCountry, "\(words): \(result.errors)")
+            }
+            for (term, option) in [("anna@", "--prefix"), ("@example.com", "--contains")] {
+                let half = try await stage.run(["user", "find", term])
+                #expect(half.status == 2 && half.errors.contains("user find \(option) TERM"), "\(half)")
+            }
+        }
+    }
+
     @Test("What may be several things, or is several people's, is all of them")
     func ambiguous() async throws {
         try await OperatorStage.with { stage in

@@ -35,9 +35,11 @@ extension LookupTerm {
     ) throws -> LookupTerm {
         guard let term = LookupTerm(text, as: kind, compared: comparison) else {
             let mismatch = comparison == .prefix ? "cannot be the start of one of the kind" : "cannot be of the kind"
+            let isPart = comparison == .exact && text.contains("@")
             throw CommandError(
                 .usage,
-                SafeText.quoted(text) + " " + (kind.map { "\(mismatch) \($0.rawValue)" } ?? "is nothing to look for")
+                SafeText.quoted(text) + " " + (kind.map { "\(mismatch) \($0.rawValue)" } ?? "is nothing to look for"),
+                hint: isPart ? LookupAnswer.hint(ofPart: text) : nil
             )
         }
         return term
@@ -133,6 +135,11 @@ extension LookupAnswer {
     /// What to do when there is no account.
     static let partsHint = "Look for parts of it: accountctl user find --prefix TERM"
 
+    /// What to do with an address that is not whole.
+    static func hint(ofPart address: String) -> String {
+        address.hasPrefix("@") ? "Look for it anywhere in an address: accountctl user find --contains TERM" : partsHint
+    }
+
     /// What to do where there is no account of the whole term.
     var hintOfAbsence: String? {
         if let leaving = leaving.first {
@@ -164,10 +171,11 @@ extension LookupAnswer {
             return "there is no account \(name); whether it was erased cannot be told without keys.hash_file"
         case .notInstalled, nil: break
         }
-        if term.userID == nil, term.receipt == nil {
-            return "there is no account \(name) (an erased one is found by its user id or receipt only)"
-        }
-        return "there is no account \(name), and none was erased"
+        // Digits may be a receipt's number, and were looked for as a phone number and a username as well.
+        if term.userID != nil || term.kind == .receipt { return "there is no account \(name), and none was erased" }
+        let saysCountry = term.text.contains("+") || term.text.hasPrefix("00")
+        return "there is no account \(name) (an erased one is found by its user id or receipt only"
+            + (term.phone == nil || saysCountry ? ")" : "; a phone number with its country's code only)")
     }
 }
 
