@@ -34,6 +34,11 @@ package struct IdentifierVault: Sendable {
         return try JSONDecoder().decode([Identifier].self, from: Data(plain.reveal().utf8))
     }
 
+    /// Whether some keys open what was sealed for a request.
+    static func opens(_ stored: String, with keys: KeyRing, request: UUID, user: UUID) -> Bool {
+        (try? keys.openText(stored, for: context(request, user))) != nil
+    }
+
     /// The hash that stands for a user from the receipt on.
     package func subject(_ user: UUID) -> SubjectHash {
         SubjectHash(user, key: hashKey)

@@ -1,6 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 import Postgres
+import Settings
 
 /// Has a deletion go on although something is missing for good.
 struct DeletionProceedCommand: ActCommand {
@@ -9,8 +10,11 @@ struct DeletionProceedCommand: ActCommand {
         abstract: "Go on with a deletion without Apple, or without its identifiers.",
         discussion: """
             Without Apple the credential is not revoked in the run; it is tried again apart from it. Without identifiers, when
-            the key they are sealed with is lost, only the user id is searched for, and the receipt says so. The request's id has to
-            be typed, or given with --confirm.
+            the key they are sealed with is lost, only the user id is searched for, and the receipt says so: that is not taken back,
+            and refused where keys.sealing_file has the key. The request's id has to be typed, or given with --confirm.
+
+            EXIT CODES
+              0 it goes on; 3 no such request; 6 the key is there, or it has ended
 
             EXAMPLES
               accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple
@@ -34,13 +38,22 @@ struct DeletionProceedCommand: ActCommand {
 
     func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
         let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, options.acting.reason)
+        let hasKeys = try context.checkedSettings().settings.keys.sealingKeyFile != nil
+        let keys = identifiers && hasKeys ? try context.keyRing() : nil
         return Act(
             plan: "would go on",
             done: "goes on",
             question: { "Go on with the deletion \($0) without what is missing?" },
             brakes: RequestTarget.brakes,
             perform: { actor, _, request, connection in
-                try await DeletionDesk(actor).proceed(
+                if let keys,
+                    let key = try DeletionDesk.keyOfIdentifiers(of: request, among: keys, on: connection)
+                {
+                    return .refused(
+                        "key \"\(key)\" is in keys.sealing_file, and opens the identifiers: none of them is lost"
+                    )
+                }
+                return try await DeletionDesk(actor).proceed(
                     request,
                     withoutApple: apple,
                     withoutIdentifiers: identifiers,

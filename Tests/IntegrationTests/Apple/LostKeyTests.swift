@@ -54,6 +54,14 @@ struct LostKeyTests {
             #expect(refused.status == 5)
             #expect(refused.errors.contains("forget-key"), "\(refused.errors)")
 
+            // As long as the key is there, nothing of it is given up.
+            for consent in ["--dry-run", "--confirm=\(requests[0])"] {
+                let kept = try await program.run("deletion", "proceed", requests[0], "--without-identifiers", consent)
+                #expect(kept.status == 6 && kept.errors.contains("is in keys.sealing_file"), "\(kept)")
+            }
+            let givenUp = "select count(*) from accountctl.deletion_requests where without_identifiers"
+            #expect(try await program.database.psql(givenUp) == "0")
+
             // For one request by the way that its situation names; another, and a credential, need the key still.
             let proceed = try await program.run(
                 "deletion",

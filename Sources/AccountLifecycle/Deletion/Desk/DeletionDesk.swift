@@ -1,4 +1,5 @@
 package import Postgres
+package import Sealing
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -213,6 +214,29 @@ package struct DeletionDesk: Sendable {
             try DeletionJobs.wake(request, on: connection)
             return .done
         }
+    }
+
+    /// The name of the key that sealed the identifiers of an open request, where it is among `keys` and opens them.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func keyOfIdentifiers(
+        of request: UUID,
+        among keys: KeyRing,
+        on connection: isolated Connection
+    ) throws -> String? {
+        let row = try connection.first(
+            """
+            select user_id, sealed_identifiers, sealing_key_id
+            from accountctl.deletion_requests
+            where id = \(request)
+              and finished_at is null
+              and user_id is not null
+              and sealed_identifiers is not null
+            """,
+            as: (UUID, String, String?).self
+        )
+        guard let (user, sealed, key) = row else { return nil }
+        return IdentifierVault.opens(sealed, with: keys, request: request, user: user) ? key : nil
     }
 
     /// Declares that a column (`schema.table.column`) may keep identifiers of erased accounts.
