@@ -1,5 +1,5 @@
 package import JobQueue
-import Postgres
+package import Postgres
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -66,6 +66,25 @@ package enum DeletionJobs {
     /// The job of a request; without a time it runs now.
     static func job(of request: UUID, runAt: Date? = nil) throws -> NewJob {
         try delete.job(Request(request: request), runAt: runAt, uniqueKey: key(of: request))
+    }
+
+    /// The requests that some of these jobs drive, by job.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func requests(
+        drivenBy jobs: [Int64],
+        on connection: isolated Connection
+    ) throws -> [(job: Int64, request: UUID)] {
+        try connection.query(
+            """
+            select id, args ->> 'request'
+            from accountctl.jobs
+            where id = any(\(jobs)) and kind = \(delete.name)
+            order by id
+            """,
+            as: (Int64, String?).self
+        )
+        .compactMap { job, request in request.flatMap { UUID(uuidString: $0) }.map { (job, $0) } }
     }
 
     /// Registers every handler and the periodic jobs.

@@ -15,7 +15,7 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
-            The column paused is of requests that are paused one by one, in whatever state; a pause of everything, or of the queue of
+            The end of grace is the moment from which nothing of it can be undone. The column paused is of requests that are paused one by one, in whatever state; a pause of everything, or of the queue of
             deletions, is told on standard error, by deletion show and by the doctor.
 
             EXAMPLES
@@ -26,28 +26,35 @@ struct DeletionListCommand: AccountctlCommand {
             """
     )
 
-    private static let fields: [Field<DeletionSummary>] = [
-        Field("id", "Id") { .uuid($0.id) },
-        Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
-        Field("proof", "Proof", emphasis: { $0.proof?.emphasis ?? .none }) { .text($0.proof?.rawValue) },
-        Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
-        Field("situation", "Why") { .text($0.situation?.code.rawValue) },
-        Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
-        Field("paused", "Paused", emphasis: { $0.isPaused ? .caution : .none }) { .bool($0.isPaused) },
-        Field("step", "Step") { .text($0.step?.rawValue) },
-        Field("ended_by", "Ends by") { .text($0.endedBy) },
-        Field("requested_at", "Requested") { .date($0.requestedAt) },
-        Field("user_id", nil) { .uuid($0.user) },
-        Field("run_after", nil) { .date($0.runAfter) },
-        Field("finished_at", nil) { .date($0.finishedAt) },
-        Field("origin", nil) { .text($0.origin) },
-        Field("apple", nil) { .text($0.apple?.rawValue) },
-        Field("failures", nil) { .integer($0.failures) },
-    ]
+    /// The columns; tables are wide enough without those that tell nothing here: brakes that nobody has put on, the usual proof.
+    private static func fields(withBrakes: Bool, withProof: Bool) -> [Field<DeletionSummary>] {
+        [
+            Field("id", "Id") { .uuid($0.id) },
+            Field("user_id", "User") { .uuid($0.user) },
+            Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
+            Field("proof", withProof ? "Proof" : nil, emphasis: { $0.proof?.emphasis ?? .none }) {
+                .text($0.proof?.rawValue)
+            },
+            Field("run_after", "End of grace") { .date($0.runAfter) },
+            Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
+            Field("situation", "Why") { .text($0.situation?.code.rawValue) },
+            Field("held", withBrakes ? "Held" : nil, emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
+            Field("paused", withBrakes ? "Paused" : nil, emphasis: { $0.isPaused ? .caution : .none }) {
+                .bool($0.isPaused)
+            },
+            Field("step", "Step") { .text($0.step?.rawValue) },
+            Field("ended_by", "Ends by") { .text($0.endedBy) },
+            Field("requested_at", nil) { .date($0.requestedAt) },
+            Field("finished_at", nil) { .date($0.finishedAt) },
+            Field("origin", nil) { .text($0.origin) },
+            Field("apple", nil) { .text($0.apple?.rawValue) },
+            Field("failures", nil) { .integer($0.failures) },
+        ]
+    }
 
     private static let limits = 1...100_000
 
-    static let outputFields = fields.map(\.name)
+    static let outputFields = fields(withBrakes: true, withProof: true).map(\.name)
 
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
     var state: [DeletionState] = []
@@ -82,7 +89,11 @@ struct DeletionListCommand: AccountctlCommand {
         if requests.contains(where: { $0.finishedAt == nil }) {
             for words in brakes.words(of: nil) { context.messages.warning(words) }
         }
-        try context.list(requests, Self.fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
+        let fields = Self.fields(
+            withBrakes: requests.contains { $0.isHeld || $0.isPaused },
+            withProof: requests.contains { $0.proof != nil && $0.proof != .searched }
+        )
+        try context.list(requests, fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
         return .ok
     }
 }

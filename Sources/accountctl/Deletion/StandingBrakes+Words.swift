@@ -9,7 +9,8 @@ extension StandingBrakes {
         if let queue { words.append(Self.words(ofQueue: Self.queueName, queue.reason)) }
         guard let names else { return words }
         if isPaused {
-            words.append("the request is paused by itself; go on with: accountctl deletion resume \(names.id)")
+            let told = own.map { FollowUp.asWritten($0.told) } ?? ""
+            words.append("the request is paused by itself\(told); go on with: accountctl deletion resume \(names.id)")
         }
         if isHeld, let account = names.account {
             words.append("the account is under a legal hold; end it with: accountctl user release \(account)")
@@ -35,9 +36,12 @@ extension StandingBrakes {
 extension StandingBrakes.Pause {
     /// That every deletion is paused, and the command that ends it.
     var words: String {
-        let who = by.map { ", by " + FollowUp.asWritten($0) } ?? ""
-        let why = reason.map { ": " + FollowUp.asWritten($0) } ?? ""
-        return "every deletion is paused\(who)\(why); go on with: accountctl deletion resume --all"
+        "every deletion is paused\(FollowUp.asWritten(told)); go on with: accountctl deletion resume --all"
+    }
+
+    /// By whom, and why: ", by olga: incident 7".
+    fileprivate var told: String {
+        (by.map { ", by \($0)" } ?? "") + (reason.map { ": \($0)" } ?? "")
     }
 }
 
@@ -45,12 +49,16 @@ extension Sheet.Fact {
     /// Whether a request is paused, by itself or with others; empty where it is not, or where there is none.
     static func paused(_ brakes: StandingBrakes?) -> Sheet.Fact {
         let whole = brakes?.pausedWhole
+        let alone = brakes?.pausedSince.map { since in
+            SafeText.line("since \(Wording.moment(since))\(brakes?.own?.told ?? "")")
+        }
+        let words = [alone, whole].compactMap(\.self)
         return Sheet.Fact(
             "paused",
             "Paused",
-            brakes?.isPaused == true || whole != nil ? true : nil,
+            words.isEmpty ? nil : true,
             .caution,
-            shown: whole
+            shown: words.isEmpty ? nil : words.joined(separator: "; ")
         )
     }
 }

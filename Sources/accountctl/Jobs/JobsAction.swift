@@ -3,6 +3,12 @@ import JobQueue
 import Postgres
 import Terminal
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension CommandContext {
     /// Does something to each of some jobs, each in a transaction of its own, and lists what became of them.
     ///
@@ -82,6 +88,17 @@ extension CommandContext {
         messages.note(isChanged ? write.dryRun ? words.would : words.done : words.unchanged)
         try output.show(QueueSheet.of(queue: queue, kind: kind, outcome))
         return .ok
+    }
+
+    /// Warns of jobs that carry out deletions: each gets another one, for as long as its request is open.
+    func warnOfDeletions(drivenBy ids: [Int64]) async throws {
+        for driven in try await withConnection({ try DeletionJobs.requests(drivenBy: ids, on: $0) }) {
+            let request = driven.request.uuidString.lowercased()
+            messages.warning(
+                "job \(driven.job) carries out a deletion, which goes on with another job; "
+                    + "end it with: accountctl deletion cancel \(request)"
+            )
+        }
     }
 
     /// `job 42`, or `3 jobs`.

@@ -10,6 +10,8 @@ struct JobsDiscardCommand: AccountctlCommand {
         commandName: "discard",
         abstract: "Give up jobs that wait, with a reason; retry brings them back.",
         discussion: """
+            Giving up the job of a deletion does not end the deletion: accountctl deletion cancel does.
+
             EXAMPLES
               accountctl jobs discard 42 --reason "the campaign is over"
             """
@@ -37,6 +39,7 @@ struct JobsDiscardCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let reason = acting.reason ?? ""
         let question = "Give up \(CommandContext.named(ids))?"
+        try await context.warnOfDeletions(drivenBy: ids)
         return try await context.act(on: ids, as: "jobs.discard", acting, write, asking: question) { id, connection in
             try JobQueue().discard(id, reason: reason, on: connection)
             return ("discarded", "would be discarded")

@@ -43,6 +43,8 @@ struct UserReleaseCommand: ActCommand {
                 switch try Self.choice(hold, allHolds, of: user, on: connection) {
                 // Nothing comes of these, whatever happens meanwhile.
                 case .unknown, .released: false
+                // What is left holds the deletion.
+                case .these(_, isEvery: false): false
                 // Of several, one alone may be left once the question is answered.
                 case .these, .several: try DeletionDesk.waitsForRelease(of: user, on: connection)
                 }
@@ -62,7 +64,7 @@ struct UserReleaseCommand: ActCommand {
                         why,
                         hint: "See: accountctl user show \(user.uuidString.lowercased())"
                     )
-                case .these(let meant):
+                case .these(let meant, _):
                     let desk = DeletionDesk(actor)
                     return .released(try await desk.release(user, holds: meant, reason: reason, on: connection))
                 }
@@ -76,8 +78,8 @@ struct UserReleaseCommand: ActCommand {
 
     /// Which of an account's holds are meant.
     private enum Choice {
-        /// These; none where there is none.
-        case these([Int64])
+        /// These, and whether there are no others; none where there is none.
+        case these([Int64], isEvery: Bool)
         /// The one that was named is released already.
         case released
         /// The one that was named does not lie on the account.
@@ -94,11 +96,11 @@ struct UserReleaseCommand: ActCommand {
     ) throws -> Choice {
         let holds = try DeletionDesk.holds(of: user, on: connection)
         if let hold {
-            if holds.contains(where: { $0.id == hold }) { return .these([hold]) }
+            if holds.contains(where: { $0.id == hold }) { return .these([hold], isEvery: holds.count == 1) }
             return try DeletionDesk.isReleased(hold, on: connection)
                 ? .released : .unknown("no hold \(hold) lies on the account")
         }
-        if holds.count < 2 || allHolds { return .these(holds.map(\.id)) }
+        if holds.count < 2 || allHolds { return .these(holds.map(\.id), isEvery: true) }
         let list = holds.map { "\($0.id) by \($0.placedBy) on \(Wording.moment($0.placedAt)) (\($0.reason))" }
         return .several(
             "\(holds.count) holds lie on the account: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"

@@ -162,7 +162,7 @@ package struct DeletionDesk: Sendable {
         )
     }
 
-    /// Stops one request before its next irreversible step.
+    /// Stops one request before its next irreversible step; another reason for one that is paused is logged as well.
     package func pause(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.pause", reason, connection) { connection, _ in
             let paused = try connection.execute(
@@ -172,7 +172,9 @@ package struct DeletionDesk: Sendable {
                 where id = \(request) and paused_at is null
                 """
             )
-            return paused > 0 ? .done : .unchanged
+            if paused > 0 { return .done }
+            let told = try StandingBrakes.read(of: request, on: connection).own?.reason
+            return reason == nil || reason == told ? .unchanged : .done
         }
     }
 

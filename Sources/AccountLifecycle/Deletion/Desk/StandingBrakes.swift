@@ -9,7 +9,7 @@ package import Postgres
 
 /// What operators stopped, so that a deletion does not go on whatever else is done for it, and goes on once they let go.
 package struct StandingBrakes: Sendable, Hashable {
-    /// A pause of more than one request.
+    /// A pause of one request or of more.
     package struct Pause: Sendable, Hashable {
         /// Who gave the word; nil where nobody recorded it.
         package let by: String?
@@ -26,10 +26,15 @@ package struct StandingBrakes: Sendable, Hashable {
     package private(set) var everything: Pause?
     /// That of the queue.
     package let queue: Pause?
-    /// Whether the request is paused by itself.
-    package let isPaused: Bool
+    /// Since when the request is paused by itself; nil where it is not.
+    package let pausedSince: Date?
+    /// Who paused it by itself, and why, as of the last word; nil where it is not.
+    package let own: Pause?
     /// Whether a legal hold lies on its account.
     package let isHeld: Bool
+
+    /// Whether the request is paused by itself.
+    package var isPaused: Bool { pausedSince != nil }
 
     /// These without the pause of every deletion.
     package var released: StandingBrakes {
@@ -42,7 +47,7 @@ package struct StandingBrakes: Sendable, Hashable {
     ///
     /// - Throws: `PostgresError`.
     package static func read(of request: UUID? = nil, on connection: isolated Connection) throws -> StandingBrakes {
-        let (isEverything, by, why, isQueue, whyQueue, isPaused, isHeld) = try connection.one(
+        let (isEverything, by, why, isQueue, whyQueue, pausedSince, pauser, whyPaused, isHeld) = try connection.one(
             """
             select
                 b.paused_at is not null,
@@ -50,18 +55,30 @@ package struct StandingBrakes: Sendable, Hashable {
                 b.paused_reason,
                 q.paused_at is not null,
                 q.pause_reason,
-                r.paused_at is not null,
+                r.paused_at,
+                l.operator,
+                l.reason,
                 \(DeletionBrakes.isHeld)
             from accountctl.deletion_brakes as b
             left join accountctl.queues as q on q.name = \(queueName)
             left join accountctl.deletion_requests as r on r.id = \(request)::uuid
+            left join lateral (
+                select operator, reason
+                from accountctl.operator_log
+                where logged_at >= r.paused_at
+                  and action = 'deletion.pause'
+                  and facts ->> 'request' = r.id::text
+                order by id desc
+                limit 1
+            ) as l on true
             """,
-            as: (Bool, String?, String?, Bool, String?, Bool, Bool).self
+            as: (Bool, String?, String?, Bool, String?, Date?, String?, String?, Bool).self
         )
         return StandingBrakes(
             everything: isEverything ? Pause(by: by, reason: why) : nil,
             queue: isQueue ? Pause(by: nil, reason: whyQueue) : nil,
-            isPaused: isPaused,
+            pausedSince: pausedSince,
+            own: pausedSince.map { _ in Pause(by: pauser, reason: whyPaused) },
             isHeld: isHeld
         )
     }

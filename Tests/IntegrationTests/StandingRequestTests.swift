@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What an operator at night is told of requests that stand still: what ends that, who stopped them, and what lets them go.
+@Suite("Requests that stand still", .timeLimit(.minutes(2)))
+struct StandingRequestTests {
+    @Test("Who removes what blocks a deletion, or is left behind, lets it go on, and is told so before")
+    func causes() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            func run(_ words: String...) async throws -> AccountctlProcess.Result {
+                try await AccountctlProcess(words, environment: site.variables).result()
+            }
+            try await site.database.psql(
+                """
+                create table public.orders (buyer uuid references auth.users, note text);
+                insert into public.orders select id, email from auth.users where email = 'stays2@example.com';
+                grant select on public.orders to postgres;
+                select accountctl.open_deletion_request(id, 'operator', null, '0 seconds')
+                from auth.users
+                where email = 'stays2@example.com'
+                """
+            )
+            let request = try await site.database.psql("select id from accountctl.deletion_requests")
+            let causes = [
+                ("blocked", "within five minutes", "update public.orders set buyer = null"),
+                ("residue", "within the hour", "update public.orders set note = null"),
+            ]
+            for (state, time, end) in causes {
+                #expect(try await run("worker", "--until-idle").status == 0)
+                let shown = try await run("deletion", "show", request, "--tsv", "state,ended_by").output
+                #expect(shown.hasPrefix(state + "\t") && shown.contains("\(time), or at once by"), "\(shown)")
+                try await site.database.psql("\(end); update accountctl.jobs set run_at = now()")
+            }
+            #expect(try await run("worker", "--until-idle").status == 0)
+            #expect(try await site.database.psql("select state from accountctl.deletion_requests") == "verified")
+            let retries = "select count(*) from accountctl.operator_log where action = 'deletion.retry'"
+            #expect(try await site.database.psql(retries) == "0")
+        }
+    }
+
+    @Test("A pause of one request says since when, by whom and why; another reason is logged, the same is not")
+    func reasons() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            for (reason, outcome) in [
+                ("first", "done"), ("second", "done"), ("second", "unchanged"), (nil, "unchanged"),
+            ] {
+                let why = reason.map { ["--reason", $0] } ?? []
+                let paused = try await stage.run(["deletion", "pause", id, "--tsv", "outcome"] + why)
+                #expect(paused.output == outcome + "\n", "\(paused)")
+            }
+            let log =
+                "select string_agg(reason, ' ' order by id) from accountctl.operator_log where action = 'deletion.pause'"
+            #expect(try await stage.database.psql(log) == "first second")
+            let shown = try await stage.run(["deletion", "show", id]).output
+            #expect(shown.contains(/Paused +since [0-9-]+ [0-9:]+Z, by olga: second/), "\(shown)")
+            #expect(try await stage.run(["deletion", "show", id, "--tsv", "paused"]).output == "true\n")
+            // Of the pause before this one nothing is told.
+            #expect(try await stage.run(["deletion", "resume", id]).status == 0)
+            #expect(try await stage.run(["deletion", "pause", id]).status == 0)
+            let again = try await stage.run(["deletion", "show", id]).output
+            #expect(again.contains("by olga") && !again.contains("second"), "\(again)")
+        }
+    }
+
+    @Test("What ends a brake comes before what ends the state, and the list says when grace ends and whose it is")
+    func brakesFirst() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            func listed() async throws -> (header: Substring, row: String) {
+                let list = try await stage.run(["deletion", "list"]).output
+                return (list.prefix { $0 != "\n" }, list)
+            }
+            let plain = try await listed()
+            for heading in ["USER", "END OF GRACE", "ENDS BY"] {
+                #expect(plain.header.contains(heading), "\(plain.header)")
+            }
+            #expect(!plain.header.contains("HELD") && !plain.header.contains("PAUSED"), "\(plain.header)")
+            #expect(plain.row.contains(id), "\(plain.row)")
+            #expect(try await stage.run(["user", "hold", id, "--reason", "court"]).status == 0)
+            let held = try await listed()
+            #expect(held.header.contains("HELD") && held.row.contains("releasing the hold"), "\(held)")
+            #expect(try await stage.run(["deletion", "pause", id]).status == 0)
+            let shown = try await stage.run(["deletion", "show", id, "--tsv", "state,ended_by"]).output
+            #expect(shown == "grace\tdeletion resume\n", "\(shown)")
+        }
+    }
+
+    @Test("Who ends a deletion's job is told what ends the deletion")
+    func jobs() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let job = try await stage.database.psql("select id from accountctl.jobs where kind = 'account.delete'")
+            let other = try await stage.database.psql("select accountctl.enqueue_job('test.kind', queue => 'mail')")
+            for words in [["cancel"], ["discard", "--reason", "x"]] {
+                let end = try await stage.run(["jobs"] + words + [job, other, "--dry-run"])
+                #expect(end.status == 0, "\(end)")
+                #expect(end.errors.contains("job \(job) carries out a deletion"), "\(end)")
+                #expect(end.errors.contains("accountctl deletion cancel \(request)"), "\(end)")
+                #expect(!end.errors.contains("job \(other) "), "\(end)")
+            }
+        }
+    }
+}
