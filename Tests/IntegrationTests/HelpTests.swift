@@ -24,7 +24,13 @@ struct HelpTests {
                 Another one.
 
                 EXIT CODES
-                  0 done; 1 not
+                  0 done;
+                  1 not
+
+                TO DO IT
+                  1. Look.
+                  2. Do it:    accountctl do
+                  whatever it is
 
                 EXAMPLES
                   accountctl do --it \\
@@ -34,7 +40,15 @@ struct HelpTests {
         )
         #expect(help.paragraphs == ["One sentence over two lines.", "Another one."])
         #expect(help.examples == ["accountctl do --it \\", "  --now", "accountctl undo"])
-        #expect(help.sections == [HelpText.Section(title: "EXIT CODES", lines: ["0 done; 1 not"])])
+        #expect(
+            help.sections == [
+                HelpText.Section(title: "EXIT CODES", lines: ["0 done; 1 not"]),
+                HelpText.Section(
+                    title: "TO DO IT",
+                    lines: ["1. Look.", "2. Do it:    accountctl do", "whatever it is"]
+                ),
+            ]
+        )
         for description in (try? CommandDescription.root().all) ?? [] {
             let help = HelpText(abstract: "", discussion: description.discussion ?? "")
             let words = { (text: String) in text.split(whereSeparator: { $0.isWhitespace }).map(String.init) }

@@ -9,6 +9,7 @@ struct AppleTransferCommand: ParsableCommand {
             Apple gives every user a new sub, and a new relay address, when an app changes teams. From the start of the transfer
             until sixty days after it was accepted the two can be matched; after that, never.
 
+            IN THIS ORDER
               1. The sending team, with its own key:    accountctl apple transfer generate CLIENT --team RECIPIENT
               2. The app is transferred in App Store Connect and accepted.
               3. Where the recipient has a database of its own: transfer export, and transfer import there.

@@ -7,6 +7,16 @@ struct HelpText: Equatable {
     struct Section: Equatable {
         let title: String
         var lines: [String] = []
+
+        /// Adds a line of the source, which goes on with the sentence before unless one of them is a row of a table, a step or an example.
+        fileprivate mutating func add(_ line: String) {
+            let isItem = { (line: String) in line.contains("  ") || line.starts(with: #/\d+\. /#) }
+            if title != "EXAMPLES", !isItem(line), let last = lines.last, !last.contains("  ") {
+                lines[lines.count - 1] = last + " " + line
+            } else {
+                lines.append(line)
+            }
+        }
     }
 
     /// What the command does, in a line.
@@ -24,7 +34,7 @@ struct HelpText: Equatable {
         var paragraph: [String] = []
         for line in discussion.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
             if line.hasPrefix("  "), current != nil {
-                current?.lines.append(String(line.dropFirst(2)))
+                current?.add(String(line.dropFirst(2)))
                 continue
             }
             if !paragraph.isEmpty, line.isEmpty || Self.isHeading(line) {
