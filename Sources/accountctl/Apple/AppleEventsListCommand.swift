@@ -59,7 +59,7 @@ struct AppleEventsListCommand: AccountctlCommand {
             AppleEventsCommand.fields,
             limit: limit,
             of: Self.limits,
-            whenEmpty: "There is no such event."
+            whenEmpty: "No events."
         )
         return .ok
     }

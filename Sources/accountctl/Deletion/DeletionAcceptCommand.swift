@@ -11,8 +11,8 @@ struct DeletionAcceptCommand: AccountctlCommand {
         discussion: """
             For what the law has you keep. It holds for every deletion from now on, and each receipt names the column. The
             column has to be typed, or given with --confirm; deletion show names those that a request reports, and those that
-            are accepted. --withdraw takes it back: what was erased with it stays as it is, and all others find the column
-            again.
+            are accepted. --withdraw takes it back, with a --reason as well: what was erased with it stays as it is, and all
+            others find the column again.
 
             EXIT CODES
               0 accepted or withdrawn; 2 declined; 3 there is no such column, or it was not accepted
@@ -40,7 +40,10 @@ struct DeletionAcceptCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func validate() throws {
-        if acting.reason?.isEmpty ?? true { throw ValidationError("--reason is needed: receipts will name the column") }
+        if acting.reason?.isEmpty ?? true {
+            let use = withdraw ? "it is kept in the operators' log" : "receipts will name the column"
+            throw ValidationError("--reason is needed: \(use)")
+        }
         if column.split(separator: ".").count < 3 { throw ValidationError("a column is named schema.table.column") }
     }
 

@@ -185,9 +185,11 @@ struct WorkerServices {
                 logger: logger
             )
         } catch {
-            throw CommandError(.usage, "Sign in with Apple: \(error)", hint: "Settings of the section [apple].")
+            throw CommandError(.usage, "Sign in with Apple: \(error)", hint: Self.settingsHint)
         }
     }
+
+    private static let settingsHint = "accountctl config check says which setting it is, and where it stands."
 
     /// The client of Storage; nil where nothing is configured.
     func storageClient() throws -> StorageClient? {
@@ -200,7 +202,7 @@ struct WorkerServices {
                 deadline: settings.storage.timeout
             )
         } catch {
-            throw CommandError(.usage, "Storage: \(error)", hint: "Settings of the section [storage].")
+            throw CommandError(.usage, "Storage: \(error)", hint: Self.settingsHint)
         }
     }
 
