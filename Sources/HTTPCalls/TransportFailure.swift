@@ -22,10 +22,11 @@ enum TransportFailure {
         case let error as NIOConnectionError: .unreachable(reason(of: error))
         case ChannelError.connectTimeout: .unreachable(.connectTimedOut)
         case let error as IOError where isRefusal(error): .unreachable(.refused)
-        // The certificate is looked at before anything is sent, and so is its name.
-        case is NIOSSLExtraError, NIOSSLError.handshakeFailed, NIOSSLError.noCertificateToValidate,
+        // The authorities are read before a connection is secured, and the certificate and its name before anything is sent.
+        case BoringSSLError.unknownError, NIOSSLError.handshakeFailed, NIOSSLError.noCertificateToValidate,
             NIOSSLError.unableToValidateCertificate:
             .unreachable(.tlsFailed)
+        case let error as NIOSSLExtraError where namesNobody(error): .unreachable(.tlsFailed)
         default: .interrupted
         }
     }
@@ -47,6 +48,13 @@ enum TransportFailure {
             if case ChannelError.connectTimeout = $0.error { true } else { false }
         }
         return timedOut ? .connectTimedOut : .refused
+    }
+
+    /// Whether the name is at fault, which is compared before anything is sent.
+    private static func namesNobody(_ error: NIOSSLExtraError) -> Bool {
+        [
+            .failedToValidateHostname, .serverHostnameImpossibleToMatch, .cannotUseIPAddressInSNI, .invalidSNIHostname,
+        ].contains(error)
     }
 
     private static func isRefusal(_ error: IOError) -> Bool {

@@ -74,7 +74,7 @@ import Testing
             let person = try await stage.fullAccount("anna")
             let request = try await stage.request(person)
             let drive = try await stage.driveToTheGate(request, Self.slow)
-            let why = DeletionRefusal.underWay(step: "delete_rows", request: request)
+            let why = DeletionRefusal.underWay(step: .deleteRows, request: request)
             let desk = desk(stage)
             let acts = try await stage.pool.withConnection { connection in
                 [

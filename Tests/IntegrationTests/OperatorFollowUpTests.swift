@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Foundation
 import TestSupport
 import Testing
@@ -75,6 +76,16 @@ struct OperatorFollowUpTests {
         #expect(FollowUp(global).completed(paused).hasPrefix(start + "--environment staging "))
         global.setDefaults()
         #expect(FollowUp(global).completed(paused) == start + "jobs resume apple")
+    }
+
+    @Test("What stands in the way of an act is told with what to do")
+    func refusals() throws {
+        let id = try #require(UUID(uuidString: OperatorStage.id(1)))
+        let words = DeletionRefusal.underWay(step: .deleteRows, request: id).words
+        #expect(words.hasPrefix("the step delete_rows is under way"), "\(words)")
+        #expect(words.hasSuffix("accountctl deletion show \(OperatorStage.id(1))"), "\(words)")
+        #expect(DeletionRefusal.begun(step: .revokeApple).words == "the step revoke_apple has begun, which cannot be undone")
+        #expect(DeletionRefusal.busy.words.contains("try again"))
     }
 
     @Test("What was done is followed by the command that undoes it or goes on, and what was not done is not")

@@ -119,7 +119,9 @@ struct JobHarness: Sendable {
         let deadline = ContinuousClock.now + within
         while try await !condition() {
             guard ContinuousClock.now < deadline else {
-                let standing = try await database.psql(Self.standing)
+                // The server may be what is away.
+                let standing: String
+                do { standing = try await database.psql(Self.standing) } catch { standing = "\(error)" }
                 Issue.record("waited \(within) in vain:\n\(standing)", sourceLocation: sourceLocation)
                 throw TestSupportError("waited in vain")
             }
@@ -138,9 +140,9 @@ struct JobHarness: Sendable {
         from accountctl.job_history
         group by kind, outcome
         union all
-        select 'queue ' || to_jsonb(q) from accountctl.queues as q
+        select 'queue ' || to_jsonb(q)::text from accountctl.queues as q
         union all
-        select 'worker ' || to_jsonb(w) from accountctl.workers as w
+        select 'worker ' || to_jsonb(w)::text from accountctl.workers as w
         union all
         select concat_ws(' ', 'session', pid, state, wait_event_type, wait_event, left(query, 80))
         from pg_stat_activity

@@ -191,6 +191,13 @@ struct DeletionJournal: Sendable {
               and step = \(step.rawValue)
               and finished_at is null
               and facts is null
+              and not exists (
+                  -- Workers of an earlier release keep no facts of what they ask Apple.
+                  select
+                  from accountctl.deletion_requests as r
+                  where r.id = request_id
+                    and (r.apple_failures > 0 or r.apple_revoked_at is not null)
+              )
             """
         )
     }

@@ -89,7 +89,8 @@ package struct AccountExport: Sendable {
                 // Files were found by the rows of a while ago, and Storage gives out by key whatever is there by now.
                 if try await isOwn() {
                     try await Self.add(&manifest.files[index], number: index + 1, from: storage, to: &archive)
-                    if manifest.files[index].file != nil, try await !isOwn() { throw Failure.fileChangedHands }
+                    // One that is gone by now was the account's; one that has another owner may have been theirs already.
+                    if manifest.files[index].file != nil, try await isAnothers(file, than: user) { throw Failure.fileChangedHands }
                 }
                 try await progress(index + 1, manifest.files.count)
             }
@@ -99,6 +100,24 @@ package struct AccountExport: Sendable {
         _ = try archive.end()
         try archive.finish()
         return manifest
+    }
+
+    private func isAnothers(_ file: ExportManifest.StoredFile, than user: UUID) async throws -> Bool {
+        let id = user.uuidString.lowercased()
+        return try await pool.withConnection { connection in
+            try connection.one(
+                """
+                select exists (
+                    select
+                    from storage.objects as o
+                    where o.bucket_id = \(file.bucket)
+                      and o.name = \(file.key)
+                      and \(AccountObjects.owner) <> \(id)
+                )
+                """,
+                as: Bool.self
+            )
+        }
     }
 
     /// A table without rows gets no entry.

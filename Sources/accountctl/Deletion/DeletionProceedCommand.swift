@@ -49,7 +49,8 @@ struct DeletionProceedCommand: ActCommand {
                 if let keys,
                     let key = try DeletionDesk.keyOfIdentifiers(of: request, among: keys, on: connection)
                 {
-                    return .refused(
+                    throw CommandError(
+                        .blocked,
                         "key \"\(key)\" is in keys.sealing_file, and opens the identifiers: none of them is lost"
                     )
                 }

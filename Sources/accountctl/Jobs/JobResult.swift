@@ -4,7 +4,7 @@ import Terminal
 /// What became of one of several jobs that a command was told to act on.
 struct JobResult: Sendable {
     let id: Int64
-    /// Nil where nothing was done and nothing forbade it, as with a job that is not there.
+    /// Nil where nothing was done for another reason than the job's state, as with a job that is not there.
     let outcome: ActOutcome?
     /// What the command would end with, had it been this job alone.
     let status: ExitStatus

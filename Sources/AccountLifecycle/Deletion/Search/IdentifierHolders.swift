@@ -12,7 +12,7 @@ enum IdentifierHolders {
     static func find(_ targets: [SearchTarget], on connection: isolated Connection) throws -> [Identifier: Set<UUID>] {
         let identifiers = Set(targets.flatMap(\.identifiers).filter(\.canBeUsedAgain))
         guard !identifiers.isEmpty else { return [:] }
-        // Joined below, so that the server hashes them: both tables are read as a whole.
+        // Joined below, so that the server hashes them: the tables are read as a whole.
         let values = identifiers.map(\.value)
         let rows = try connection.query(
             """
@@ -30,6 +30,20 @@ enum IdentifierHolders {
             from auth.identities as i
             cross join lateral (values ('email', lower(i.email)), ('provider_id', lower(i.provider_id))) as v (kind, value)
             join unnest(\(values)) as sought (value) on sought.value = v.value
+            union
+            -- Whoever enrols a number has it, verified or not.
+            select f.user_id, 'phone', sought.value
+            from auth.mfa_factors as f
+            join unnest(\(values)) as sought (value)
+                on sought.value = regexp_replace(to_jsonb(f) ->> 'phone', '[^0-9]', '', 'g')
+            union
+            select c.user_id, 'provider_id', sought.value
+            from accountctl.apple_credentials as c
+            join unnest(\(values)) as sought (value) on sought.value = lower(c.apple_sub)
+            union
+            select r.user_id, 'email', sought.value
+            from accountctl.relay_addresses as r
+            join unnest(\(values)) as sought (value) on sought.value = lower(r.address)
             """,
             as: (UUID, String, String).self,
             deadline: IdentifierSearch.deadline
