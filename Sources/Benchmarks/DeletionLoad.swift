@@ -81,7 +81,8 @@ struct DeletionLoad: Sendable {
                     )
                 }
             }
-            // Ours stay as they are when new: the server would plan for good with a history that it was told to be empty.
+            // Ours stay as they are when new: the server would plan for good with a history that it was told to be
+            // empty.
             try connection.script(
                 unsafeSQL: """
                     vacuum analyze auth.users, auth.identities, auth.sessions, auth.refresh_tokens, storage.objects,
@@ -94,7 +95,8 @@ struct DeletionLoad: Sendable {
         return ids
     }
 
-    /// Makes the accounts and their files and has all of them ask; a worker with ``settingsFile`` has its whole work before it.
+    /// Makes the accounts and their files and has all of them ask; a worker with ``settingsFile`` has its whole work
+    /// before it.
     func ask() async throws {
         let ids = try await fill()
         try await admin.withConnection { connection in

@@ -43,7 +43,8 @@ struct Program: Sendable {
     ) async throws -> (seconds: Double, result: Result) {
         let start = ContinuousClock.now
         let ended = try await run(
-            // It becomes the program in place, under the same process id; half a millisecond, for each side of a figure alike.
+            // It becomes the program in place, under the same process id; half a millisecond, for each side of a figure
+            // alike.
             .name("env"),
             arguments: Arguments([path] + arguments),
             input: .none,

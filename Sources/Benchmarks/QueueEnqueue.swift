@@ -62,7 +62,8 @@ private struct QueueEnqueue {
         }
     }
 
-    /// A worker listens and is woken, but its queue is paused: what is measured is enqueuing, not sharing two cores with a drain.
+    /// A worker listens and is woken, but its queue is paused: what is measured is enqueuing, not sharing two cores
+    /// with a drain.
     func oneByOne(_ name: String, clients: Int, goal: String) async throws -> [Figure] {
         try await QueueBench.with { bench in
             let each = clients == 1 ? 6000 : 1200
@@ -90,7 +91,8 @@ private struct QueueEnqueue {
         }
     }
 
-    /// pgbench holds its connections; so do these clients, or they lease one from a pool for each job, as a server's requests do.
+    /// pgbench holds its connections; so do these clients, or they lease one from a pool for each job, as a server's
+    /// requests do.
     private func rate(
         _ bench: QueueBench,
         clients: Int,

@@ -83,8 +83,8 @@ private struct QueueWakeup {
         }
     }
 
-    /// Insert and notify in one statement, a listener, a claim, and nothing else: by the same driver, so that the engine alone
-    /// is told apart.
+    /// Insert and notify in one statement, a listener, a claim, and nothing else: by the same driver, so that the
+    /// engine alone is told apart.
     private func raw(_ bench: QueueBench) async throws -> [Double] {
         try await Listener.with(
             bench.configuration,

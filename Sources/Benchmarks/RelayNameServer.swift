@@ -7,7 +7,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// A name server on loopback for the measurements: UDP only, answers from one table, notes its own use of the processor.
+/// A name server on loopback for the measurements: UDP only, answers from one table, notes its own use of the
+/// processor.
 final class RelayNameServer: Sendable {
     /// The port it listens on.
     let port: UInt16
@@ -34,7 +35,8 @@ final class RelayNameServer: Sendable {
     /// Where it is.
     var address: NameServer { NameServer(address: .v4(IPv4Address(rawValue: 0x7F00_0001)), port: port) }
 
-    /// Runs `body` beside a server that answers from `records`: answer records in wire form, without their owner's name.
+    /// Runs `body` beside a server that answers from `records`: answer records in wire form, without their owner's
+    /// name.
     static func withServer<Result>(
         _ records: [Question: [[UInt8]]],
         delay: Duration? = .zero,

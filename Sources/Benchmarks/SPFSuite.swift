@@ -6,7 +6,8 @@ import MailRelay
     import Foundation
 #endif
 
-/// The published conformance suite of RFC 7208 (3-clause BSD, licence beside it) as tables and senders, for figures and tests.
+/// The published conformance suite of RFC 7208 (3-clause BSD, licence beside it) as tables and senders, for figures and
+/// tests.
 struct SPFSuite {
     /// Where the suite lies.
     let path: String

@@ -6,8 +6,8 @@
 
 /// The key under which each event thread keeps its own loop's address.
 ///
-/// A thread-local and not `pthread_self()`: that one is declared const, so optimised code may reuse its value across an await, on
-/// another thread. For the same reason the look-up is never inlined.
+/// A thread-local and not `pthread_self()`: that one is declared const, so optimised code may reuse its value across an
+/// await, on another thread. For the same reason the look-up is never inlined.
 private let currentLoopKey: pthread_key_t = {
     var key = pthread_key_t()
     let result = pthread_key_create(&key, nil)

@@ -7,13 +7,15 @@ import Synchronization
 
 /// What the thread itself runs: the queue of jobs, the waker and the idle watch.
 ///
-/// Separate from ``EventThread`` so that the running thread does not keep the executor alive: the executor's end ends the loop.
+/// Separate from ``EventThread`` so that the running thread does not keep the executor alive: the executor's end ends
+/// the loop.
 final class EventLoop: Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
         /// Keeps the executor alive while jobs that refer to it (unowned) are queued or run.
         var executor: EventThread?
-        /// The thread is in `poll`, or about to enter it and will not look at the queue again: enqueuing has to wake it.
+        /// The thread is in `poll`, or about to enter it and will not look at the queue again: enqueuing has to wake
+        /// it.
         var sleeps = false
         var stopped = false
         var watch: IdleWatch?

@@ -1,11 +1,12 @@
 /// One thread that runs jobs for actors and tasks and, when there are none, waits on descriptors.
 ///
-/// An actor whose `unownedExecutor` is such a thread may call blocking C code and wait for sockets without holding up the
-/// cooperative pool: everything isolated to the actor runs here and nowhere else. As a task executor it also carries the
-/// nonisolated functions that an isolated body calls, and the child tasks of that body; `Task {}` leaves it.
+/// An actor whose `unownedExecutor` is such a thread may call blocking C code and wait for sockets without holding up
+/// the cooperative pool: everything isolated to the actor runs here and nowhere else. As a task executor it also
+/// carries the nonisolated functions that an isolated body calls, and the child tasks of that body; `Task {}` leaves
+/// it.
 ///
-/// The thread ends when the last reference to this object is gone and the jobs queued until then have run. Keep CPU-heavy work
-/// away from it: everything on one thread runs one after the other.
+/// The thread ends when the last reference to this object is gone and the jobs queued until then have run. Keep
+/// CPU-heavy work away from it: everything on one thread runs one after the other.
 package final class EventThread: SerialExecutor, TaskExecutor {
     private let loop: EventLoop
 
@@ -54,8 +55,8 @@ package final class EventThread: SerialExecutor, TaskExecutor {
 
     /// Waits on this thread for one descriptor.
     ///
-    /// Jobs that arrive meanwhile stay queued. Task cancellation does not end the wait: wake the thread from a cancellation
-    /// handler and look at `Task.isCancelled`.
+    /// Jobs that arrive meanwhile stay queued. Task cancellation does not end the wait: wake the thread from a
+    /// cancellation handler and look at `Task.isCancelled`.
     ///
     /// - Parameters:
     ///   - interest: The descriptor and what to wait for.
@@ -68,7 +69,8 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     /// Waits on this thread for the first of several descriptors.
     ///
     /// - Parameters:
-    ///   - interests: The descriptors and what to wait for on each; may be empty to wait for the deadline or a wake-up alone.
+    ///   - interests: The descriptors and what to wait for on each; may be empty to wait for the deadline or a wake-up
+    ///     alone.
     ///   - deadline: When to give up; nil waits for ever.
     /// - Returns: Why the wait ended.
     package func wait(for interests: [Interest], until deadline: ContinuousClock.Instant?) -> Readiness {
@@ -77,8 +79,8 @@ package final class EventThread: SerialExecutor, TaskExecutor {
 
     /// Has descriptors watched while the thread has no jobs to run, in place of what was watched before.
     ///
-    /// The watch stays until replaced. Its handler runs on this thread, in no task, so an actor of this thread enters by
-    /// `assumeIsolated`; a handler must not keep a strong reference to the owner of the thread.
+    /// The watch stays until replaced. Its handler runs on this thread, in no task, so an actor of this thread enters
+    /// by `assumeIsolated`; a handler must not keep a strong reference to the owner of the thread.
     package func watch(_ watch: IdleWatch?) {
         loop.setWatch(watch)
     }

@@ -1,7 +1,9 @@
-/// When a thread that waits often sets one alarm for many waits, in place of a time limit on each: a value that decides.
+/// When a thread that waits often sets one alarm for many waits, in place of a time limit on each: a value that
+/// decides.
 ///
-/// A limit on `poll` has the system set a timer and take it back, which costs as much again as the call where the answer comes within a
-/// millisecond. An alarm is set twice a second at most and left to ring; whoever is woken by it looks at the time and waits on.
+/// A limit on `poll` has the system set a timer and take it back, which costs as much again as the call where the
+/// answer comes within a millisecond. An alarm is set twice a second at most and left to ring; whoever is woken by it
+/// looks at the time and waits on.
 struct WaitAlarm: Sendable {
     typealias Instant = ContinuousClock.Instant
 

@@ -6,8 +6,8 @@
 
 /// A pipe that ends a wait in `poll`.
 ///
-/// A pipe and not an eventfd: Swift's Glibc module lacks `eventfd`, a C target for that one call would buy nothing, since the
-/// pipe is written only when the thread sleeps, and the same code serves macOS.
+/// A pipe and not an eventfd: Swift's Glibc module lacks `eventfd`, a C target for that one call would buy nothing,
+/// since the pipe is written only when the thread sleeps, and the same code serves macOS.
 final class Waker: Sendable {
     /// The end to poll for reading.
     let readEnd: Int32

@@ -41,7 +41,8 @@ package final class ConcurrencyGate: Sendable {
 
     /// Holds a slot for the time of `body`, after waiting for it as long as it takes, first come, first served.
     ///
-    /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits, and `body` is not called.
+    /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits, and `body` is not
+    ///   called.
     package func withSlot<Result>(_ body: () async throws -> Result) async throws -> Result {
         try Task.checkCancellation()
         if !state.withLock({ $0.slots.takeNow() }) {

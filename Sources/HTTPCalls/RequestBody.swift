@@ -3,8 +3,8 @@ import Synchronization
 
 /// The body of one attempt, which knows whether a connection has taken it.
 ///
-/// The transport asks for it once the connection stands and the head is out. Nobody can have acted on a request whose body was never asked
-/// for, however the attempt ended.
+/// The transport asks for it once the connection stands and the head is out. Nobody can have acted on a request whose
+/// body was never asked for, however the attempt ended.
 final class RequestBody: AsyncSequence, Sendable {
     private enum State {
         case waiting, taken, withdrawn

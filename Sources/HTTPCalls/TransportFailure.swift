@@ -22,7 +22,8 @@ enum TransportFailure {
         case let error as NIOConnectionError: .unreachable(reason(of: error))
         case ChannelError.connectTimeout: .unreachable(.connectTimedOut)
         case let error as IOError where isRefusal(error): .unreachable(.refused)
-        // The authorities are read before a connection is secured, and the certificate and its name before anything is sent.
+        // The authorities are read before a connection is secured, and the certificate and its name before anything is
+        // sent.
         case BoringSSLError.unknownError, NIOSSLError.handshakeFailed, NIOSSLError.noCertificateToValidate,
             NIOSSLError.unableToValidateCertificate:
             .unreachable(.tlsFailed)

@@ -1,8 +1,10 @@
 /// What a listener lets its clients take.
 package struct ListenerLimits: Sendable {
-    /// How many connections are open at once; who comes beyond, or a few more when many come at once, waits in the kernel's queue.
+    /// How many connections are open at once; who comes beyond, or a few more when many come at once, waits in the
+    /// kernel's queue.
     package var connections = 256
-    /// How long a client may take to send a request in full, from the opening of the connection or the request's first line on.
+    /// How long a client may take to send a request in full, from the opening of the connection or the request's first
+    /// line on.
     package var request: Duration = .seconds(10)
     /// How long an answer may take, the client's taking it included.
     package var answer: Duration = .seconds(60)

@@ -3,7 +3,8 @@ import NIOHTTPTypes
 
 /// Closes a connection whose client is too slow in sending a request or in taking the answer.
 ///
-/// The server's own idle limit is not enough: each byte of a body lifts it, and it does not run while an answer is under way.
+/// The server's own idle limit is not enough: each byte of a body lifts it, and it does not run while an answer is
+/// under way.
 final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart

@@ -2,8 +2,8 @@ import CLibpq
 
 /// What is needed to cancel the running statement of one connection.
 ///
-/// Safe to hand to another thread: libpq's documentation says that a PGcancel may be used from one, it is never changed after it
-/// was made, and freed exactly once.
+/// Safe to hand to another thread: libpq's documentation says that a PGcancel may be used from one, it is never changed
+/// after it was made, and freed exactly once.
 @safe
 package final class CancelHandle: @unchecked Sendable {
     private let handle: OpaquePointer

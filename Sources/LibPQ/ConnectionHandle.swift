@@ -3,8 +3,8 @@ import CLibpqLoader
 
 /// One connection of libpq, closed with the last reference; used by one thread at a time and therefore not Sendable.
 ///
-/// A thin layer: each member is one call of the library, named after what it does. Waiting, deadlines and the order of calls
-/// belong to the layer above.
+/// A thin layer: each member is one call of the library, named after what it does. Waiting, deadlines and the order of
+/// calls belong to the layer above.
 @safe
 package final class ConnectionHandle {
     private let handle: OpaquePointer
@@ -17,7 +17,8 @@ package final class ConnectionHandle {
     /// - Parameters:
     ///   - parameters: Keywords and values, later ones winning; `dbname` may hold a whole connection string.
     ///   - onNotice: Receives the server's notices on the thread that uses the connection.
-    /// - Throws: ``OutOfMemory``; every other problem is a connection whose ``isBroken`` is true and whose message tells it.
+    /// - Throws: ``OutOfMemory``; every other problem is a connection whose ``isBroken`` is true and whose message
+    ///   tells it.
     package init(
         parameters: [(keyword: String, value: String)],
         onNotice: @escaping @Sendable ([ErrorField: String]) -> Void

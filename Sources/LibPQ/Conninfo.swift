@@ -33,7 +33,8 @@ package struct Conninfo: Sendable {
 
     /// Takes a URI or a keyword string apart.
     ///
-    /// - Throws: ``ConninfoError``, also for a URI in which libpq would take a part of the password for a host, a port or a database.
+    /// - Throws: ``ConninfoError``, also for a URI in which libpq would take a part of the password for a host, a port
+    ///   or a database.
     package init(_ text: String) throws(ConninfoError) {
         let uri = ConninfoURI(text)
         var message: UnsafeMutablePointer<CChar>?
@@ -59,7 +60,8 @@ package struct Conninfo: Sendable {
 
     /// Whether a text is a whole connection string, not a database's name.
     ///
-    /// Besides what libpq takes for one: what looks like a URI and begins otherwise. As a name it would be shown, with the password.
+    /// Besides what libpq takes for one: what looks like a URI and begins otherwise. As a name it would be shown, with
+    /// the password.
     package static func isConnectionString(_ text: String) -> Bool {
         // By bytes, as libpq reads: an @ with an accent on it is another character.
         let text = text.utf8

@@ -1,7 +1,8 @@
 /// The text of a connection URI, looked at for a password whose special characters were not escaped.
 ///
-/// libpq reads such a URI without complaint and takes the rest of the password for something else: in `user:pa/ss@host/app` the host is
-/// `user`, the port `pa` and the database `ss@host/app`, and all of them stand in error messages and logs.
+/// libpq reads such a URI without complaint and takes the rest of the password for something else: in
+/// `user:pa/ss@host/app` the host is `user`, the port `pa` and the database `ss@host/app`, and all of them stand in
+/// error messages and logs.
 struct ConninfoURI {
     /// What follows the user and the password, up to the query: hosts, ports and the database, as written.
     private let places: Substring.UTF8View

@@ -2,8 +2,8 @@ import CLibpq
 
 /// The parameters of one statement, as one buffer of bytes.
 ///
-/// One buffer and offsets, so that the array of pointers libpq wants is made inside a single closure and no pointer outlives
-/// the memory it points into.
+/// One buffer and offsets, so that the array of pointers libpq wants is made inside a single closure and no pointer
+/// outlives the memory it points into.
 package struct Parameters: Sendable, Equatable {
     /// One parameter's place in the buffer.
     struct Slot: Sendable, Equatable {

@@ -24,7 +24,8 @@ package enum ResultStatus: Sendable, Equatable {
 
 /// One result of a statement.
 ///
-/// Safe to share: libpq's threading chapter says that a PGresult is read-only once made, and the handle is cleared exactly once.
+/// Safe to share: libpq's threading chapter says that a PGresult is read-only once made, and the handle is cleared
+/// exactly once.
 @safe
 package final class QueryResult: @unchecked Sendable {
     private let handle: OpaquePointer

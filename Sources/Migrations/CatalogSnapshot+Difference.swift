@@ -11,7 +11,8 @@ extension CatalogSnapshot {
         package let recorded: String?
         package let present: String?
 
-        /// Whether something is gone or changed that acts or forbids by itself, or may be done now by whoever has the app's public key.
+        /// Whether something is gone or changed that acts or forbids by itself, or may be done now by whoever has the
+        /// app's public key.
         package var isGrave: Bool {
             let actsByItself = object.hasPrefix("policy ") || object.hasPrefix("trigger ")
             switch kind {

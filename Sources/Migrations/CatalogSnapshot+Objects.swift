@@ -1,10 +1,10 @@
 extension CatalogSnapshot {
     /// One row per object.
     ///
-    /// Everything in the private schema except what runs change by themselves (partitions), and of the public surface what others
-    /// rely on: the functions that the app calls, the one at sign-up where it is ours, row-level security, policies and grants of
-    /// profiles, policies that speak of avatars, and triggers that call our functions. Columns that an app adds to its profiles are its
-    /// own business.
+    /// Everything in the private schema except what runs change by themselves (partitions), and of the public surface
+    /// what others rely on: the functions that the app calls, the one at sign-up where it is ours, row-level security,
+    /// policies and grants of profiles, policies that speak of avatars, and triggers that call our functions. Columns
+    /// that an app adds to its profiles are its own business.
     static let objects = """
         select object, definition
         from (

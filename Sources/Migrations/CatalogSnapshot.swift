@@ -4,7 +4,8 @@ package import Postgres
 package enum CatalogSnapshot {
     /// Prepares a run: notes what differs already, so that the run does not take it for its own doing.
     ///
-    /// What it notes is committed before the first migration is: a run that dies is made good by the next one, ``isUnfinished(on:)``.
+    /// What it notes is committed before the first migration is: a run that dies is made good by the next one,
+    /// ``isUnfinished(on:)``.
     ///
     /// - Returns: What differs.
     static func begin(on connection: isolated Connection) async throws -> [Difference] {
@@ -37,7 +38,8 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Records what is there now as what should be there, except what differed before the run and was not touched by it.
+    /// Records what is there now as what should be there, except what differed before the run and was not touched by
+    /// it.
     static func record(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
             try fixNames(on: connection)
@@ -87,7 +89,8 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Has the catalogs print names in one form, until the transaction ends, whatever path the role or the database has.
+    /// Has the catalogs print names in one form, until the transaction ends, whatever path the role or the database
+    /// has.
     ///
     /// By this one nearly all snapshots that are out there were recorded.
     private static func fixNames(on connection: isolated Connection) throws {
@@ -96,8 +99,8 @@ package enum CatalogSnapshot {
 
     /// A definition in the form in which it is compared.
     ///
-    /// An owner's rights that are granted by nobody and those that are written out are the same, and a backup does not keep them apart;
-    /// nor does the right to maintain a table count, which PostgreSQL has from 17 on.
+    /// An owner's rights that are granted by nobody and those that are written out are the same, and a backup does not
+    /// keep them apart; nor does the right to maintain a table count, which PostgreSQL has from 17 on.
     private static func compared(_ definition: String) -> Statement {
         Statement(
             unsafeSQL: """

@@ -2,7 +2,8 @@ import Postgres
 
 /// The index that a `create index concurrently` statement makes.
 ///
-/// A build that is killed or refused leaves an index that is never used and still maintained; it has to be dropped before the next try.
+/// A build that is killed or refused leaves an index that is never used and still maintained; it has to be dropped
+/// before the next try.
 struct ConcurrentIndex: Equatable {
     /// The schema and name as they are written in the statement, the schema being the table's.
     let schema: String?

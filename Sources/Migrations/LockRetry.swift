@@ -1,7 +1,7 @@
 /// When a migration that could not get its locks is tried again.
 ///
-/// Waiting in the lock queue is what hurts a live database: everybody who comes later waits behind the one that waits. So each try waits
-/// briefly, gives everything back, and comes again after a pause that grows and is never the same.
+/// Waiting in the lock queue is what hurts a live database: everybody who comes later waits behind the one that waits.
+/// So each try waits briefly, gives everything back, and comes again after a pause that grows and is never the same.
 struct LockRetry: Sendable {
     private static let shortest: Duration = .milliseconds(50)
     private static let longest: Duration = .seconds(5)

@@ -26,10 +26,11 @@ package struct Migration: Sendable, Hashable {
     /// ```
     ///
     /// A text that did harm is corrected where it stands, since no later migration comes before it; it then names by
-    /// `-- accountctl: replaces=CHECKSUM` each text that it stands for, and leads to the same schema where that one did none.
+    /// `-- accountctl: replaces=CHECKSUM` each text that it stands for, and leads to the same schema where that one did
+    /// none.
     ///
-    /// - Throws: ``MigrationFileError`` when the name or the head is not as it should be, or a file without a transaction holds more than
-    ///   one statement.
+    /// - Throws: ``MigrationFileError`` when the name or the head is not as it should be, or a file without a
+    ///   transaction holds more than one statement.
     package init(fileName: String, text: String) throws(MigrationFileError) {
         let digits = fileName.prefix { $0.isASCII && $0.isNumber }
         let rest = fileName.dropFirst(digits.count)
@@ -60,8 +61,8 @@ package struct Migration: Sendable, Hashable {
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + name + ".sql"
     }
 
-    /// SHA-256 of the text with line ends as LF and without blanks at the end of lines and of the file: what editors and version control
-    /// change on their own does not count as a change.
+    /// SHA-256 of the text with line ends as LF and without blanks at the end of lines and of the file: what editors
+    /// and version control change on their own does not count as a change.
     static func checksum(of text: String) -> String {
         var lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
             .map { line in line.lastIndex { !$0.isWhitespace }.map { line[...$0] } ?? "" }

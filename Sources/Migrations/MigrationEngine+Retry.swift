@@ -1,7 +1,8 @@
 import Postgres
 
 extension MigrationEngine {
-    /// Runs a whole migration again as long as it fails for want of a lock; from the second try on somebody watches who has it.
+    /// Runs a whole migration again as long as it fails for want of a lock; from the second try on somebody watches who
+    /// has it.
     func withRetries<Result: Sendable>(
         _ migration: Migration,
         on connection: isolated Connection,
@@ -48,7 +49,8 @@ extension MigrationEngine {
         }
     }
 
-    /// No lock in time, a deadlock, or a conflict of serialisable transactions: nothing happened, and it may go well the next time.
+    /// No lock in time, a deadlock, or a conflict of serialisable transactions: nothing happened, and it may go well
+    /// the next time.
     private static func isLockFailure(_ error: PostgresError) -> Bool {
         error.sqlState == .lockNotAvailable || error.sqlState == .deadlockDetected
             || error.sqlState == .serializationFailure

@@ -3,8 +3,9 @@ package import Postgres
 
 /// Applies migrations to a database, each once, whatever else starts at the same time or dies in between.
 ///
-/// A session takes an advisory lock, then looks at the history, then applies what is missing: each migration in one transaction together
-/// with its row of the history, or, where its head says so, as a single statement outside of one with its row written before and after.
+/// A session takes an advisory lock, then looks at the history, then applies what is missing: each migration in one
+/// transaction together with its row of the history, or, where its head says so, as a single statement outside of one
+/// with its row written before and after.
 package struct MigrationEngine: Sendable {
     /// How the engine behaves.
     package struct Options: Sendable {
@@ -74,15 +75,18 @@ package struct MigrationEngine: Sendable {
     /// Applies what is missing.
     ///
     /// - Parameters:
-    ///   - bundles: the bundles to install; nil for those the database wants, or all where it wants none. One that was wanted and of
+    ///   - bundles: the bundles to install; nil for those the database wants, or all where it wants none. One that was
+    ///     wanted and of
     ///     which nothing is installed is given up by leaving it out.
     ///   - connection: a connection of its own without a default deadline for statements.
     /// - Returns: what was applied; nothing when there was nothing to do.
-    /// - Throws: ``MigrationError``; `PostgresError` when the connection fails; `CancellationError`. What was applied before stays.
+    /// - Throws: ``MigrationError``; `PostgresError` when the connection fails; `CancellationError`. What was applied
+    ///   before stays.
     @discardableResult
     package func up(bundles: [String]? = nil, on connection: isolated Connection) async throws -> Report {
         try MigrationSession.check(connection)
-        // Nothing to do is the usual case and needs no lock: a migration that is not in the history yet is seen as pending.
+        // Nothing to do is the usual case and needs no lock: a migration that is not in the history yet is seen as
+        // pending.
         if let found = try MigrationHistory.read(on: connection) {
             let plan = try self.plan(bundles, found)
             if plan.pending.isEmpty, plan.conflicts.isEmpty, plan.bundles == set.bundles.filter(found.bundles.contains),
@@ -98,7 +102,8 @@ package struct MigrationEngine: Sendable {
 
     /// Records what is there now as what should be there, for changes that were made on purpose.
     ///
-    /// It waits for a run that goes on: what that made so far is no change of anybody's, and the run records it at its end.
+    /// It waits for a run that goes on: what that made so far is no change of anybody's, and the run records it at its
+    /// end.
     ///
     /// - Parameters:
     ///   - differences: what somebody looked at and accepts.

@@ -2,8 +2,9 @@ import Postgres
 
 /// The advisory lock that lets one process migrate a database at a time.
 ///
-/// It is polled with `pg_try_advisory_lock`, never waited for: a session that waits inside `pg_advisory_lock` holds a snapshot, and
-/// `create index concurrently` in the process that holds the lock would wait for that snapshot: a deadlock.
+/// It is polled with `pg_try_advisory_lock`, never waited for: a session that waits inside `pg_advisory_lock` holds a
+/// snapshot, and `create index concurrently` in the process that holds the lock would wait for that snapshot: a
+/// deadlock.
 struct MigrationLock: Sendable {
     /// Who has the lock.
     struct Holder: Sendable, Equatable, CustomStringConvertible {
@@ -56,8 +57,8 @@ struct MigrationLock: Sendable {
 
     /// Gives the lock back.
     ///
-    /// - Throws: ``MigrationError`` `transactionPooler` when this session did not have it: the statement that took it must have run in
-    ///   another one.
+    /// - Throws: ``MigrationError`` `transactionPooler` when this session did not have it: the statement that took it
+    ///   must have run in another one.
     func release(on connection: isolated Connection) throws {
         if try connection.one("select pg_advisory_unlock(\(Self.key))", as: Bool.self) { return }
         throw MigrationError(

@@ -5,8 +5,9 @@ enum MigrationSession {
     static let poolerHint =
         "Use the direct connection or the pooler's session mode: on Supabase that is port 5432, not 6543."
 
-    /// - Throws: ``MigrationError`` `readOnly` on a standby or a server in read-only mode; `transactionPooler` behind a pooler that gives
-    ///   each transaction another session, as the connection found out when it was opened; `unknownPooler` when it could not.
+    /// - Throws: ``MigrationError`` `readOnly` on a standby or a server in read-only mode; `transactionPooler` behind a
+    ///   pooler that gives each transaction another session, as the connection found out when it was opened;
+    ///   `unknownPooler` when it could not.
     static func check(_ connection: isolated Connection) throws {
         switch connection.route {
         case .direct, .sessionPooler: break

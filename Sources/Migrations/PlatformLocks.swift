@@ -2,9 +2,10 @@ package import Postgres
 
 /// The locks that Supabase's platform adds to a statement on policies.
 ///
-/// There `postgres` may rule policies of tables that it does not own, by an extension, supautils. To learn whether a table is one of
-/// those, the extension locks each that it lists until the one in question is found, all of them where that is none of them, and
-/// the locks stay until the transaction ends: sign-ins and files wait (`src/policy_grants.c` of supautils).
+/// There `postgres` may rule policies of tables that it does not own, by an extension, supautils. To learn whether a
+/// table is one of those, the extension locks each that it lists until the one in question is found, all of them where
+/// that is none of them, and the locks stay until the transaction ends: sign-ins and files wait (`src/policy_grants.c`
+/// of supautils).
 package enum PlatformLocks {
     /// The tables that are locked by a statement on policies of whatever table; none without the extension.
     ///

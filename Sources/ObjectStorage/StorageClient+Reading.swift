@@ -3,8 +3,9 @@ import HTTPCalls
 extension StorageClient {
     /// Reads an object, a part at a time: however large it is, it costs the memory of one part.
     ///
-    /// Nothing is asked for that is not there: past the end some backends promise more bytes than they have, and of an empty object
-    /// there is not even a first byte. So the whole is asked for first, which most objects are small enough for.
+    /// Nothing is asked for that is not there: past the end some backends promise more bytes than they have, and of an
+    /// empty object there is not even a first byte. So the whole is asked for first, which most objects are small
+    /// enough for.
     ///
     /// - Parameters:
     ///   - key: Its exact key.

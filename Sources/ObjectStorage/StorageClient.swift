@@ -9,8 +9,8 @@ import Sealing
 
 /// Supabase Storage's REST API, as far as erasing an account needs it.
 ///
-/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. One that deletes is sent again only where
-/// nothing was sent: its keys may be somebody else's by then.
+/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. One that deletes is sent
+/// again only where nothing was sent: its keys may be somebody else's by then.
 package struct StorageClient: Sendable {
     /// The most keys in one delete call: the service works in transactions of this size, so that a larger call can be
     /// half done.
@@ -38,7 +38,8 @@ package struct StorageClient: Sendable {
         self.deadline = deadline
     }
 
-    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have their turn.
+    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have
+    /// their turn.
     ///
     /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
     package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {

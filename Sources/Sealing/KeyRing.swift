@@ -72,8 +72,8 @@ package struct KeyRing: Sendable {
         return key
     }
 
-    /// The same ring for a process that goes on while its file changes: when it meets a value of a key that it does not have, it looks
-    /// there again.
+    /// The same ring for a process that goes on while its file changes: when it meets a value of a key that it does not
+    /// have, it looks there again.
     ///
     /// - Parameters:
     ///   - interval: How long it does not look again after it has looked.

@@ -119,7 +119,8 @@ struct PartsCheck {
 }
 
 extension Settings {
-    /// The problems of the settings with those of what they name: key files, keys and addresses, taken as a worker takes them.
+    /// The problems of the settings with those of what they name: key files, keys and addresses, taken as a worker
+    /// takes them.
     ///
     /// - Parameter problems: what reading the settings found.
     /// - Returns: all of them, in the order of their sources.

@@ -6,7 +6,8 @@ package struct SettingForm<Value: Sendable>: Sendable {
     let parse: @Sendable (String) -> Value?
     /// Writes the value as one would in the settings file.
     let show: @Sendable (Value) -> String
-    /// Whether a text that does not have the form is repeated to whoever wrote it: not where a secret is likely to be pasted by mistake.
+    /// Whether a text that does not have the form is repeated to whoever wrote it: not where a secret is likely to be
+    /// pasted by mistake.
     let quotes: Bool
 
     package init(
@@ -21,7 +22,8 @@ package struct SettingForm<Value: Sendable>: Sendable {
         self.show = show
     }
 
-    /// Names a text that does not have the form: itself only when it is short and of a form that nobody puts a secret into.
+    /// Names a text that does not have the form: itself only when it is short and of a form that nobody puts a secret
+    /// into.
     func naming(_ text: String) -> String {
         quotes && text.utf8.count <= 60 ? "\"\(text)\"" : "the value"
     }

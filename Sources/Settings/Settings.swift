@@ -32,7 +32,8 @@ package struct Settings: Sendable {
         return (settings, reader.finish())
     }
 
-    /// The problems of the other environments that the settings file has sections of: their keys and forms, by the file alone.
+    /// The problems of the other environments that the settings file has sections of: their keys and forms, by the file
+    /// alone.
     ///
     /// What they name is not looked at: files of another environment may well be on another machine.
     ///

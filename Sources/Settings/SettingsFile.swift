@@ -12,7 +12,8 @@
 /// note = "quotes keep # and blanks, \"escapes\" too"
 /// ```
 ///
-/// A section's name goes before its keys: `[deletion]` and `grace` are the key `deletion.grace`. A list is written with commas.
+/// A section's name goes before its keys: `[deletion]` and `grace` are the key `deletion.grace`. A list is written with
+/// commas.
 struct SettingsFile: Sendable, Equatable {
     /// The values by key.
     private(set) var values: [String: RawSetting] = [:]

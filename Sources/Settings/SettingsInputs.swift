@@ -1,6 +1,7 @@
 import Terminal
 
-/// Everything that settings may come from: flags before variables before the file's part for the environment before its rest.
+/// Everything that settings may come from: flags before variables before the file's part for the environment before its
+/// rest.
 package struct SettingsInputs: Sendable {
     /// Variables that start with the product's name and are no settings.
     private static let otherVariables: Set<String> = [
@@ -98,7 +99,8 @@ package struct SettingsInputs: Sendable {
         return parts.count == 3 && parts[0] == "environments" ? String(parts[1]) : nil
     }
 
-    /// The environments that the file has sections of, but for the chosen one: each by the file alone, with the places of its own values.
+    /// The environments that the file has sections of, but for the chosen one: each by the file alone, with the places
+    /// of its own values.
     var elsewhere: [(name: String, places: Set<SettingsSource>, inputs: SettingsInputs)] {
         var places: [String: Set<SettingsSource>] = [:]
         for (key, value) in file?.values ?? [:] {
@@ -190,7 +192,8 @@ package struct SettingsInputs: Sendable {
     private static let serviceLink =
         "Kubernetes or Docker tells so of a service whose name begins with accountctl; for a pod, set enableServiceLinks: false"
 
-    /// Whether a variable tells of a service on the network: `NAME_SERVICE_HOST`, `NAME_PORT=tcp://…`, `NAME_PORT_80_TCP_ADDR`.
+    /// Whether a variable tells of a service on the network: `NAME_SERVICE_HOST`, `NAME_PORT=tcp://…`,
+    /// `NAME_PORT_80_TCP_ADDR`.
     private static func isServiceLink(_ name: String, _ text: String) -> Bool {
         // From the `_` of the prefix on: the service may have the product's name alone.
         let rest = name.dropFirst(prefix.count - 1)

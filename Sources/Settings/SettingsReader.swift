@@ -2,8 +2,8 @@ package import Sealing
 
 /// Reads settings one by one and keeps every problem, so that they are told together.
 ///
-/// A group of settings declares a key by reading it: name, form, default and meaning stand in that one line, and the table of
-/// keys, `config show` and the search for unknown keys come from the same line.
+/// A group of settings declares a key by reading it: name, form, default and meaning stand in that one line, and the
+/// table of keys, `config show` and the search for unknown keys come from the same line.
 ///
 /// ```swift
 /// grace = reader.read("deletion.grace", .duration(.zero ... .days(30)), default: .days(1), "How long a person can cancel.")
@@ -49,7 +49,8 @@ package struct SettingsReader {
         value(key, form, standard: nil, help)
     }
 
-    /// Reads a secret: from the file that `KEY_file` names, or from the variable of the key itself, never from the settings file.
+    /// Reads a secret: from the file that `KEY_file` names, or from the variable of the key itself, never from the
+    /// settings file.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -112,7 +113,8 @@ package struct SettingsReader {
 
     /// Adds a problem of settings that do not go together.
     ///
-    /// None where the settings file is looked at alone: the variables and flags of that environment, which may decide, are not known.
+    /// None where the settings file is looked at alone: the variables and flags of that environment, which may decide,
+    /// are not known.
     package mutating func reportConflict(_ key: String, _ message: String) {
         if inputs.readFile != nil { report(key, message) }
     }

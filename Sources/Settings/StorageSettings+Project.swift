@@ -16,7 +16,8 @@ extension StorageSettings {
         )
     }
 
-    /// Refuses what an environment with a database of its own inherits, where the addresses do not say what they belong to.
+    /// Refuses what an environment with a database of its own inherits, where the addresses do not say what they belong
+    /// to.
     private func checkSection(_ reader: inout SettingsReader) {
         guard let environment = reader.environment.name, reader.isFromSection("database.url"),
             reader.isFromFile("storage.url"), !reader.isFromSection("storage.url")

@@ -39,7 +39,8 @@ enum AppleAnswer: Sendable, Equatable {
 
     /// What a success looks like.
     ///
-    /// An edge or a proxy can answer 200 with a page of its own, which must neither end a credential nor close a breaker.
+    /// An edge or a proxy can answer 200 with a page of its own, which must neither end a credential nor close a
+    /// breaker.
     enum Form: Sendable {
         /// A JSON object with a text under one of these names.
         case object(holding: [String])

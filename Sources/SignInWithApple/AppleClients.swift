@@ -60,11 +60,12 @@ package struct AppleClients: Sendable {
     /// How many calls are under way at most.
     package let callsAtOnce: Int
 
-    /// The longest that asking Apple for one thing may take: the call with its repeats, and before it the test of a client id
-    /// that Apple rejected.
+    /// The longest that asking Apple for one thing may take: the call with its repeats, and before it the test of a
+    /// client id that Apple rejected.
     package var longestCall: Duration { transport.deadline * 2 }
 
-    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have their turn.
+    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have
+    /// their turn.
     ///
     /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
     package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -95,7 +96,8 @@ package struct AppleClients: Sendable {
 
     /// Whether calls for a client id are paused now.
     ///
-    /// False once the pause is over, although the breaker still wants its self-test: whoever calls then brings it about.
+    /// False once the pause is over, although the breaker still wants its self-test: whoever calls then brings it
+    /// about.
     package func isPaused(_ clientID: String) -> Bool {
         switch health(of: clientID).state {
         case .closed: false

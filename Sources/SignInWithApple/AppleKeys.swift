@@ -40,8 +40,9 @@ package final class AppleKeys: Sendable {
 
     /// The newest set that can be had.
     ///
-    /// A set that lacks `keyID` is fetched anew, at most every thirty seconds and once at a time. One that has the key and is an
-    /// hour old is given out at once, and fetched anew behind. Cancelling the waiting task does not end the fetch for others.
+    /// A set that lacks `keyID` is fetched anew, at most every thirty seconds and once at a time. One that has the key
+    /// and is an hour old is given out at once, and fetched anew behind. Cancelling the waiting task does not end the
+    /// fetch for others.
     ///
     /// - Parameters:
     ///   - keyID: The key that is needed; nil for any set.

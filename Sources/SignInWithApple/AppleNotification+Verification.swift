@@ -29,7 +29,8 @@ extension AppleNotification {
     ///   - body: The request's body.
     ///   - keys: Apple's keys; nil when there are none.
     ///   - audiences: The configured client ids.
-    ///   - arrived: When it came: one that waited here may have ended since. What was taken in before is known by its id.
+    ///   - arrived: When it came: one that waited here may have ended since. What was taken in before is known by its
+    ///     id.
     ///   - now: The moment.
     /// - Returns: The verdict. Nothing of a body that is not signed is ever returned, except a key id to look for.
     package static func verify(
@@ -60,8 +61,8 @@ extension AppleNotification {
 
     /// Reads the signed payload of a token.
     ///
-    /// Refused is only what is not for us, or was not for then: Apple does not send again what it holds to be delivered, so that
-    /// whatever else is missing or of another form is made up for.
+    /// Refused is only what is not for us, or was not for then: Apple does not send again what it holds to be
+    /// delivered, so that whatever else is missing or of another form is made up for.
     init(
         _ payload: StrictJSON,
         of token: [UInt8],
@@ -95,8 +96,8 @@ extension AppleNotification {
 
     /// Apple's page prints an object, every captured notification has a string that holds one, and arrays are feared.
     ///
-    /// Whatever Apple signed for us is taken in: what is in none of these forms becomes an event that says so, and does not take
-    /// those beside it along.
+    /// Whatever Apple signed for us is taken in: what is in none of these forms becomes an event that says so, and does
+    /// not take those beside it along.
     private static func events(_ claim: StrictJSON, issuedAt: Date) -> [Event] {
         var claim = claim
         if case .string(let text) = claim, let inner = try? StrictJSON(parsing: Array(text.utf8)) { claim = inner }
@@ -142,7 +143,8 @@ extension AppleClients {
     ///
     /// - Parameters:
     ///   - body: The request's body.
-    ///   - arrived: When it came, nil for now: by that it is judged whether it had ended, and whether a key that Apple's set lacks may be
+    ///   - arrived: When it came, nil for now: by that it is judged whether it had ended, and whether a key that
+    ///     Apple's set lacks may be
     ///     one that it has just changed to.
     /// - Returns: The notification, or why it is not believed; see ``TokenProblem/mayPass``.
     /// - Throws: `CancellationError`.

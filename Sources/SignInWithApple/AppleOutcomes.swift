@@ -41,7 +41,8 @@ package enum RefreshCheckOutcome: Sendable {
 
 /// What became of a revocation.
 package enum RevocationOutcome: Sendable {
-    /// HTTP 200 with an empty body, or at least no other than Apple's API could send. Apple says the same for a token that was dead before, so this is no proof that a live grant ended.
+    /// HTTP 200 with an empty body, or at least no other than Apple's API could send. Apple says the same for a token
+    /// that was dead before, so this is no proof that a live grant ended.
     case revoked
     /// `invalid_grant`: Apple does not know the grant under this client id.
     case grantUnknown(AppleRefusal)

@@ -106,10 +106,11 @@ extension AppleClients {
 
     /// Reads the identity token that Apple gave us in its answer to an exchange.
     ///
-    /// It is verified like any other. Only where the key cannot be had, for the moment or because Apple does not publish it yet, or our
-    /// clock is minutes away from Apple's, the connection vouches for it in place of the signature and the dates, as OpenID Connect Core
-    /// 1.0 (3.1.3.7, point 6) allows for a token that comes straight from the token endpoint: the code is spent by then, and a grant that
-    /// is thrown away can never be revoked. The other claims are checked all the same.
+    /// It is verified like any other. Only where the key cannot be had, for the moment or because Apple does not
+    /// publish it yet, or our clock is minutes away from Apple's, the connection vouches for it in place of the
+    /// signature and the dates, as OpenID Connect Core 1.0 (3.1.3.7, point 6) allows for a token that comes straight
+    /// from the token endpoint: the code is spent by then, and a grant that is thrown away can never be revoked. The
+    /// other claims are checked all the same.
     ///
     /// - Parameters:
     ///   - token: The compact JWS.

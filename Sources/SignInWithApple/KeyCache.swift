@@ -11,7 +11,8 @@ struct KeyCache: Sendable {
     /// The least time between two fetches, whoever asks for whatever key: tokens with invented key ids must not drive
     /// traffic to Apple.
     static let cooldown: Double = 30
-    /// How long a new key may be missing from what is handed out, though Apple signs with it: caches hear of it one by one.
+    /// How long a new key may be missing from what is handed out, though Apple signs with it: caches hear of it one by
+    /// one.
     static let spreading: Double = 900
 
     enum Decision: Sendable {
@@ -40,7 +41,8 @@ struct KeyCache: Sendable {
         return isFetching || hasCooledDown(at: now) ? .fetch : .use(found)
     }
 
-    /// Begins a fetch, unless one was made a moment ago: whoever decided to fetch may come after another's fetch has ended.
+    /// Begins a fetch, unless one was made a moment ago: whoever decided to fetch may come after another's fetch has
+    /// ended.
     mutating func begin(at now: Date) -> Bool {
         guard !isFetching, hasCooledDown(at: now) else { return false }
         isFetching = true
@@ -58,8 +60,8 @@ struct KeyCache: Sendable {
 
     /// What is at hand for a token that came at `arrived`.
     ///
-    /// A set that was asked for when a new key had spread holds the token's key, if it is Apple's. A set of the future was fetched
-    /// before the clock was set back, nobody knows when.
+    /// A set that was asked for when a new key had spread holds the token's key, if it is Apple's. A set of the future
+    /// was fetched before the clock was set back, nobody knows when.
     func lookup(arrived: Date, at now: Date) -> AppleKeys.Lookup {
         AppleKeys.Lookup(set: set, isConclusive: fetchedAt.map { arrived + Self.spreading <= $0 && $0 <= now } ?? false)
     }

@@ -7,7 +7,8 @@ package import Sealing
     import Foundation
 #endif
 
-/// A Supabase project's settings of Sign in with Apple, through the management API: where the web flow's secret is kept.
+/// A Supabase project's settings of Sign in with Apple, through the management API: where the web flow's secret is
+/// kept.
 ///
 /// Outcomes are values; a call throws only `CancellationError`. All calls may be repeated.
 package struct ProjectAuthSettings: Sendable {

@@ -17,8 +17,8 @@ struct TokenClaims {
     let issuedAt: Date
     let expiresAt: Date?
 
-    /// What is judged later than it came may have ended since, and no clock's correction since makes it one of the future; without a clock
-    /// dates are read, and not judged.
+    /// What is judged later than it came may have ended since, and no clock's correction since makes it one of the
+    /// future; without a clock dates are read, and not judged.
     init(
         _ payload: StrictJSON,
         audiences: Set<String>,

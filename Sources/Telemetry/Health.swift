@@ -3,8 +3,8 @@ import Terminal
 
 /// Whether the process is alive and whether it can do its work.
 ///
-/// *Live* says that restarting would help nothing; it looks at nothing outside the process, so that a database that is away does not
-/// have every worker restarted. *Ready* asks each part.
+/// *Live* says that restarting would help nothing; it looks at nothing outside the process, so that a database that is
+/// away does not have every worker restarted. *Ready* asks each part.
 package final class Health: Sendable {
     /// What a part says of itself.
     package enum Verdict: Sendable, Equatable {
@@ -57,7 +57,8 @@ package final class Health: Sendable {
         self.patience = patience
     }
 
-    /// Adds a part; of its check one runs at a time, which all who ask meanwhile wait for, and which must end by itself.
+    /// Adds a part; of its check one runs at a time, which all who ask meanwhile wait for, and which must end by
+    /// itself.
     package func add(_ name: String, check: @escaping @Sendable () async -> Verdict) {
         state.withLock { $0.parts[name] = Part(check: check) }
     }

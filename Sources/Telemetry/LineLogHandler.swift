@@ -6,7 +6,8 @@ package import Logging
     package import Foundation
 #endif
 
-/// Writes each log event as one line: JSON for machines, text for a terminal; what names a person or a secret is masked.
+/// Writes each log event as one line: JSON for machines, text for a terminal; what names a person or a secret is
+/// masked.
 package struct LineLogHandler: LogHandler {
     /// The form of the lines.
     package enum Format: Sendable {
@@ -30,7 +31,8 @@ package struct LineLogHandler: LogHandler {
     ///   - format: the form of the lines.
     ///   - level: the least important level that is written.
     ///   - now: the time of an event.
-    ///   - completed: what becomes of messages and texts before they are written, such as of the commands that they name.
+    ///   - completed: what becomes of messages and texts before they are written, such as of the commands that they
+    ///     name.
     ///   - write: takes a whole line with its end and writes it at once.
     package init(
         label: String,

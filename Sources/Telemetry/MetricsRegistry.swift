@@ -3,8 +3,8 @@ import Synchronization
 
 /// Keeps the process's metrics and writes them as Prometheus reads them.
 ///
-/// Counters, gauges and histograms of a bounded number of series: a label that grows without end would take the memory of the process,
-/// so that beyond ``maximumSeries`` new series are counted in one of their own and dropped.
+/// Counters, gauges and histograms of a bounded number of series: a label that grows without end would take the memory
+/// of the process, so that beyond ``maximumSeries`` new series are counted in one of their own and dropped.
 package final class MetricsRegistry: MetricsFactory {
     /// A metric's name with its labels.
     struct Series: Hashable {

@@ -4,7 +4,8 @@ struct CalendarDay: Sendable, Equatable {
     let month: Int
     let day: Int
 
-    /// The days from it to 1970-01-01, counted in eras of 400 years that begin in March: the leap day is the last of its year.
+    /// The days from it to 1970-01-01, counted in eras of 400 years that begin in March: the leap day is the last of
+    /// its year.
     private static let firstDay = 719_468
 
     /// The day that is so many days after 1970-01-01.

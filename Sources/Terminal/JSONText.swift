@@ -63,8 +63,8 @@ package enum JSONText {
         return String(Double(milliseconds) / 1000)
     }
 
-    /// Quotes as RFC 8259 asks; whatever is not harmless on a terminal is escaped as well, so that JSON shown there is as harmless as a
-    /// table.
+    /// Quotes as RFC 8259 asks; whatever is not harmless on a terminal is escaped as well, so that JSON shown there is
+    /// as harmless as a table.
     package static func quote(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {

@@ -48,7 +48,8 @@ package struct ListWriter<Row> {
 
     /// Writes what is buffered, for lists that grow while somebody watches.
     ///
-    /// - Throws: ``OutputClosed`` when nobody reads any more, also where nothing is to be written; what the sink throws.
+    /// - Throws: ``OutputClosed`` when nobody reads any more, also where nothing is to be written; what the sink
+    ///   throws.
     package mutating func flush() throws {
         if output.format == .table, layout == nil, !sample.isEmpty { try startTable(isWhole: false) }
         try buffer.drain(to: output)
@@ -105,7 +106,8 @@ package struct ListWriter<Row> {
         }
     }
 
-    /// A text that may come from anybody: in CSV no formula for a spreadsheet, and nothing that a terminal would act on.
+    /// A text that may come from anybody: in CSV no formula for a spreadsheet, and nothing that a terminal would act
+    /// on.
     private func foreign(_ text: String) -> String {
         let cell = if case .csv = output.format { SeparatedText.withoutFormula(text) } else { text }
         return output.style.isTerminal ? SafeText.line(cell) : cell
@@ -139,7 +141,8 @@ private enum SeparatedText {
 
     /// Quoted when it has to be (RFC 4180).
     ///
-    /// By scalars: a quote with an accent on it is another character, and a quote all the same to whoever reads the file.
+    /// By scalars: a quote with an accent on it is another character, and a quote all the same to whoever reads the
+    /// file.
     static func csv(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0 == "\"" || $0 == "," || $0 == "\n" || $0 == "\r" }) else {
             return text
@@ -153,7 +156,8 @@ private enum SeparatedText {
         return String(quoted)
     }
 
-    /// The text with `'` before it where a spreadsheet would reckon instead of showing it; a phone number is left alone.
+    /// The text with `'` before it where a spreadsheet would reckon instead of showing it; a phone number is left
+    /// alone.
     static func withoutFormula(_ text: String) -> String {
         guard let first = text.unicodeScalars.first, formulaStarts.contains(first) else { return text }
         let isNumber = text.unicodeScalars.dropFirst().allSatisfy { ("0"..."9").contains($0) || $0 == "." }

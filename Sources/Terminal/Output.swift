@@ -31,8 +31,8 @@ package struct Output: Sendable {
 
     /// Gives `body` an output whose text goes to a pager as soon as it is longer than the screen.
     ///
-    /// Returns when everything was shown and the pager has ended; nobody is asked anything meanwhile. Not for lists that
-    /// somebody watches while they grow.
+    /// Returns when everything was shown and the pager has ended; nobody is asked anything meanwhile. Not for lists
+    /// that somebody watches while they grow.
     package func paged(_ body: (Output) throws -> Void) throws {
         guard let pager, format == .table else { return try body(self) }
         try PagerSink.withPager(pager, sink) { sink in

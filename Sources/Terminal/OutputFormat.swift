@@ -38,7 +38,8 @@ package enum OutputFormat: Sendable, Equatable {
         }
     }
 
-    /// The selected ones of the fields, in the order of the selection; `auth` stands for all of `auth.email` and its like.
+    /// The selected ones of the fields, in the order of the selection; `auth` stands for all of `auth.email` and its
+    /// like.
     ///
     /// One that there is not is nothing (null) in every row: whatever was done stays told.
     func select<Row>(from fields: [Field<Row>]) -> [Field<Row>] {

@@ -26,9 +26,9 @@ package struct Pager: Sendable, Equatable {
 
     /// Decides by the habits of other tools: `ACCOUNTCTL_PAGER`, then `PAGER`, then `less`.
     ///
-    /// None off a terminal, on a dumb one, when the variable is empty or `cat`, or when there is no such program: output is
-    /// never lost for want of a pager. `less` is told to leave short text alone, keep colours and not to clear the screen
-    /// (`LESS=FRX`), unless `LESS` says something else.
+    /// None off a terminal, on a dumb one, when the variable is empty or `cat`, or when there is no such program:
+    /// output is never lost for want of a pager. `less` is told to leave short text alone, keep colours and not to
+    /// clear the screen (`LESS=FRX`), unless `LESS` says something else.
     ///
     /// - Parameters:
     ///   - style: what the stream can show.

@@ -84,8 +84,8 @@ private struct PagerLeft: Error {}
 private struct PagerProcess {
     private let id: pid_t
     private let input: Int32
-    /// What was done on SIGINT before, as a number: SIG_IGN is the address 1, which the compiler takes for no process at all
-    /// when a function pointer of that value stands in an optional structure.
+    /// What was done on SIGINT before, as a number: SIG_IGN is the address 1, which the compiler takes for no process
+    /// at all when a function pointer of that value stands in an optional structure.
     private let interrupt: UInt
 
     /// Starts it; nil when it cannot be started.

@@ -1,9 +1,11 @@
 /// Text from outside made harmless for a terminal.
 ///
-/// A username may hold escape sequences, line breaks or characters that reverse the reading order; on a terminal they could
-/// retitle the window, hide a line or make one account look like another. What cannot be shown as itself is shown as `\u{1b}`.
+/// A username may hold escape sequences, line breaks or characters that reverse the reading order; on a terminal they
+/// could retitle the window, hide a line or make one account look like another. What cannot be shown as itself is shown
+/// as `\u{1b}`.
 package enum SafeText {
-    /// Marks that may be stacked on one character before the rest is spelled out, so that no cell paints over its neighbours.
+    /// Marks that may be stacked on one character before the rest is spelled out, so that no cell paints over its
+    /// neighbours.
     private static let marksAllowed = 4
 
     /// The text on one line, with everything a terminal would act on spelled out.
@@ -50,7 +52,8 @@ package enum SafeText {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
             false
         case .format:
-            // Zero-width joiner: part of ordinary emoji and of several scripts. Every other format character hides or reorders.
+            // Zero-width joiner: part of ordinary emoji and of several scripts. Every other format character hides or
+            // reorders.
             scalar == "\u{200D}"
         default:
             true

@@ -95,9 +95,11 @@ package struct Sheet: Sendable {
         return members
     }
 
-    /// The sheet as a row: the facts in their order, those of a section under `section.fact`, and the rest as JSON in a cell.
+    /// The sheet as a row: the facts in their order, those of a section under `section.fact`, and the rest as JSON in a
+    /// cell.
     ///
-    /// Every sheet of a kind has the same cells: its facts are there when they are nothing, and a section that is open is one cell.
+    /// Every sheet of a kind has the same cells: its facts are there when they are nothing, and a section that is open
+    /// is one cell.
     package func row() -> [(name: String, value: OutputValue)] {
         let members = object()
         return sections.flatMap { section -> [(name: String, value: OutputValue)] in

@@ -21,7 +21,8 @@ package struct StreamStyle: Sendable, Equatable {
     package static let plain = StreamStyle(isTerminal: false, width: nil, colour: false)
 
     /// Decides by the habits of other tools: `--no-color`, `NO_COLOR` (when not empty) and `TERM=dumb` forbid colour,
-    /// `FORCE_COLOR` and `CLICOLOR_FORCE` (neither empty nor 0) ask for it off a terminal; `COLUMNS` overrides the width.
+    /// `FORCE_COLOR` and `CLICOLOR_FORCE` (neither empty nor 0) ask for it off a terminal; `COLUMNS` overrides the
+    /// width.
     ///
     /// A dumb terminal knows no escapes at all.
     ///

@@ -27,12 +27,13 @@ package struct TableCell: Sendable, Equatable {
 
 /// Lays out rows in columns.
 ///
-/// Widths are fixed by the rows seen first, so that a list of any length needs the memory of a screenful; a later cell that is
-/// wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for those of dates, ids and
-/// numbers, and for the first, which says what the row is about and is what people copy, up to two thirds of a line; columns for which
-/// there is no room even so are left out.
+/// Widths are fixed by the rows seen first, so that a list of any length needs the memory of a screenful; a later cell
+/// that is wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for those
+/// of dates, ids and numbers, and for the first, which says what the row is about and is what people copy, up to two
+/// thirds of a line; columns for which there is no room even so are left out.
 /// Before any of that, where all rows are known, columns that say nothing of any row are left out, from the right.
-/// Where columns gave way a later cell that is wider is cut, unless it is a number or the first of its row and has its full width.
+/// Where columns gave way a later cell that is wider is cut, unless it is a number or the first of its row and has its
+/// full width.
 package struct TableLayout: Sendable {
     /// Columns are never made narrower than this.
     private static let narrowest = 8
@@ -104,7 +105,8 @@ package struct TableLayout: Sendable {
     /// One row.
     package func line(_ cells: [TableCell]) -> String {
         var result = ""
-        // Written before the next text only, lest there be blanks at the end of a line: they get in the way of whoever copies it.
+        // Written before the next text only, lest there be blanks at the end of a line: they get in the way of whoever
+        // copies it.
         var blanks = 0
         for index in shown {
             let cell = cells[index]

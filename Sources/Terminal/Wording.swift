@@ -14,7 +14,8 @@ package enum Wording {
 
     /// `2026-11-20 23:15:04Z`, for people.
     package static func moment(_ date: Date) -> String {
-        // The formatter's first use looks for calendars and time zones, which takes longer than all else of a short list.
+        // The formatter's first use looks for calendars and time zones, which takes longer than all else of a short
+        // list.
         CalendarTime(date)?.text ?? date.formatted(Date.ISO8601FormatStyle(dateTimeSeparator: .space))
     }
 

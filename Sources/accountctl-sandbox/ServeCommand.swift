@@ -92,7 +92,8 @@ struct ServeCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         var logger = Logger(label: "accountctl.sandbox")
         logger.logLevel = .warning
-        // Before anybody is told that it is ready: whoever then tells it to stop must not meet the default, which ends it at once.
+        // Before anybody is told that it is ready: whoever then tells it to stop must not meet the default, which ends
+        // it at once.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await Sandbox.with(configuration, logger: logger) { sandbox in
             let line = try ReadyLine(sandbox: sandbox, clientIDs: clientIDs, folder: credentials)

@@ -114,8 +114,8 @@ import Testing
         }
     }
 
-    /// The account works while the preflight asks, which is short for that; locked out, it can wait for the answer, but for minutes,
-    /// in which nobody can stop the request.
+    /// The account works while the preflight asks, which is short for that; locked out, it can wait for the answer, but
+    /// for minutes, in which nobody can stop the request.
     @Test func whatTheTrialCouldNotTellInTimeIsAskedBeforeAppleIs() async throws {
         try await Stage.with { stage in
             try await stage.sql(

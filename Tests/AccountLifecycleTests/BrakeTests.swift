@@ -247,7 +247,8 @@ import Testing
         }
     }
 
-    /// A worker holds its job's row when it comes to the request's: an operator who wakes the job takes them in the same order.
+    /// A worker holds its job's row when it comes to the request's: an operator who wakes the job takes them in the
+    /// same order.
     @Test(.timeLimit(.minutes(1))) func anActAndAStepDoNotWaitForEachOther() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.signUp())

@@ -5,7 +5,8 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Cancelling at the very moment at which a step begins: one of both comes first, and nothing is told or done that is not so.
+/// Cancelling at the very moment at which a step begins: one of both comes first, and nothing is told or done that is
+/// not so.
 @Suite(.timeLimit(.minutes(3))) struct CancelRaceTests {
     @Test func whoCancelsBeforeTheLockIsHeldWasNeverLockedOut() async throws {
         try await Stage.with { stage in
@@ -68,7 +69,8 @@ import Testing
         }
     }
 
-    /// The app brings a code, for which it locks the account, and asks again for the deletion, whose row its status token refers to.
+    /// The app brings a code, for which it locks the account, and asks again for the deletion, whose row its status
+    /// token refers to.
     @Test(.timeLimit(.minutes(1))) func aLockOutAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

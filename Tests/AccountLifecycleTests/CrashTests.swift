@@ -76,7 +76,8 @@ import Testing
         }
     }
 
-    /// An app table without a foreign key and without our policies takes writes until the token expires: the last sweep names it.
+    /// An app table without a foreign key and without our policies takes writes until the token expires: the last sweep
+    /// names it.
     @Test func whatAnAppTableTakesBetweenTheSweepsIsFoundByTheLast() async throws {
         try await Stage.with { stage in
             try await stage.sql(

@@ -6,7 +6,8 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// No fence reaches Apple or Storage: a call starts only where nobody else can be given the request before it has ended.
+/// No fence reaches Apple or Storage: a call starts only where nobody else can be given the request before it has
+/// ended.
 @Suite(.timeLimit(.minutes(3))) struct DeletionLeaseTests {
     private struct LeaseEnds: Error {}
 
@@ -16,7 +17,8 @@ import Testing
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             let driver = DeletionDriver(stage.services())
-            // Apple's test of a client id can double a call's time; each step asks for as much as its own call may take.
+            // Apple's test of a client id can double a call's time; each step asks for as much as its own call may
+            // take.
             await #expect(throws: LeaseEnds.self) {
                 try await driver.drive(request) { if $0 == longest { throw LeaseEnds() } }
             }

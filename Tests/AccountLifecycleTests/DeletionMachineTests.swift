@@ -199,8 +199,8 @@ import Testing
         #expect(DeletionMachine.delay(afterFailures: .max) == 3600)
     }
 
-    /// Walks every reachable combination of recorded steps: whatever a crash leaves, the machine names the first step that is
-    /// missing, and nothing irreversible comes before the lock-out.
+    /// Walks every reachable combination of recorded steps: whatever a crash leaves, the machine names the first step
+    /// that is missing, and nothing irreversible comes before the lock-out.
     @Test func everyCombinationOfRecordsLeadsForward() {
         let steps = DeletionStep.allCases
         for bits in 0..<(1 << steps.count) {

@@ -5,7 +5,8 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Codes and exchanges that come while the account is being erased: whatever Apple grants is revoked, handed over or told.
+/// Codes and exchanges that come while the account is being erased: whatever Apple grants is revoked, handed over or
+/// told.
 @Suite(.timeLimit(.minutes(3))) struct LateGrantTests {
     /// What the request, its step and its receipt say of Apple.
     private func told(_ request: UUID, on stage: Stage) async throws -> [String?] {
@@ -181,7 +182,8 @@ import Testing
         }
     }
 
-    /// Two Apple Accounts that are linked to one account: the credential of the first makes room for the second's, and its grant lives.
+    /// Two Apple Accounts that are linked to one account: the credential of the first makes room for the second's, and
+    /// its grant lives.
     @Test(arguments: [false, true])
     func theGrantOfAnotherAppleAccountIsToldToLive(_ movedToAnotherTeam: Bool) async throws {
         try await Stage.with { stage in
@@ -383,7 +385,8 @@ import Testing
         }
     }
 
-    /// The account's row is locked by its erasure: whoever comes with a code waits, and is told that there is no account.
+    /// The account's row is locked by its erasure: whoever comes with a code waits, and is told that there is no
+    /// account.
     @Test(.timeLimit(.minutes(1))) func aCodeThatWaitsForTheErasureIsRefused() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

@@ -200,7 +200,8 @@ import Testing
         }
     }
 
-    /// What the preflight read may be as old as it took: what the account has at the lock-out is searched for, and what it had.
+    /// What the preflight read may be as old as it took: what the account has at the lock-out is searched for, and what
+    /// it had.
     @Test(arguments: [true, false])
     func anAddressChangedSinceThePreflightIsSearchedForAsTheOldOneIs(_ changes: Bool) async throws {
         try await Stage.with { stage in
@@ -226,7 +227,8 @@ import Testing
         }
     }
 
-    /// A server that dies may forget what was not on disk yet; the worker lives on, and is in the middle of a step that rests on it.
+    /// A server that dies may forget what was not on disk yet; the worker lives on, and is in the middle of a step that
+    /// rests on it.
     @Test func nothingIsScrubbedWhereTheServerForgotTheLockOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

@@ -17,7 +17,8 @@ struct Person: Sendable {
 }
 
 extension Stage {
-    /// Signs somebody up: user, identity, session, refresh token, audit entry, half-finished flow; the profile comes by the trigger.
+    /// Signs somebody up: user, identity, session, refresh token, audit entry, half-finished flow; the profile comes by
+    /// the trigger.
     func signUp(_ name: String = "anna", email: String? = nil, sub known: String? = nil, apple: Bool = true)
         async throws -> Person
     {
@@ -142,7 +143,8 @@ extension Stage {
         guard outcome == .settled(.exchanged) else { throw Unexpected(outcome) }
     }
 
-    /// Somebody with everything: avatars at random names, in a folder of upper case, a credential, a profile that is filled in.
+    /// Somebody with everything: avatars at random names, in a folder of upper case, a credential, a profile that is
+    /// filled in.
     func fullAccount(_ name: String = "anna") async throws -> Person {
         let person = try await signUp(name)
         for key in ["\(UUID().uuidString).jpeg", "\(UUID().uuidString).jpeg", "\(person.id.uuidString)/me.png"] {

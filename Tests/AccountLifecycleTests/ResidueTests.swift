@@ -272,7 +272,8 @@ import Testing
         }
     }
 
-    /// They are found by reading all accounts, which has the time of a table's search, and not that of a short statement.
+    /// They are found by reading all accounts, which has the time of a table's search, and not that of a short
+    /// statement.
     @Test func otherHoldersAreFoundAmongVeryManyAccounts() async throws {
         try await Stage.with { stage in
             try await stage.admin.withTransaction { connection in

@@ -311,7 +311,8 @@ import Testing
             #expect(try await stage.upload(owned, by: victim))
             var attackers: [Person] = []
             for number in 0..<4 { attackers.append(try await stage.signUp("attacker\(number)")) }
-            // Files nobody owns: one that two profiles name, one in the victim's folder, one that the attacker alone names.
+            // Files nobody owns: one that two profiles name, one in the victim's folder, one that the attacker alone
+            // names.
             for key in ["shared.jpeg", "\(victim.text)/free.jpeg", "own.jpeg"] {
                 #expect(try await stage.upload(key, by: nil))
             }

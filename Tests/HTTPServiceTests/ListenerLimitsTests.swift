@@ -58,7 +58,8 @@ import Testing
                     #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
                 }
                 client.send(beginnings.last ?? "")
-                // Never silent for long, which is what is tested; stopped by the closed connection alone, or by the suite's time limit.
+                // Never silent for long, which is what is tested; stopped by the closed connection alone, or by the
+                // suite's time limit.
                 while client.send("x") { try await Task.sleep(for: .milliseconds(20)) }
             }
             #expect(told.all == Array(repeating: "first", count: max(0, beginnings.count - 1)))

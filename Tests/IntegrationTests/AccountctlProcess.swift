@@ -27,8 +27,8 @@ struct AccountctlProcess {
 
     /// Starts it without a terminal and without the settings of whoever runs the tests.
     ///
-    /// It can be another program, such as a shell that is to start this one, and be started in a folder of its own. Its input is a
-    /// text, or what comes through a pipe.
+    /// It can be another program, such as a shell that is to start this one, and be started in a folder of its own. Its
+    /// input is a text, or what comes through a pipe.
     init(
         _ arguments: [String],
         environment: [String: String] = [:],

@@ -136,7 +136,8 @@ struct DeployFilesTests {
         #expect(container.contains("--no-install-recommends \(build) \\\n"))
     }
 
-    /// Kubernetes tells every pod of the services beside it, by variables that begin with their names: with `accountctl`, too.
+    /// Kubernetes tells every pod of the services beside it, by variables that begin with their names: with
+    /// `accountctl`, too.
     @Test("No pod is given variables that would be taken for settings")
     func serviceLinks() throws {
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
@@ -145,7 +146,8 @@ struct DeployFilesTests {
         #expect(manifest.matches(of: /\n +enableServiceLinks: false\n/).count == pods)
     }
 
-    /// libpq looks for certificates in its user's home; one that is not there is fine, one that it may not look into ends each attempt.
+    /// libpq looks for certificates in its user's home; one that is not there is fine, one that it may not look into
+    /// ends each attempt.
     @Test("The service's home is not there, rather than closed to it")
     func home() throws {
         #expect(try text("deploy/systemd/accountctl-worker.service").contains("\nProtectHome=tmpfs\n"))

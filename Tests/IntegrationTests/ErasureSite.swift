@@ -71,8 +71,8 @@ struct ErasureSite: Sendable {
         return Int(try await database.psql(text)) ?? -1
     }
 
-    /// Waits until at most so many requests are open, while a worker runs; what waits for its next try has it at once, and a
-    /// server that is away is asked again.
+    /// Waits until at most so many requests are open, while a worker runs; what waits for its next try has it at once,
+    /// and a server that is away is asked again.
     ///
     /// Looks again and again: it waits for another process, through a server that at times can tell nobody anything.
     func wait(untilOpenAtMost limit: Int) async throws {
@@ -88,7 +88,8 @@ struct ErasureSite: Sendable {
         }
     }
 
-    /// Waits, while no worker runs, until a job is due, or what a dead worker held comes free: the moment is in the database.
+    /// Waits, while no worker runs, until a job is due, or what a dead worker held comes free: the moment is in the
+    /// database.
     func waitForTheNextTry() async throws {
         try await database.psql(
             """

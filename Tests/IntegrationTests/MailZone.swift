@@ -27,7 +27,8 @@ enum MailZone {
         changes.reduce(sound) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
     }
 
-    /// A key record's value with 2048 bits: the form of a key, made up on each run, of which nobody has the private half.
+    /// A key record's value with 2048 bits: the form of a key, made up on each run, of which nobody has the private
+    /// half.
     static let rsaKey: String = {
         var modulus = (0..<256).map { _ in UInt8.random(in: 0...255) }
         modulus[0] |= 0x80

@@ -84,7 +84,7 @@ struct OperatorFollowUpTests {
         let words = DeletionRefusal.underWay(step: .deleteRows, request: id).words
         #expect(words.hasPrefix("the step delete_rows is under way"), "\(words)")
         #expect(words.hasSuffix("accountctl deletion show \(OperatorStage.id(1))"), "\(words)")
-        #expect(DeletionRefusal.begun(step: .revokeApple).words == "the step revoke_apple has begun, which cannot be undone")
+        #expect(DeletionRefusal.begun(step: .revokeApple).words.hasPrefix("the step revoke_apple has begun"))
         #expect(DeletionRefusal.busy.words.contains("try again"))
     }
 

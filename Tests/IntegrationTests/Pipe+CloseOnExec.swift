@@ -7,8 +7,8 @@ import Foundation
 #endif
 
 extension Pipe {
-    /// A pipe that only the process has that is given an end of it: another one, started at the same time, would keep the end from
-    /// being seen.
+    /// A pipe that only the process has that is given an end of it: another one, started at the same time, would keep
+    /// the end from being seen.
     static func closedOnExec() -> Pipe {
         let pipe = Pipe()
         for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {

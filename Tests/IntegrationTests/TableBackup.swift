@@ -1,7 +1,7 @@
 import TestSupport
 
-/// The rows of accounts and of their deletions as they were at a moment, kept outside of the database: a deletion searches every table
-/// there for what is left.
+/// The rows of accounts and of their deletions as they were at a moment, kept outside of the database: a deletion
+/// searches every table there for what is left.
 struct TableBackup {
     private static let tables = [
         "auth.users", "public.profiles", "accountctl.deletion_requests", "accountctl.deletion_steps",

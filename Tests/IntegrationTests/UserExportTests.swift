@@ -8,7 +8,8 @@ struct UserExportTests {
     private static let anna = OperatorStage.id(1)
     private static let bob = OperatorStage.id(2)
 
-    /// Tables as apps have them: rows by the account and by its profile, rows of rows, and answers of other people to them.
+    /// Tables as apps have them: rows by the account and by its profile, rows of rows, and answers of other people to
+    /// them.
     private static let fixture = """
         create table public.posts (
             id bigint primary key, author_id uuid references public.profiles (id), body text, api_key text

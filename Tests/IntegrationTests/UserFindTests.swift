@@ -11,7 +11,8 @@ struct UserFindTests {
     private static let request = "00000000-0000-4000-8000-00000000000a"
     private static let sub = "001234.0123456789abcdef0123456789abcdef.0123"
 
-    /// Anna, who is to be erased; somebody behind Apple's relay; somebody whose names are digits; Anna's namesake at an enterprise.
+    /// Anna, who is to be erased; somebody behind Apple's relay; somebody whose names are digits; Anna's namesake at an
+    /// enterprise.
     private static let people = """
         insert into auth.users (instance_id, id, aud, role, email, phone, created_at, is_sso_user, deleted_at)
         select '00000000-0000-0000-0000-000000000000'::uuid, id::uuid, 'authenticated', 'authenticated', email, phone, now(),

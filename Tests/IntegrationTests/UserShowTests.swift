@@ -8,8 +8,8 @@ struct UserShowTests {
 
     /// Files of two accounts, and of nobody.
     ///
-    /// Anna has two in the bucket's root, as the tutorial names them, one of which is her avatar, and one in her folder, as Swift writes
-    /// ids. Somebody else has one in her folder and one in the root.
+    /// Anna has two in the bucket's root, as the tutorial names them, one of which is her avatar, and one in her
+    /// folder, as Swift writes ids. Somebody else has one in her folder and one in the root.
     private static let files = """
         insert into storage.objects (bucket_id, name, owner, owner_id, metadata)
         values

@@ -54,7 +54,8 @@ struct WorkerMetricsTests {
             let told = worker.errorsSoFar
             let port = try #require(told.firstMatch(of: /"port":"?(\d+)/)?.1 ?? told.firstMatch(of: /port=(\d+)/)?.1)
             var text = ""
-            // The first look at the tables comes with the first round of upkeep; the minute's upkeep job runs within a minute.
+            // The first look at the tables comes with the first round of upkeep; the minute's upkeep job runs within a
+            // minute.
             repeat {
                 text = try await scrape(String(port))
                 // A scrape may come in the middle of a round: the ages are told after the depths.

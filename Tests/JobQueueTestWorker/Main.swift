@@ -7,8 +7,8 @@ import UnixSignals
 
 /// A worker in a process of its own, for tests that kill, stop and trap it.
 ///
-/// `JobQueueTestWorker CONNINFO LEASE_MILLISECONDS SLOTS GRACE_MILLISECONDS`: SIGTERM begins a graceful shutdown, SIGINT ends at
-/// once. It exits with 1 when the worker threw.
+/// `JobQueueTestWorker CONNINFO LEASE_MILLISECONDS SLOTS GRACE_MILLISECONDS`: SIGTERM begins a graceful shutdown,
+/// SIGINT ends at once. It exits with 1 when the worker threw.
 @main
 enum Main {
     static func main() async {

@@ -61,10 +61,25 @@ import Testing
             plan.claimSent(from: .all)
             plan.claimed(0, isCut: true, now: Self.now)
             #expect(plan.step(now: Self.now) == .wait(until: isRepeated ? later : nil))
+            plan.lookAgain(now: later)
             #expect(plan.step(now: later) == (isRepeated ? .exchange(claim: 5, from: .all) : .wait(until: nil)))
         }
         plan.claimed(1, isCut: true, now: Self.now)
         #expect(plan.step(now: Self.now) == .wait(until: later))
+    }
+
+    /// Urgent claims that come back empty while all slots are taken are not sent again and again.
+    @Test func aCutClaimOfUrgentJobsIsRepeatedOnce() {
+        var plan = plan(running: 10)
+        let later = Self.now.advanced(by: .milliseconds(20))
+        plan.claimSent(from: .urgent)
+        plan.claimed(0, isCut: true, now: Self.now)
+        plan.lookAgain(now: later)
+        #expect(plan.step(now: later) == .exchange(claim: 2, from: .urgent))
+        plan.claimSent(from: .urgent)
+        plan.claimed(0, isCut: false, now: later)
+        plan.lookAgain(now: later)
+        #expect(plan.step(now: later) == .wait(until: nil))
     }
 
     /// A job under which a process died runs with nothing beside it, and nothing begins in a worker that ends.

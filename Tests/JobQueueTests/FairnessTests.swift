@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    /// Neither a poll nor a free slot is needed: urgent jobs run besides those that wait, and another begins when one of these ends.
+    /// Neither a poll nor a free slot is needed: urgent jobs run besides those that wait, and another begins when one
+    /// of these ends.
     @Test func urgentJobsRunWhileAllSlotsAreTaken() async throws {
         let urgent = JobKind<Note>("test.urgent", priority: 0, isUrgent: true)
         try await JobHarness.with { harness in

@@ -381,7 +381,8 @@ import Testing
         }
     }
 
-    /// The bound is above what waited for its key: it is taken all the same, and before what came later; but not what runs alone.
+    /// The bound is above what waited for its key: it is taken all the same, and before what came later; but not what
+    /// runs alone.
     @Test(arguments: [0, 1]) func whatWaitedForItsKeyGoesFirst(_ crashes: Int) async throws {
         try await JobHarness.with { harness in
             var claimer = try await Claimer(harness, .init(runningPerKey: 1))

@@ -114,8 +114,8 @@ import Testing
         }
     }
 
-    /// Cancelled while it ran, a job is neither retried nor one that somebody should look at, whatever its handler asked for; one that
-    /// its handler ended is counted, too.
+    /// Cancelled while it ran, a job is neither retried nor one that somebody should look at, whatever its handler
+    /// asked for; one that its handler ended is counted, too.
     @Test func whatWasWrittenIsCounted() async throws {
         let own = JobKind<Note>("test.own")
         try await JobHarness.with { harness in

@@ -227,7 +227,8 @@ import Testing
         }
     }
 
-    /// A job whose transaction began early and committed late lies below what was claimed since, and is found all the same.
+    /// A job whose transaction began early and committed late lies below what was claimed since, and is found all the
+    /// same.
     @Test func aLateCommitIsFound() async throws {
         let late = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in

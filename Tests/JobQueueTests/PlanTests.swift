@@ -86,7 +86,8 @@ import Testing
         }
     }
 
-    /// A hundred thousand of each thing that must not be in the way; statistics taken while the table was empty, then real ones.
+    /// A hundred thousand of each thing that must not be in the way; statistics taken while the table was empty, then
+    /// real ones.
     @Test func hotStatementsUseTheirIndexes() async throws {
         try await JobHarness.with { harness in
             try await harness.execute(
@@ -208,7 +209,8 @@ import Testing
             let request = JobQueue.ClaimRequest(worker: 1, limit: 100)
             try await harness.execute("vacuum analyze accountctl.jobs")
             try await harness.pool.withConnection { connection in
-                // Left to itself the server would weigh the plan for all parameters against others, and might never keep it.
+                // Left to itself the server would weigh the plan for all parameters against others, and might never
+                // keep it.
                 try connection.execute("set plan_cache_mode = force_generic_plan")
                 for _ in 0..<3 { _ = try queue.claim(lanes, request, on: connection) }
                 let kept: Statement = """

@@ -133,7 +133,8 @@ import Testing
         }
     }
 
-    /// The network swallows everything from the moment the worker is to stop: it ends all the same, and tells that it lost something.
+    /// The network swallows everything from the moment the worker is to stop: it ends all the same, and tells that it
+    /// lost something.
     @Test func aBlackHoleDoesNotHoldUpTheStop() async throws {
         try await JobHarness.with { harness in
             let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))

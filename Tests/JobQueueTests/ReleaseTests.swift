@@ -202,7 +202,8 @@ import Testing
         }
     }
 
-    /// While a deploy rolls, the old release may set a job of the new one aside; the new one, which has long started, runs it.
+    /// While a deploy rolls, the old release may set a job of the new one aside; the new one, which has long started,
+    /// runs it.
     @Test func aNewerJobThatTheOldReleaseTookIsNotStranded() async throws {
         let new = JobKind<Note>("test.plain", version: 2)
         try await JobHarness.with { harness in

@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    /// Through a path that swallows everything for longer than the lease: another worker takes over, the first comes back.
+    /// Through a path that swallows everything for longer than the lease: another worker takes over, the first comes
+    /// back.
     @Test func aBlackHoleEndsTheLease() async throws {
         try await JobHarness.with { harness in
             let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))
@@ -166,8 +167,8 @@ import Testing
         }
     }
 
-    /// What the standby had not received is lost with the primary, lease numbers included, which are given out once more; and the
-    /// listener hears of new jobs from the new primary.
+    /// What the standby had not received is lost with the primary, lease numbers included, which are given out once
+    /// more; and the listener hears of new jobs from the new primary.
     @Test func aFailoverThatLosesTheEndOfTheLog() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(in: cluster) { harness in
@@ -224,8 +225,8 @@ import Testing
         }
     }
 
-    /// One session listens, however many queues there are; and when the server allows no more of them than there are, what finds none
-    /// is tried again.
+    /// One session listens, however many queues there are; and when the server allows no more of them than there are,
+    /// what finds none is tried again.
     @Test func tooFewConnectionsLoseNothing() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(connections: 1, in: cluster) { harness in
@@ -272,8 +273,8 @@ import Testing
         }
     }
 
-    /// Each of 32 clients has a job in a transaction that stays open; they commit in the reverse order, while jobs that came later
-    /// and were committed before have long been claimed.
+    /// Each of 32 clients has a job in a transaction that stays open; they commit in the reverse order, while jobs that
+    /// came later and were committed before have long been claimed.
     @Test func longTransactionsThatCommitInAnyOrder() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(connections: 40, in: cluster) { harness in

@@ -3,8 +3,8 @@ import Testing
 
 @testable import JobQueue
 
-/// Thousands of interleavings of claim, heartbeat, rescue, cancel, wake-up, deadline, completion, lost replies, handlers that
-/// do not stop, frozen and killed processes, on injected time.
+/// Thousands of interleavings of claim, heartbeat, rescue, cancel, wake-up, deadline, completion, lost replies,
+/// handlers that do not stop, frozen and killed processes, on injected time.
 ///
 /// The workers' book is the real one, the table a model.
 @Suite struct SimulationTests {

@@ -5,7 +5,8 @@ import Testing
 @testable import LibPQ
 
 struct LoaderTests {
-    /// Debug builds are linked with libpq, the release build of the program is not: a function that is missing would be found there.
+    /// Debug builds are linked with libpq, the release build of the program is not: a function that is missing would be
+    /// found there.
     @Test("Every function of libpq that Swift calls is passed on, and no other")
     func everyFunction() throws {
         var called: Set<String> = []

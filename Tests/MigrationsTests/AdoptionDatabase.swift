@@ -40,8 +40,8 @@ struct AdoptionDatabase: Sendable {
         try await database.withConnection { try AdoptionNote.all(on: $0) }
     }
 
-    /// Applies every migration as `postgres`, each in its transaction, and tells the locks that each held at its end on tables
-    /// that were there before it.
+    /// Applies every migration as `postgres`, each in its transaction, and tells the locks that each held at its end on
+    /// tables that were there before it.
     @discardableResult
     func migrate() async throws -> [Int: [String: TableLock.Mode]] {
         var words = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database.conninfo]

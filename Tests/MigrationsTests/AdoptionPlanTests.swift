@@ -2,8 +2,8 @@ import Migrations
 import TestSupport
 import Testing
 
-/// The plan says what the migrations then do, and which locks they take for it; and what was there is there afterwards: every row
-/// and column, every policy of the app's own, every right to read.
+/// The plan says what the migrations then do, and which locks they take for it; and what was there is there afterwards:
+/// every row and column, every policy of the app's own, every right to read.
 @Suite(.timeLimit(.minutes(3))) struct AdoptionPlanTests {
     @Test(arguments: AdoptionScenario.all) func planIsWhatHappens(_ scenario: AdoptionScenario) async throws {
         try await AdoptionDatabase.with(scenario) { adoption in

@@ -308,7 +308,8 @@ struct MigrationEngineTests {
                 #expect(
                     try connection.one("select count(*) from accountctl.job_history_default", as: Int.self) == 0
                 )
-                // As an ended job that is tried again leaves it, of a day that was made at first and of one of those since.
+                // As an ended job that is tried again leaves it, of a day that was made at first and of one of those
+                // since.
                 #expect(try connection.execute("delete from accountctl.job_history where id in (1, 8)") == 2)
             }
         }

@@ -3,8 +3,8 @@ import TestSupport
 
 /// Whether the pgTAP tests notice when a policy, grant or function is not what it should be.
 ///
-/// Each policy is dropped once and widened once per clause; the matrix of roles, verbs and rows has to fail by what the database
-/// then does, without the file that compares the policies' text.
+/// Each policy is dropped once and widened once per clause; the matrix of roles, verbs and rows has to fail by what the
+/// database then does, without the file that compares the policies' text.
 @Suite(.timeLimit(.minutes(5))) struct PolicyMutationTests {
     private static let matrices = ["profiles_rls", "avatars_rls"]
 
@@ -91,7 +91,8 @@ import TestSupport
 
     /// Runs a pgTAP file after a change, and counts what fails.
     ///
-    /// The change is made in the transaction that the file takes back at its end, so that one database serves all of them.
+    /// The change is made in the transaction that the file takes back at its end, so that one database serves all of
+    /// them.
     private func failures(in file: String, after mutation: String, _ database: TestDatabase) async throws -> Int {
         let path = Repository.path("sql/tests/\(file).sql")
         do {

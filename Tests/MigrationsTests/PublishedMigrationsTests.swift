@@ -2,8 +2,8 @@ import Testing
 
 @testable import Migrations
 
-/// What databases have applied is never another text, unless the new one names the old one's checksum: such a database could not be
-/// migrated any more.
+/// What databases have applied is never another text, unless the new one names the old one's checksum: such a database
+/// could not be migrated any more.
 @Suite struct PublishedMigrationsTests {
     /// The texts that were given out, by the checksums that databases hold.
     private let published: [(fileName: String, checksum: String)] = [

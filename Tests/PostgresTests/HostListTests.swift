@@ -5,7 +5,8 @@ import Testing
 @testable import Postgres
 
 @Suite(.timeLimit(.minutes(3))) struct HostListTests {
-    /// It takes the connection and says nothing, as a machine does that hangs; libpq would wait there until the time is over.
+    /// It takes the connection and says nothing, as a machine does that hangs; libpq would wait there until the time is
+    /// over.
     @Test func aSilentFirstHostLeavesTimeForTheNext() async throws {
         try await TestDatabase.with(.empty) { database in
             try await DeafServer.with { deaf in

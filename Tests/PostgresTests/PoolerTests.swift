@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    /// A database may allow its own statements less; in a transaction, since a session's limits would stick to somebody else.
+    /// A database may allow its own statements less; in a transaction, since a session's limits would stick to somebody
+    /// else.
     @Test func aCallThatMayTakeLongIsAllowedAsLongByTheServer() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set statement_timeout = '300ms'")

@@ -4,7 +4,8 @@ import Testing
 
 /// A peer that sends TLS records of up to 16 kB, as poolers and servers since 17 do.
 ///
-/// libpq takes as much of a record as its buffer has room for. The rest lies in the TLS library, and no socket tells of it.
+/// libpq takes as much of a record as its buffer has room for. The rest lies in the TLS library, and no socket tells of
+/// it.
 @Suite(.timeLimit(.minutes(2))) struct TLSRecordTests {
     @Test func resultsOfLargeRecordsAreReadToTheirEnd() async throws {
         try await withPooler { bouncer, configuration, database in

@@ -65,7 +65,8 @@ import Testing
         }
     }
 
-    /// Apple's come seconds later: whoever waits for the answer with something locked must not find the event there before it.
+    /// Apple's come seconds later: whoever waits for the answer with something locked must not find the event there
+    /// before it.
     @Test func aRevokeIsToldOnlyWhenItWasAnswered() async throws {
         try await withReceiver { url, received in
             var configuration = SandboxConfiguration()

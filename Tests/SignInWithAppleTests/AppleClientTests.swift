@@ -403,7 +403,8 @@ import Testing
         }
     }
 
-    /// Apple changed its keys and its key endpoint is down, or somebody used up the cool-down: that refuses nothing for good.
+    /// Apple changed its keys and its key endpoint is down, or somebody used up the cool-down: that refuses nothing for
+    /// good.
     @Test func aKeyThatCannotBeFetchedNowIsNotAForeignOne() async throws {
         let served = Mutex<[Signer]?>([.first])
         try await withClients({ _, _ in
@@ -431,7 +432,8 @@ import Testing
             }
             served.withLock { $0 = [.first] }
             clock.advance(31)
-            // A set that Apple has not brought up to date yet refuses nothing for good, and throws no grant away; a bad signature does.
+            // A set that Apple has not brought up to date yet refuses nothing for good, and throws no grant away; a bad
+            // signature does.
             #expect(try await clients.verify(notification: body).problem == .keysUnavailable)
             #expect(try await clients.verify(identityToken: second, for: "com.example.app").problem == .keysUnavailable)
             #expect(try await clients.verify(identityTokenFromApple: second, for: "com.example.app").isGood)

@@ -127,7 +127,8 @@ import Testing
         #expect(notification.id == "jti-1")
     }
 
-    /// Nothing but who it is for and when decides whether it is kept; deliveries of the same are known by the same name.
+    /// Nothing but who it is for and when decides whether it is kept; deliveries of the same are known by the same
+    /// name.
     @Test(arguments: [
         nil, "5", "null", #""""#, #"{"a":1}"#, #""a\u0000b""#, Claims.quoted(String(repeating: "j", count: 256)),
     ])

@@ -59,8 +59,8 @@ extension AppleKeySet {
         #expect(isFetch(decide(cache, "new", after: 60)))
     }
 
-    /// A set that was asked for before the token came, or just after, does not show that the token's key is not Apple's: a new key takes
-    /// a quarter of an hour to spread.
+    /// A set that was asked for before the token came, or just after, does not show that the token's key is not
+    /// Apple's: a new key takes a quarter of an hour to spread.
     @Test func aMissingKeyIsJudgedByASetThatIsWellNewerThanTheToken() throws {
         var cache = try filled()
         let early = start - 900

@@ -1,7 +1,7 @@
 /// The rules that every row of the job table keeps, as checks of the table.
 ///
-/// No deployment has them: the server reads them anew for each statement that writes, and they cost two fifths of adding a job.
-/// Every test of the engine runs under them instead.
+/// No deployment has them: the server reads them anew for each statement that writes, and they cost two fifths of
+/// adding a job. Every test of the engine runs under them instead.
 package enum JobBooks {
     package static let checks = """
         alter table accountctl.jobs

@@ -14,7 +14,8 @@ package enum Socket {
 
     /// A port for a server that is about to be started: taken and let go.
     ///
-    /// Below those that systems give to clients: one of these could be given away in the moment until the server takes it.
+    /// Below those that systems give to clients: one of these could be given away in the moment until the server takes
+    /// it.
     package static func freePort() throws -> Int {
         for _ in 0..<50 {
             guard let (descriptor, port) = try? listen(port: .random(in: 20_000..<32_000)) else { continue }

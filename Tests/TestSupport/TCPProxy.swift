@@ -7,8 +7,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// Stands between a client and a server on 127.0.0.1, itself there or on another address 127.0.0.x, and breaks connections in
-/// the ways networks do.
+/// Stands between a client and a server on 127.0.0.1, itself there or on another address 127.0.0.x, and breaks
+/// connections in the ways networks do.
 package final class TCPProxy: Sendable {
     /// What the proxy does to bytes.
     package enum Behaviour: Sendable, Equatable {
@@ -18,7 +18,8 @@ package final class TCPProxy: Sendable {
         case blackHole
         /// Closes the client's side of each connection.
         case cut
-        /// Passes on what the client sends until it holds these words; then either loses them or loses the server's answer, and cuts.
+        /// Passes on what the client sends until it holds these words; then either loses them or loses the server's
+        /// answer, and cuts.
         case cutAt(String, afterServerAnswered: Bool)
         /// Passes on what the client sends until it holds these words; from then on a black hole.
         case silentAt(String)

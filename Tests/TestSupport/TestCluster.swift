@@ -3,8 +3,8 @@ import Subprocess
 
 /// The private PostgreSQL cluster that a test run uses.
 ///
-/// `deploy/test` starts one and names its folder in `ACCOUNTCTL_TEST_CLUSTER`; tests that break a server start their own by
-/// ``with(settings:_:)``.
+/// `deploy/test` starts one and names its folder in `ACCOUNTCTL_TEST_CLUSTER`; tests that break a server start their
+/// own by ``with(settings:_:)``.
 package struct TestCluster: Sendable {
     /// The folder of the cluster: `socket` and `port` lie in it.
     package let folder: String
@@ -80,7 +80,8 @@ package struct TestCluster: Sendable {
         "host=127.0.0.1 port=\(port) user=postgres passfile=\(passwordFile) dbname=\(database)"
     }
 
-    /// Runs SQL as the superuser through psql, independently of the driver under test, and returns its unaligned output.
+    /// Runs SQL as the superuser through psql, independently of the driver under test, and returns its unaligned
+    /// output.
     @discardableResult
     package func psql(
         database: String = "postgres",

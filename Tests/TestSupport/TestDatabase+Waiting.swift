@@ -45,7 +45,8 @@ extension TestDatabase {
 
     /// Waits until a statement whose text contains `part` is running.
     ///
-    /// The server tells of that to nobody who does not ask: what the statement itself notifies is heard when it has ended.
+    /// The server tells of that to nobody who does not ask: what the statement itself notifies is heard when it has
+    /// ended.
     package func waitUntilRunning(_ part: String) async throws {
         try await waitUntilASession("state = 'active' and query like \("%" + part + "%")")
     }

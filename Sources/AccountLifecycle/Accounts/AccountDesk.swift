@@ -48,7 +48,8 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Forbids signing in until then, and ends every session; a suspension that ends later stands, unless it may be shortened.
+    /// Forbids signing in until then, and ends every session; a suspension that ends later stands, unless it may be
+    /// shortened.
     package func suspend(
         _ user: UUID,
         until: Date,

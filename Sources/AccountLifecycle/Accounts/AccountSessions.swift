@@ -8,8 +8,8 @@ package import Postgres
 
 /// The sessions of accounts and the refresh tokens that keep them alive: the one place that ends them.
 ///
-/// Every statement goes by an index that Supabase's own schema has. On a busy project the tokens are the largest table there
-/// is, and to walk over it under somebody's lock would hold up every sign-in.
+/// Every statement goes by an index that Supabase's own schema has. On a busy project the tokens are the largest table
+/// there is, and to walk over it under somebody's lock would hold up every sign-in.
 package enum AccountSessions {
     /// How many keep an account signed in.
     typealias Count = (sessions: Int, oldTokens: Int)

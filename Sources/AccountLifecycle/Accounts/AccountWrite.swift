@@ -7,8 +7,8 @@ package enum AccountWrite: Sendable, Hashable {
     /// Sessions are deleted, with what goes along.
     case sessions
 
-    /// The triggers that some writes would fire and that may do what no rollback takes back: where there is one, a dry run is not to
-    /// write and undo.
+    /// The triggers that some writes would fire and that may do what no rollback takes back: where there is one, a dry
+    /// run is not to write and undo.
     ///
     /// - Throws: `PostgresError`.
     package static func triggersOutside(

@@ -31,8 +31,8 @@ package struct TeamTransfer: Sendable, Hashable {
         package var applied = 0
         /// Apple cannot move them, usually for having revoked.
         package var refused = 0
-        /// The new sub or address has an account of its own already, or nobody knows which of several Apple identities is to move; a
-        /// person must decide.
+        /// The new sub or address has an account of its own already, or nobody knows which of several Apple identities
+        /// is to move; a person must decide.
         package var conflict = 0
     }
 

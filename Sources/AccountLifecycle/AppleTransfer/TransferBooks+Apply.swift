@@ -7,7 +7,8 @@ import Postgres
 #endif
 
 extension TransferBooks {
-    /// What ``apply(progress:)`` would do, as far as it can be told without writing: a trigger on accounts may reach outside.
+    /// What ``apply(progress:)`` would do, as far as it can be told without writing: a trigger on accounts may reach
+    /// outside.
     ///
     /// - Throws: ``PostgresError``.
     package func foresee() async throws -> TeamTransfer.Run {
@@ -65,7 +66,8 @@ extension TransferBooks {
         and i.provider_id <> t.new_sub
         """
 
-    /// Gives every exchanged account its new identity, one transaction each; accounts that were conflicts are looked at again.
+    /// Gives every exchanged account its new identity, one transaction each; accounts that were conflicts are looked at
+    /// again.
     ///
     /// - Parameter progress: Told after each account how many are dealt with.
     /// - Returns: What was done.
@@ -112,7 +114,8 @@ extension TransferBooks {
         do {
             conflict = try await pool.withTransaction { try Self.apply(id, on: $0) }
         } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-            // The person signed in to the new team before being moved, and has a second account by now: a person must decide.
+            // The person signed in to the new team before being moved, and has a second account by now: a person must
+            // decide.
             conflict = error.diagnostics?.constraint ?? "second_account"
         }
         guard let conflict else { return true }
@@ -200,8 +203,8 @@ extension TransferBooks {
         return nil
     }
 
-    /// Makes the identity the new one; where the auth server has linked the new one to the account already, since the person signed
-    /// in to the new team with the same address, the old one goes: Apple gives nobody its sub any more.
+    /// Makes the identity the new one; where the auth server has linked the new one to the account already, since the
+    /// person signed in to the new team with the same address, the old one goes: Apple gives nobody its sub any more.
     ///
     /// `updated_at` stays: it is when the person last signed in.
     private static func moveIdentity(
@@ -253,7 +256,8 @@ extension TransferBooks {
         )
     }
 
-    /// The relay address that an event told of stops working with the old team; nothing is known of the new one's forwarding.
+    /// The relay address that an event told of stops working with the old team; nothing is known of the new one's
+    /// forwarding.
     private static func moveRelayAddress(
         of user: UUID,
         from old: String?,

@@ -6,7 +6,8 @@ package import Postgres
     import Foundation
 #endif
 
-/// The database's side of a team transfer: how far it is, the file between the teams, and giving accounts their new identity.
+/// The database's side of a team transfer: how far it is, the file between the teams, and giving accounts their new
+/// identity.
 package struct TransferBooks: Sendable {
     let pool: Pool
     let transfer: TeamTransfer

@@ -10,11 +10,12 @@ import SignInWithApple
 
 /// The loop that both sides of a transfer share.
 ///
-/// What Apple answers where a user cannot be moved is documented (`invalid_request`, TN3159 and TN3107), and is the same as for a
-/// request that is wrong for everybody: another target team, a time outside the window, an access token that does not fit. What it
-/// answers when the migration token has died is documented nowhere; HTTP 401 and every refusal may mean it. So a user who is refused
-/// after another was moved is asked about again with a new token, and many in a row are not believed at all: nothing is recorded
-/// about them unless another, whom Apple named before, is still named: then they are users of other teams' apps, say.
+/// What Apple answers where a user cannot be moved is documented (`invalid_request`, TN3159 and TN3107), and is the
+/// same as for a request that is wrong for everybody: another target team, a time outside the window, an access token
+/// that does not fit. What it answers when the migration token has died is documented nowhere; HTTP 401 and every
+/// refusal may mean it. So a user who is refused after another was moved is asked about again with a new token, and
+/// many in a row are not believed at all: nothing is recorded about them unless another, whom Apple named before, is
+/// still named: then they are users of other teams' apps, say.
 extension TransferRuns {
     /// Answers without a verdict in a row after which a run ends, to be started again later.
     private static let patience = 5

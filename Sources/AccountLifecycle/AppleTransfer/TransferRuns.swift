@@ -8,7 +8,8 @@ package import SignInWithApple
     import Foundation
 #endif
 
-/// The calls to Apple of a team transfer: one user at a time, at a bounded rate, each result recorded before the next call.
+/// The calls to Apple of a team transfer: one user at a time, at a bounded rate, each result recorded before the next
+/// call.
 ///
 /// Stopping is always possible: what is recorded is not asked again.
 package struct TransferRuns: Sendable {
@@ -52,7 +53,8 @@ package struct TransferRuns: Sendable {
     package func generate(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
         let (transfer, client) = (transfer, client)
         let retriedBefore = try await retriedBefore()
-        // Each run begins elsewhere: users of other teams' apps, whom Apple refuses one after the other, do not keep it from the rest.
+        // Each run begins elsewhere: users of other teams' apps, whom Apple refuses one after the other, do not keep it
+        // from the rest.
         let start = UUID()
         return try await run(progress: progress, replacing: ["refused"]) { known, connection in
             for start in [start, nil] {

@@ -9,8 +9,8 @@ package import Sealing
 
 /// Who acts, and the line that each act leaves in the operators' log.
 ///
-/// The line names the account by its keyed hash, from the start; the operator's name and own words stand beside it, so they must not
-/// name the person either: a text with one of the account's own identifiers in it is refused.
+/// The line names the account by its keyed hash, from the start; the operator's name and own words stand beside it, so
+/// they must not name the person either: a text with one of the account's own identifiers in it is refused.
 package struct Operator: Sendable {
     /// Who acts, as the log will say.
     package let name: String

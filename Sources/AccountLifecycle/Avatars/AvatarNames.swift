@@ -8,12 +8,13 @@
 ///
 /// Which texts these are says ``AvatarTexts``.
 ///
-/// A text names every object whose key it ends with, wherever in the text that key begins, except behind a letter or a digit: bare
-/// keys, URLs of any host and query parameters are one to it, and `17.jpg` is not `7.jpg`. A text ends at its end and before each `?`,
-/// `#` and `&`, and counts as it is, with its escapes resolved, and with its path as a browser asks for it. That keeps an object too
-/// many now and then, and deletes none that is in use.
+/// A text names every object whose key it ends with, wherever in the text that key begins, except behind a letter or a
+/// digit: bare keys, URLs of any host and query parameters are one to it, and `17.jpg` is not `7.jpg`. A text ends at
+/// its end and before each `?`, `#` and `&`, and counts as it is, with its escapes resolved, and with its path as a
+/// browser asks for it. That keeps an object too many now and then, and deletes none that is in use.
 ///
-/// The texts lie one behind another, each from its last byte to its first, so that those with one ending are neighbours once sorted.
+/// The texts lie one behind another, each from its last byte to its first, so that those with one ending are neighbours
+/// once sorted.
 package struct AvatarNames: Sendable {
     /// Texts that are being gathered.
     package struct Texts: Sendable {
@@ -31,8 +32,8 @@ package struct AvatarNames: Sendable {
             // Forms write blanks as plus signs.
             for var spelling in [bytes, bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }] {
                 spellings.insert(spelling)
-                // A URL in a parameter of another is escaped twice. A key that begins behind an escape begins in none of those that
-                // still have it: its last digit may be a letter.
+                // A URL in a parameter of another is escaped twice. A key that begins behind an escape begins in none
+                // of those that still have it: its last digit may be a letter.
                 for _ in 0..<Self.mostEscapes where spelling.contains(UInt8(ascii: "%")) {
                     spelling = Self.unescaped(spelling)
                     spellings.insert(spelling)
@@ -88,7 +89,8 @@ package struct AvatarNames: Sendable {
             return tidied
         }
 
-        /// A path without line breaks and blanks at the end, with slashes for backslashes, one for many, and its dots followed.
+        /// A path without line breaks and blanks at the end, with slashes for backslashes, one for many, and its dots
+        /// followed.
         private static func tidiedPath(_ text: ArraySlice<UInt8>) -> [UInt8] {
             let (slash, colon) = (UInt8(ascii: "/"), UInt8(ascii: ":"))
             var bytes: [UInt8] = []
@@ -175,7 +177,8 @@ package struct AvatarNames: Sendable {
         }
     }
 
-    /// Where the stretches of bytes begin that are neither letters nor digits, the first of them with the start of a text.
+    /// Where the stretches of bytes begin that are neither letters nor digits, the first of them with the start of a
+    /// text.
     private static let boundaries = [0, UInt8(ascii: "9") + 1, UInt8(ascii: "Z") + 1, UInt8(ascii: "z") + 1]
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

@@ -8,11 +8,13 @@ package import Postgres
 
 /// Finds the avatars that accounts left behind when they took new ones, and has Storage delete them.
 ///
-/// An object is left behind when it is an account's by the ownership rule (its owner; without one, the folder named by a user id), is
-/// older than an age, and no account names it in a text of ``AvatarTexts``, whoever's. Objects of nobody stay, and so do those of
-/// accounts under a legal hold and of accounts with an open deletion, which has steps of its own for them.
+/// An object is left behind when it is an account's by the ownership rule (its owner; without one, the folder named by
+/// a user id), is older than an age, and no account names it in a text of ``AvatarTexts``, whoever's. Objects of nobody
+/// stay, and so do those of accounts under a legal hold and of accounts with an open deletion, which has steps of its
+/// own for them.
 ///
-/// What accounts name is read once for all objects, and objects a page at a time by key: twice the objects cost twice the reading.
+/// What accounts name is read once for all objects, and objects a page at a time by key: twice the objects cost twice
+/// the reading.
 package struct AvatarSweep: Sendable {
     /// An object that was left behind.
     package struct Leftover: Sendable, Equatable {
@@ -155,8 +157,8 @@ package struct AvatarSweep: Sendable {
 
     /// Has Storage delete those of some objects, at most ``batch``, that are left behind still.
     ///
-    /// Others, judged pages ago, may have been uploaded anew, be named by their owners or under a hold by now, and Storage deletes by
-    /// key.
+    /// Others, judged pages ago, may have been uploaded anew, be named by their owners or under a hold by now, and
+    /// Storage deletes by key.
     ///
     /// - Returns: how many Storage was asked to delete, and how many of these have a row still.
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.

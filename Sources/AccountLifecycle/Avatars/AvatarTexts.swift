@@ -6,8 +6,8 @@ import Postgres
     import Foundation
 #endif
 
-/// Which texts of an account may name objects of the bucket of avatars: all of its profile, in whatever column and however deep in JSON,
-/// and the metadata that people and providers write of themselves.
+/// Which texts of an account may name objects of the bucket of avatars: all of its profile, in whatever column and
+/// however deep in JSON, and the metadata that people and providers write of themselves.
 ///
 /// An app has columns of its own for other pictures, and nothing says which: a text that is none names no object.
 struct AvatarTexts {
@@ -78,7 +78,8 @@ struct AvatarTexts {
         "select v #>> '{}' from jsonb_path_query(" + document + ", 'strict $.** ? (@.type() == \"string\")') as v"
     }
 
-    /// The texts in JSON as it was written, which may say things that no text of the server's holds: such a row must not fail a deletion.
+    /// The texts in JSON as it was written, which may say things that no text of the server's holds: such a row must
+    /// not fail a deletion.
     private static func strings(in json: Statement) -> Statement {
         """
         select case

@@ -16,9 +16,11 @@ package struct AppleCredential: Sendable {
     let subject: String
     let sealedToken: String
     let sealingKeyID: String
-    /// Whether another account has the identity that the token speaks for, by the name of before a team transfer or after it.
+    /// Whether another account has the identity that the token speaks for, by the name of before a team transfer or
+    /// after it.
     ///
-    /// Revoking would end somebody else's sign-in. An identity that was unlinked and that nobody has is the account's as before.
+    /// Revoking would end somebody else's sign-in. An identity that was unlinked and that nobody has is the account's
+    /// as before.
     let belongsToAnother: Bool
 
     /// What the token is bound to.
@@ -81,8 +83,8 @@ package struct AppleCredential: Sendable {
 
     /// Stores what Apple gave, in place of what was held for the same account and client id.
     ///
-    /// What was held may be of another Apple Account that is linked to the same account: its grant lives on, and an erasure, which
-    /// revokes for the one that is held, has to say so.
+    /// What was held may be of another Apple Account that is linked to the same account: its grant lives on, and an
+    /// erasure, which revokes for the one that is held, has to say so.
     ///
     /// - Throws: ``PostgresError``.
     package static func store(

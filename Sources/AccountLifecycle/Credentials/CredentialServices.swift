@@ -11,8 +11,8 @@ package import SignInWithApple
 
 /// What following credentials through their life needs.
 package struct CredentialServices: Sendable {
-    /// Switches the forwarding of a relay address, in the transaction of the event; false when the event is older than what
-    /// is known about the address.
+    /// Switches the forwarding of a relay address, in the transaction of the event; false when the event is older than
+    /// what is known about the address.
     package typealias Forwarding =
         @Sendable (_ user: UUID, _ address: String, _ isOn: Bool, _ at: Date, _ connection: isolated Connection) throws
         -> Bool

@@ -11,9 +11,9 @@ import Synchronization
 
 /// What the workers of an installation tell each other about client ids that Apple rejects.
 ///
-/// One worker finds out, all others with the same key stop calling for that client id; each tests it again by itself when the
-/// pause is over, and the first that succeeds sets all free. A worker that has another key, as while a key is changed, is not
-/// concerned.
+/// One worker finds out, all others with the same key stop calling for that client id; each tests it again by itself
+/// when the pause is over, and the first that succeeds sets all free. A worker that has another key, as while a key is
+/// changed, is not concerned.
 package final class RejectionBoard: Sendable {
     private let pool: Pool
     private let apple: AppleClients
@@ -79,7 +79,8 @@ package final class RejectionBoard: Sendable {
 
     /// A row that is gone was removed by somebody who succeeded: only a rejection that is new makes one.
     ///
-    /// One whose pause is over is renewed until somebody tests it: that nobody has called for a day makes no client id good.
+    /// One whose pause is over is renewed until somebody tests it: that nobody has called for a day makes no client id
+    /// good.
     private static func tell(
         _ rejection: AppleClients.Rejection,
         of id: String,

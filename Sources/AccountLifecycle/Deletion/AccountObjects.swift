@@ -24,19 +24,20 @@ package struct StoredObject: Sendable, Hashable, Comparable {
 
 /// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
 ///
-/// The rule: an object is an account's when `owner_id` is this account, or `owner`, which Storage has deprecated, where that is empty;
-/// or when both are empty and either the first
-/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else owns, what
-/// lies in a folder named by another user id, and what was there before the account is never an account's, whatever its profile
-/// says: people write their profiles themselves. An account's own are what its
-/// `avatar_url` names; what another one names, in whatever text, is told by ``AvatarTexts`` and ``AvatarNames``, as it is for sweeps: in
-/// doubt an object is shared, and stays.
+/// The rule: an object is an account's when `owner_id` is this account, or `owner`, which Storage has deprecated, where
+/// that is empty; or when both are empty and either the first
+/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else
+/// owns, what lies in a folder named by another user id, and what was there before the account is never an account's,
+/// whatever its profile says: people write their profiles themselves. An account's own are what its
+/// `avatar_url` names; what another one names, in whatever text, is told by ``AvatarTexts`` and ``AvatarNames``, as it
+/// is for sweeps: in doubt an object is shared, and stays.
 enum AccountObjects {
     /// What was found of one account.
     struct Found: Sendable {
         /// Its objects, in order.
         var objects: [StoredObject] = []
-        /// How many objects of nobody its profile names that stay, since another account names them, too, or they are older than it.
+        /// How many objects of nobody its profile names that stay, since another account names them, too, or they are
+        /// older than it.
         var shared = 0
     }
 
@@ -47,8 +48,8 @@ enum AccountObjects {
         on connection: isolated Connection
     ) throws -> [UUID: Found] {
         var found: [UUID: Set<StoredObject>] = [:]
-        // Owner columns have no index: this reads the table once, for all accounts. Joined, since the server hashes what it
-        // joins, and compares each row with every account of an array it was given as a parameter.
+        // Owner columns have no index: this reads the table once, for all accounts. Joined, since the server hashes
+        // what it joins, and compares each row with every account of an array it was given as a parameter.
         let owned = try connection.query(
             """
             select a.id, o.bucket_id, o.name
@@ -140,7 +141,8 @@ enum AccountObjects {
         return [path, other]
     }
 
-    /// Those of the account's objects that are its own still: somebody may have uploaded another in their place, or been given them.
+    /// Those of the account's objects that are its own still: somebody may have uploaded another in their place, or
+    /// been given them.
     ///
     /// Whether another profile names them, too, which reads all profiles, is not told again.
     static func stillOwned(

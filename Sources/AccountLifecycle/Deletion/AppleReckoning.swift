@@ -8,8 +8,8 @@ import Postgres
 
 /// What became of an account's grants at Apple, by everything that is recorded about them.
 ///
-/// Said when revoking ends, and looked at once more under the lock under which the account goes: as long as the account is there
-/// a code may come in, and its exchange may give one more credential.
+/// Said when revoking ends, and looked at once more under the lock under which the account goes: as long as the account
+/// is there a code may come in, and its exchange may give one more credential.
 struct AppleReckoning: Sendable {
     /// What became of it all, the worst first.
     let outcome: StepOutcome
@@ -80,8 +80,9 @@ struct AppleReckoning: Sendable {
 
     /// When Apple was last asked with success to revoke under a client id; the beginning of time where it was not.
     ///
-    /// It ends the person's authorisation of that app and its group: which others are in the group stands in Apple's portal alone.
-    /// Of a request whose revoking was recorded without the client id nothing better is known than the moment.
+    /// It ends the person's authorisation of that app and its group: which others are in the group stands in Apple's
+    /// portal alone. Of a request whose revoking was recorded without the client id nothing better is known than the
+    /// moment.
     private static func revoked(_ clientID: Statement) -> Statement {
         """
         coalesce(
@@ -91,8 +92,8 @@ struct AppleReckoning: Sendable {
         """
     }
 
-    /// A revoked credential ends the whole authorisation of the person for its client id, whatever was lost or unknown of it until
-    /// then; what came later lives on.
+    /// A revoked credential ends the whole authorisation of the person for its client id, whatever was lost or unknown
+    /// of it until then; what came later lives on.
     private static func outcome(_ counts: [String: Int], isLost: Bool, isUnknown: Bool) -> StepOutcome {
         func has(_ outcome: StepOutcome) -> Bool { counts[outcome.rawValue] != nil }
         if has(.notRevoked) || isLost { return .notRevoked }

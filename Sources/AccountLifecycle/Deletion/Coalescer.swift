@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Serves many callers with one piece of work: whoever comes while it is under way waits for the next, which serves all of
-/// them together.
+/// Serves many callers with one piece of work: whoever comes while it is under way waits for the next, which serves all
+/// of them together.
 ///
-/// Some tables cannot be indexed by us, so that looking for one account's rows costs a pass over the whole table, and looking
-/// for a hundred accounts' rows costs hardly more. The work runs in a task of its own and belongs to none of the callers: one that
-/// is cancelled, or out of time, leaves at once, and the others get their answer all the same. The last one to leave cancels the
-/// work and sees it end, so that nothing goes on that nobody waits for. While many come, the work rests between two pieces for
-/// longer than one takes: those who come meanwhile are served together, and the passes leave most of the server to everything else.
+/// Some tables cannot be indexed by us, so that looking for one account's rows costs a pass over the whole table, and
+/// looking for a hundred accounts' rows costs hardly more. The work runs in a task of its own and belongs to none of
+/// the callers: one that is cancelled, or out of time, leaves at once, and the others get their answer all the same.
+/// The last one to leave cancels the work and sees it end, so that nothing goes on that nobody waits for. While many
+/// come, the work rests between two pieces for longer than one takes: those who come meanwhile are served together, and
+/// the passes leave most of the server to everything else.
 final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private enum Reply: Sendable {
         case answer(Result<Answer, any Error>)
@@ -55,7 +56,8 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
 
     /// Waits for the answer to an item.
     ///
-    /// - Throws: what the work throws; `CancellationError` when the caller's task is cancelled, of which the others notice nothing.
+    /// - Throws: what the work throws; `CancellationError` when the caller's task is cancelled, of which the others
+    ///   notice nothing.
     func answer(for item: Item) async throws -> Answer {
         let id = state.withLock { state in
             state.next += 1

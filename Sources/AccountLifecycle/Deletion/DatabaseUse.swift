@@ -3,8 +3,9 @@ package import Postgres
 
 /// What a database was last used with, its own identity among it, as it is recorded there.
 ///
-/// A clone and a restored backup bring open deletions along, those cancelled since among them. Where anything is another, nobody can
-/// tell whether this is the database that they were meant for: no worker takes a step outside before an operator has said so.
+/// A clone and a restored backup bring open deletions along, those cancelled since among them. Where anything is
+/// another, nobody can tell whether this is the database that they were meant for: no worker takes a step outside
+/// before an operator has said so.
 package struct DatabaseUse: Sendable, Hashable, Codable {
     private static let name = "deletion.used_with"
 
@@ -23,7 +24,8 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         self.storage = text.map(String.init)
     }
 
-    /// In words for an operator, in what it differs from what was recorded; empty where that is the same, or was not known.
+    /// In words for an operator, in what it differs from what was recorded; empty where that is the same, or was not
+    /// known.
     func differences(from recorded: DatabaseUse) -> [String] {
         var words: [String] = []
         if database != recorded.database { words.append("the database was \(recorded.database) and is \(database)") }
@@ -72,7 +74,8 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         return differences.isEmpty ? nil : differences.joined(separator: "; ")
     }
 
-    /// Records with what a worker is about to work, before it does; pulls the general brake where anything is another than before.
+    /// Records with what a worker is about to work, before it does; pulls the general brake where anything is another
+    /// than before.
     ///
     /// All in one transaction: of several workers that start at once one records, and the others find it recorded.
     ///

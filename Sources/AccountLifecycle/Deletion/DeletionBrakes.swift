@@ -24,8 +24,8 @@ enum DeletionBrakes {
         exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)
         """
 
-    /// Those of the accounts whose open request nothing stops, and whose rows are gone: a server that died may have forgotten
-    /// steps that the callers took.
+    /// Those of the accounts whose open request nothing stops, and whose rows are gone: a server that died may have
+    /// forgotten steps that the callers took.
     static func released(_ users: [UUID], on connection: isolated Connection) throws -> [UUID] {
         try connection.query(
             """
@@ -52,7 +52,8 @@ enum DeletionBrakes {
 }
 
 extension DeletionBrakes {
-    /// Keeps whoever pauses everything waiting until the transaction ends; what is read next shows every pause before it.
+    /// Keeps whoever pauses everything waiting until the transaction ends; what is read next shows every pause before
+    /// it.
     ///
     /// Not a lock of the row: a delete may take half an hour, and meanwhile the word is to be given all the same.
     static let holding: Statement =
@@ -64,7 +65,8 @@ extension DeletionBrakes {
     /// Lets those pass the hourly ceiling one after another.
     static let counting: Statement = "pg_advisory_xact_lock(hashtextextended('accountctl.hourly_ceiling', 0))"
 
-    /// Holds the brakes of the accounts' open requests for the rest of a transaction, whose commit then does not wait for the disk.
+    /// Holds the brakes of the accounts' open requests for the rest of a transaction, whose commit then does not wait
+    /// for the disk.
     ///
     /// Whoever pauses one or all comes before and is seen, or waits.
     static func hold(of users: [UUID], on connection: isolated Connection) throws {
@@ -84,7 +86,8 @@ extension DeletionBrakes {
 extension DeletionRun {
     /// Looks, before one of several acts of a step, whether the step is still to be taken.
     ///
-    /// A step can be long: a table emptied in batches, files deleted in parts, several credentials. None of it can be undone.
+    /// A step can be long: a table emptied in batches, files deleted in parts, several credentials. None of it can be
+    /// undone.
     ///
     /// - Returns: When it looked, by the database's clock.
     /// - Throws: ``Braked`` when it was paused, held, cancelled or taken over, or the account is another one by now.
@@ -96,8 +99,8 @@ extension DeletionRun {
         return record.facts.now
     }
 
-    /// Locks the request's row and the account's, where there is one, for the rest of the transaction, and looks again: nobody can
-    /// pause or cancel the request, nor hold, delete or replace the account, before the transaction ends.
+    /// Locks the request's row and the account's, where there is one, for the rest of the transaction, and looks again:
+    /// nobody can pause or cancel the request, nor hold, delete or replace the account, before the transaction ends.
     ///
     /// - Returns: Whether the account is there.
     @discardableResult

@@ -36,16 +36,17 @@ package struct DeletionDriver: Sendable {
 
     /// Drives a request as far as it goes now.
     ///
-    /// `fence` keeps every write out once another process has taken over, and `lease` throws before a call to Apple or Storage,
-    /// which no fence reaches, unless nobody can take over in the time that the call may take; there are none in tests
-    /// that have the database to themselves.
+    /// `fence` keeps every write out once another process has taken over, and `lease` throws before a call to Apple or
+    /// Storage, which no fence reaches, unless nobody can take over in the time that the call may take; there are none
+    /// in tests that have the database to themselves.
     ///
-    /// - Throws: ``PostgresError``, but for what the server says of a step, which is recorded; ``JobQueueError`` `leaseLost` and
-    ///   what `lease` throws; `CancellationError` between and within steps.
+    /// - Throws: ``PostgresError``, but for what the server says of a step, which is recorded; ``JobQueueError``
+    ///   `leaseLost` and what `lease` throws; `CancellationError` between and within steps.
     package func drive(_ request: UUID, fence: JobFence? = nil, lease: LeaseCheck? = nil) async throws -> Pause {
         let journal = DeletionJournal(request: request, fence: fence)
         var returns = 0
-        // What follows the step that was taken, if nothing else has happened: begun with the statement that reads the request.
+        // What follows the step that was taken, if nothing else has happened: begun with the statement that reads the
+        // request.
         var likely: (step: DeletionStep, state: DeletionState)?
         while true {
             try Task.checkCancellation()
@@ -122,7 +123,8 @@ package struct DeletionDriver: Sendable {
             // The machine sees the brake in the facts and says how long to wait.
             return .decide
         } catch let error as PostgresError where error.connectionUsable {
-            // Told like any other failure; what has no word of the server is about our connections, and of all requests.
+            // Told like any other failure; what has no word of the server is about our connections, and of all
+            // requests.
             guard let state = error.sqlState else { throw error }
             services.logger(for: record.id).warning("the database refused a step", metadata: ["error": "\(error)"])
             result = .failed(Situation(.failing, detail: "\(step.rawValue): SQLSTATE \(state)"))
@@ -174,8 +176,8 @@ package struct DeletionDriver: Sendable {
             return .pause(.until(now.addingTimeInterval(situation.delay(atLeast: seconds))))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
-                // The patience with Apple counts from the first time that a credential could not be revoked, for whatever reason but
-                // what the database refused.
+                // The patience with Apple counts from the first time that a credential could not be revoked, for
+                // whatever reason but what the database refused.
                 try journal.stop(
                     state,
                     situation,

@@ -31,7 +31,8 @@ package enum DeletionJobs {
         "account.delete",
         queue: "deletions",
         retry: .withoutLastAttempt(attempts: 50, base: .seconds(30)),
-        // One statement may take half an hour, and an account may need several, each in its turn: what is cut off begins anew.
+        // One statement may take half an hour, and an account may need several, each in its turn: what is cut off
+        // begins anew.
         timeout: .seconds(6 * 3600),
         // Steps are repeatable: a few deploys gone wrong are no reason to wait a day.
         crashLimit: 20
@@ -39,7 +40,8 @@ package enum DeletionJobs {
 
     /// Exchanges one code.
     ///
-    /// The first in its queue, and never behind deletions that wait for a pass: in five minutes a code is worth nothing.
+    /// The first in its queue, and never behind deletions that wait for a pass: in five minutes a code is worth
+    /// nothing.
     static let exchange = JobKind<Code>(
         "apple.exchange_code",
         queue: "apple",
@@ -52,7 +54,8 @@ package enum DeletionJobs {
     /// Tries again to revoke what could not be revoked while its account was there.
     static let revocations = JobKind<Nothing>("apple.retry_revocations", queue: "apple", timeout: .seconds(600))
 
-    /// Keeps the books: wipes codes, gives each open request its job, forgets the ids of accounts that went another way.
+    /// Keeps the books: wipes codes, gives each open request its job, forgets the ids of accounts that went another
+    /// way.
     static let upkeep = JobKind<Nothing>("deletion.upkeep", queue: "deletions", timeout: .seconds(300))
 
     /// The key by which a request has one live job.
@@ -146,8 +149,8 @@ package enum DeletionJobs {
         try wake([request], on: connection)
     }
 
-    /// Locks the jobs of requests until the transaction ends, for whoever locks a request and wakes it then: a worker takes them in this
-    /// order, its job's row as its fence and the request's after it.
+    /// Locks the jobs of requests until the transaction ends, for whoever locks a request and wakes it then: a worker
+    /// takes them in this order, its job's row as its fence and the request's after it.
     static func lock(_ requests: [UUID], on connection: isolated Connection) throws {
         try JobQueue().lock(keys: requests.map { key(of: $0) }, on: connection)
     }
@@ -155,7 +158,8 @@ package enum DeletionJobs {
     /// How many are woken at a time where there may be very many.
     static let wokenTogether = 1000
 
-    /// Has the jobs of requests run now, and makes those that are missing; one that runs already runs once more when it would wait.
+    /// Has the jobs of requests run now, and makes those that are missing; one that runs already runs once more when it
+    /// would wait.
     ///
     /// Waits for what a running job writes: where the requests are locked, ``lock(_:on:)`` comes before.
     static func wake(_ requests: [UUID], on connection: isolated Connection) throws {

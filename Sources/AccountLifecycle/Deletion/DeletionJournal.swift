@@ -9,17 +9,18 @@ import Postgres
 
 /// Writes down what happens to one request: each step before it begins and after it ends, and why it stands still.
 ///
-/// What is written in one statement does not wait for the disk: a server that dies within the next moment may lose it, and
-/// nothing that was written before it alone, since the log is one. The step is then taken again, as after the death of the
-/// worker, which every step bears. Two of its writes wait: the lock-out, before anybody outside is asked to
-/// forget the account, see ``DeletionServices/flushes``, and the receipt, which is the promise that all is done; each takes along what
-/// was written before.
+/// What is written in one statement does not wait for the disk: a server that dies within the next moment may lose it,
+/// and nothing that was written before it alone, since the log is one. The step is then taken again, as after the death
+/// of the worker, which every step bears. Two of its writes wait: the lock-out, before anybody outside is asked to
+/// forget the account, see ``DeletionServices/flushes``, and the receipt, which is the promise that all is done; each
+/// takes along what was written before.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Refuses to write when the job that drives the request was taken away from this process.
     let fence: JobFence?
 
-    /// Holds the fence for the rest of a transaction that has written nothing yet, whose commit does not wait for the disk.
+    /// Holds the fence for the rest of a transaction that has written nothing yet, whose commit does not wait for the
+    /// disk.
     ///
     /// Waits for locks end after `lockTimeout`, also those of statements whose deadline is as long as `deadline`.
     ///
@@ -49,11 +50,12 @@ struct DeletionJournal: Sendable {
     /// Keeps the commit of a transaction from waiting for the disk.
     private var unflushed: Statement { "select set_config('synchronous_commit', 'off', true)" }
 
-    /// Records that a step begins, and the state meanwhile, unless the request has ended or a brake lies on it; and reads the
-    /// request, as it was before.
+    /// Records that a step begins, and the state meanwhile, unless the request has ended or a brake lies on it; and
+    /// reads the request, as it was before.
     ///
-    /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes after and
-    /// sees that the step has begun. What the step counted when it was done before stays until it is done again.
+    /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes
+    /// after and sees that the step has begun. What the step counted when it was done before stays until it is done
+    /// again.
     ///
     /// - Returns: The request, and whether the step has begun; nil where there is no such request.
     func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws

@@ -6,8 +6,8 @@
 
 /// Decides what happens next to a deletion request, from facts alone.
 ///
-/// Nothing here reads a clock, a table or the network: the shell gathers ``DeletionFacts``, does what ``next(_:)`` says, and
-/// asks again. So a process may die at any instant, and the next one decides the same from what was recorded.
+/// Nothing here reads a clock, a table or the network: the shell gathers ``DeletionFacts``, does what ``next(_:)``
+/// says, and asks again. So a process may die at any instant, and the next one decides the same from what was recorded.
 package enum DeletionMachine {
     /// What to do now.
     package enum Decision: Sendable, Hashable {
@@ -21,8 +21,8 @@ package enum DeletionMachine {
 
     /// How long a preflight holds at least: what it saw may change.
     ///
-    /// It holds as long as it took itself where that is longer: on a slow database the lock-out is slow to begin, too, and would never
-    /// find one that is fresh.
+    /// It holds as long as it took itself where that is longer: on a slow database the lock-out is slow to begin, too,
+    /// and would never find one that is fresh.
     package static let preflightLasts: TimeInterval = 60
 
     /// How often a request that waits for people or brakes looks again by itself.
@@ -92,7 +92,8 @@ package enum DeletionMachine {
         DeletionStep.allCases.filter { $0 >= max(step, .revokeApple) && $0 < .receipt }
     }
 
-    /// How long to wait before trying a step again that has failed so often in a row: half a minute, doubling up to an hour.
+    /// How long to wait before trying a step again that has failed so often in a row: half a minute, doubling up to an
+    /// hour.
     package static func delay(afterFailures failures: Int) -> TimeInterval {
         let doublings = min(max(failures, 1) - 1, 7)
         return min(30 * Double(1 << doublings), 3600)

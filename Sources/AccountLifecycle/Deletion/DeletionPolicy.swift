@@ -4,10 +4,11 @@ package import Postgres
 package struct DeletionPolicy: Sendable, Hashable {
     /// How long a person can cancel; zero is allowed.
     package var grace: Duration = .seconds(24 * 3600)
-    /// How long an access token is accepted at most: after the lock-out plus this no old token can write by itself any more.
+    /// How long an access token is accepted at most: after the lock-out plus this no old token can write by itself any
+    /// more.
     package var tokenLife: Duration = acceptance(ofTokensLiving: .seconds(3600))
-    /// How long an address is accepted that Storage signed for an upload; it then asks no policy, and writes in the name of whoever
-    /// it was signed for.
+    /// How long an address is accepted that Storage signed for an upload; it then asks no policy, and writes in the
+    /// name of whoever it was signed for.
     package var uploadLife: Duration = .seconds(7200)
     /// How many accounts may be locked out within an hour; nil for the larger of 50 and 1 % of all accounts.
     package var hourlyCeiling: Int?
@@ -19,12 +20,13 @@ package struct DeletionPolicy: Sendable, Hashable {
     package var maximumRows: Int = 1_000_000
     /// Rows deleted in one transaction where a table holds many of an account.
     package var batchRows: Int = 5_000
-    /// How long a statement over an account's rows may take before it has to wait for a permit, as passes over whole tables do;
-    /// with zero each has to.
+    /// How long a statement over an account's rows may take before it has to wait for a permit, as passes over whole
+    /// tables do; with zero each has to.
     package var briefly: Duration = .seconds(3)
     /// How long a request waits for Apple before it goes on without; always cut at a day before the legal deadline.
     package var appleGiveUp: Duration = .seconds(7 * 86_400)
-    /// How often revoking is tried once the account is locked out, before the credential is handed over to later attempts.
+    /// How often revoking is tried once the account is locked out, before the credential is handed over to later
+    /// attempts.
     package var appleAttempts: Int = 5
     /// How long revoking is tried after the account is gone.
     package var revocationGiveUp: Duration = .seconds(30 * 86_400)

@@ -7,7 +7,8 @@ enum DeletionPruning {
 
     /// Removes what is due, of each kind some.
     static func run(on connection: isolated Connection) throws {
-        // One code a sign-in. The newest grant of a client id that nobody knows anything about stays: it decides what an erasure says.
+        // One code a sign-in. The newest grant of a client id that nobody knows anything about stays: it decides what
+        // an erasure says.
         try connection.execute(
             """
             delete from accountctl.authorization_codes
@@ -30,8 +31,8 @@ enum DeletionPruning {
             )
             """
         )
-        // Of nobody we know, or of accounts erased before they came: our own revocations come back so. Kept as long as Apple could
-        // deliver one again.
+        // Of nobody we know, or of accounts erased before they came: our own revocations come back so. Kept as long as
+        // Apple could deliver one again.
         try connection.execute(
             """
             delete from accountctl.credential_events
@@ -78,7 +79,8 @@ enum DeletionPruning {
             )
             """
         )
-        // Nobody polls for so long: the app shows how a deletion ended once. No token is younger than its request's end.
+        // Nobody polls for so long: the app shows how a deletion ended once. No token is younger than its request's
+        // end.
         try connection.execute(
             """
             delete from accountctl.deletion_status_tokens

@@ -10,7 +10,8 @@ package import Postgres
 /// What the steps of a deletion use: the database, Apple, Storage, keys and the policy.
 package struct DeletionServices: Sendable {
     let pool: Pool
-    /// Connections for authorization codes, which are worth nothing after five minutes: erasures may hold all of `pool` for longer.
+    /// Connections for authorization codes, which are worth nothing after five minutes: erasures may hold all of `pool`
+    /// for longer.
     let codes: Pool
     let policy: DeletionPolicy
     let vault: IdentifierVault
@@ -29,8 +30,8 @@ package struct DeletionServices: Sendable {
     let scrubs: Coalescer<UUID, AuthScrub.Counts?>
     /// The search for what is left, for all together.
     let searches: Coalescer<SearchTarget, SearchPass.Answer>
-    /// Waits until all that is committed so far is on disk, together with everybody who has to: no lock-out may be lost once
-    /// somebody outside was asked to forget the account.
+    /// Waits until all that is committed so far is on disk, together with everybody who has to: no lock-out may be lost
+    /// once somebody outside was asked to forget the account.
     let flushes: Coalescer<Void, Void>
     /// How many accounts are locked out within an hour.
     let ceiling: HourlyCeiling
@@ -38,7 +39,8 @@ package struct DeletionServices: Sendable {
     /// How many accounts one pass over the big tables serves at most.
     private static let passLimit = 500
 
-    /// Puts the services together; without `codes` the exchange of authorization codes shares the connections of the work.
+    /// Puts the services together; without `codes` the exchange of authorization codes shares the connections of the
+    /// work.
     package init(
         pool: Pool,
         codes: Pool? = nil,

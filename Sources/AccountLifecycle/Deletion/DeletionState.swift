@@ -2,8 +2,8 @@ import Postgres
 
 /// Where a deletion request stands.
 ///
-/// `requested → grace → running → settling → verified`; the others are ways to stand still or to end. "Done" is said only at
-/// ``verified``.
+/// `requested → grace → running → settling → verified`; the others are ways to stand still or to end. "Done" is said
+/// only at ``verified``.
 package enum DeletionState: String, Sendable, Hashable, Codable, CaseIterable, PostgresDecodable {
     /// Recorded, without a grace period or past it; nothing was touched yet.
     case requested
@@ -17,7 +17,8 @@ package enum DeletionState: String, Sendable, Hashable, Codable, CaseIterable, P
     case waitingForApple = "waiting_for_apple"
     /// The account is locked out and its data is being removed.
     case running
-    /// Everything was removed and verified once; waits until no old access token, and no upload signed for one, can write any more.
+    /// Everything was removed and verified once; waits until no old access token, and no upload signed for one, can
+    /// write any more.
     case settling
     /// Something was left behind that the program may not remove.
     case residue

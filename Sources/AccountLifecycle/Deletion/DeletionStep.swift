@@ -16,7 +16,8 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
     case scrubAuth = "scrub_auth"
     /// Searches everything readable for every identifier.
     case verify
-    /// Searches a last time, when nothing can be written by an old access token, or by an upload signed for one, any more.
+    /// Searches a last time, when nothing can be written by an old access token, or by an upload signed for one, any
+    /// more.
     case settle
     /// Writes the evidence and forgets the identifiers.
     case receipt

@@ -45,8 +45,8 @@ package enum DeletionUpkeep {
         try JobQueue().wakeAtCommit([DeletionJobs.delete.queue], on: connection)
     }
 
-    /// Collects by what the accounts of new requests can be recognised, long before their preflight does so again: whoever deletes
-    /// an account in another way during grace takes along what there would be to search for.
+    /// Collects by what the accounts of new requests can be recognised, long before their preflight does so again:
+    /// whoever deletes an account in another way during grace takes along what there would be to search for.
     private static func collectIdentifiers(_ services: DeletionServices) async throws {
         let new = try await services.pool.withConnection { connection in
             try connection.query(
@@ -80,7 +80,8 @@ package enum DeletionUpkeep {
         }
     }
 
-    /// Requests that were cancelled, of accounts that somebody deleted in another way since: their user id becomes a hash, too.
+    /// Requests that were cancelled, of accounts that somebody deleted in another way since: their user id becomes a
+    /// hash, too.
     private static func forgetVanished(_ services: DeletionServices, on connection: isolated Connection) throws -> Int {
         let vanished = try connection.query(
             """

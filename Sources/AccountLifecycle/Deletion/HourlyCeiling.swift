@@ -9,8 +9,9 @@ import Postgres
 
 /// How many accounts may be locked out within an hour, and who is next while more are waiting.
 ///
-/// Whoever does not pass waits without doing anything else: ``DeletionUpkeep`` calls the next ones, the nearest legal deadline
-/// first, when there is room. They look again by themselves too, but rarely, since there may be a hundred thousand of them.
+/// Whoever does not pass waits without doing anything else: ``DeletionUpkeep`` calls the next ones, the nearest legal
+/// deadline first, when there is room. They look again by themselves too, but rarely, since there may be a hundred
+/// thousand of them.
 struct HourlyCeiling: Sendable {
     /// The configured ceiling; nil for the larger of 50 and 1 % of all accounts.
     let configured: Int?
@@ -18,8 +19,8 @@ struct HourlyCeiling: Sendable {
     /// How long those who wait do so when nobody calls them.
     private static let lookAgainAfter = 3600.0
 
-    /// What stops a request that has not passed the ceiling, before anything is done for it: the ceiling is reached, or others
-    /// who wait are as many as it leaves room for, and come first.
+    /// What stops a request that has not passed the ceiling, before anything is done for it: the ceiling is reached, or
+    /// others who wait are as many as it leaves room for, and come first.
     func stop(_ request: UUID, on connection: isolated Connection) throws -> StepResult? {
         let (room, ceiling) = try room(on: connection)
         let ahead = try connection.one(
@@ -39,7 +40,8 @@ struct HourlyCeiling: Sendable {
         return ahead < room ? nil : Self.stopped(by: ceiling)
     }
 
-    /// The same at the last moment, under the ceiling's lock: counting without it would let two requests through where one may pass.
+    /// The same at the last moment, under the ceiling's lock: counting without it would let two requests through where
+    /// one may pass.
     func lastStop(on connection: isolated Connection) throws -> StepResult? {
         let (room, ceiling) = try room(on: connection)
         return room > 0 ? nil : Self.stopped(by: ceiling)

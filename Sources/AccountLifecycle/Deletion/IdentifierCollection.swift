@@ -8,9 +8,10 @@ import Postgres
 
 /// Collects by what an account can be recognised, while it is still there.
 ///
-/// Nothing that people may say of themselves unchecked: an address or number that waits to be confirmed, or stands in the meta data
-/// of the user, may be anybody's, and every row with it would be taken for the account's. The auth server copies these meta data into
-/// `identity_data` of whoever signs up by address or number; a provider says of an address whether it has checked it.
+/// Nothing that people may say of themselves unchecked: an address or number that waits to be confirmed, or stands in
+/// the meta data of the user, may be anybody's, and every row with it would be taken for the account's. The auth server
+/// copies these meta data into `identity_data` of whoever signs up by address or number; a provider says of an address
+/// whether it has checked it.
 ///
 /// What we hold ourselves of Apple is an account's own while no other has that identity.
 enum IdentifierCollection {
@@ -19,8 +20,8 @@ enum IdentifierCollection {
         try read(of: [user], on: connection)[user]
     }
 
-    /// Whether what an identity `i` says comes from a provider: that of who signs up by address or number may say what the person
-    /// likes.
+    /// Whether what an identity `i` says comes from a provider: that of who signs up by address or number may say what
+    /// the person likes.
     static let isOfProvider: Statement = "i.provider not in ('email', 'phone')"
 
     /// Identities of old do not say whether their address was checked.

@@ -18,7 +18,8 @@ final class PassPermits: Sendable {
 
         /// Takes those whom the free permits serve out of the line, with how many each gets.
         ///
-        /// What is free, though it wants more: behind one that waits for two all others would wait for whoever holds the other.
+        /// What is free, though it wants more: behind one that waits for two all others would wait for whoever holds
+        /// the other.
         mutating func serve() -> [(CheckedContinuation<Int?, Never>, Int)] {
             var served: [(CheckedContinuation<Int?, Never>, Int)] = []
             while free > 0, !waiting.isEmpty {

@@ -14,19 +14,23 @@ struct NamedObject: Sendable, Hashable {
     var isOlder = false
 }
 
-/// Tells which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of ``AvatarNames``.
+/// Tells which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of
+/// ``AvatarNames``.
 ///
-/// However many accounts and objects there are, texts are read once: the server sends those that end as one of the keys does, by the
-/// last characters alone, and those that may mean something else than they spell. What they name is told here.
+/// However many accounts and objects there are, texts are read once: the server sends those that end as one of the keys
+/// does, by the last characters alone, and those that may mean something else than they spell. What they name is told
+/// here.
 struct SharedObjects {
     private let objects: [NamedObject]
     private let accounts: Set<UUID>
 
     /// Texts that are told together.
     private static let page = 500
-    /// How many characters at the end of a long key the server compares, the most that the key has; of a shorter one all.
+    /// How many characters at the end of a long key the server compares, the most that the key has; of a shorter one
+    /// all.
     private static let lengths = [64, 48, 32]
-    /// What may have another spelling: an escape, what a browser changes in a path, a blank at the end or what stands for one.
+    /// What may have another spelling: an escape, what a browser changes in a path, a blank at the end or what stands
+    /// for one.
     private static let isOdd = #"%|\\|[^:]//|/\.|[\x01-\x1f]|[ +]([?#&]|$)"#
 
     init(_ objects: [NamedObject]) {

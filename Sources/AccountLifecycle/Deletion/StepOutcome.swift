@@ -20,8 +20,8 @@ package enum StepOutcome: String, Sendable, Hashable, Codable, PostgresDecodable
     case grantUnknown = "grant_unknown"
     /// Nothing is left but what an operator accepted.
     case accepted
-    /// The identifiers were lost with their key, or with an account that somebody else deleted: only the user id could be
-    /// searched for.
+    /// The identifiers were lost with their key, or with an account that somebody else deleted: only the user id could
+    /// be searched for.
     case notVerifiable = "not_verifiable"
 }
 
@@ -37,8 +37,8 @@ package struct StepFacts: Sendable, Hashable, Codable {
     package var unreadable: [SearchCatalog.Unreadable]?
     /// Keys that had to be followed without an index.
     package var unindexed: [String]?
-    /// Triggers, keys and checks that were not tried before the first act that cannot be undone: a trigger may have effects outside
-    /// that no rollback takes back, or trying took too long.
+    /// Triggers, keys and checks that were not tried before the first act that cannot be undone: a trigger may have
+    /// effects outside that no rollback takes back, or trying took too long.
     package var untried: [String]?
 
     package init(

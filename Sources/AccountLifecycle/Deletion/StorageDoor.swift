@@ -47,7 +47,8 @@ package struct StorageDoor: Sendable {
         try await check.trouble(with: .server)
     }
 
-    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have theirs.
+    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have
+    /// theirs.
     ///
     /// What has to hold when the call is sent is to be looked at in `body`.
     func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {

@@ -89,8 +89,10 @@ package struct AccountExport: Sendable {
                 // Files were found by the rows of a while ago, and Storage gives out by key whatever is there by now.
                 if try await isOwn() {
                     try await Self.add(&manifest.files[index], number: index + 1, from: storage, to: &archive)
-                    // One that is gone by now was the account's; one that has another owner may have been theirs already.
-                    if manifest.files[index].file != nil, try await isAnothers(file, than: user) { throw Failure.fileChangedHands }
+                    // One that is gone by now was the account's; one of another owner may have been theirs already.
+                    if manifest.files[index].file != nil, try await isAnothers(file, than: user) {
+                        throw Failure.fileChangedHands
+                    }
                 }
                 try await progress(index + 1, manifest.files.count)
             }
@@ -128,8 +130,8 @@ package struct AccountExport: Sendable {
     ) throws -> ExportManifest.Table {
         var (rows, namingOthers) = (0, 0)
         try connection.stream(
-            // The row, whatever its columns: the bare name would be a column of this name first. JSON goes as it is written: not all
-            // of it is text to the server.
+            // The row, whatever its columns: the bare name would be a column of this name first. JSON goes as it is
+            // written: not all of it is text to the server.
             """
             select (select to_json(kept.*)::text from (select \(table.columns)) as kept), \(table.namesOthers)
             from \(table.rows)

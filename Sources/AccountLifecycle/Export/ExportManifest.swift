@@ -39,8 +39,8 @@ package struct ExportManifest: Sendable, Codable, Equatable {
     package struct StoredFile: Sendable, Codable, Equatable {
         package let bucket: String
         package let key: String
-        /// The entry of the archive; nil where Storage had lost the bytes, the file was somebody else's by then, or files were not
-        /// wanted.
+        /// The entry of the archive; nil where Storage had lost the bytes, the file was somebody else's by then, or
+        /// files were not wanted.
         package var file: String?
         package var bytes: Int?
         package var sha256: String?

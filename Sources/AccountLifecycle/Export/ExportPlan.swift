@@ -8,8 +8,9 @@ import Postgres
 
 /// Which rows of which tables concern an account, by the catalog's foreign keys.
 ///
-/// A row concerns the account when a key of it names the account. It does too when a key leads to such a row (an order's lines), unless
-/// another key of it leads to somebody else: an answer below the account's post is the data of whoever wrote it.
+/// A row concerns the account when a key of it names the account. It does too when a key leads to such a row (an
+/// order's lines), unless another key of it leads to somebody else: an answer below the account's post is the data of
+/// whoever wrote it.
 struct ExportPlan: Sendable, Hashable {
     /// Every table that may hold such rows, accounts first.
     let tables: [TableName]
@@ -80,8 +81,8 @@ struct ExportPlan: Sendable, Hashable {
 
     /// That one of the ways leads to the account, and none to somebody else; nil where there is no way.
     ///
-    /// Each condition is there once, since it holds those of all tables on its way: twice at each would be a thousand times at the
-    /// tenth. OFFSET 0 keeps the server from writing it wherever its name stands.
+    /// Each condition is there once, since it holds those of all tables on its way: twice at each would be a thousand
+    /// times at the tenth. OFFSET 0 keeps the server from writing it wherever its name stands.
     private static func leads(_ ways: [Way]) -> Statement? {
         guard let only = ways.first else { return nil }
         guard ways.count > 1 else { return only.isOwn }

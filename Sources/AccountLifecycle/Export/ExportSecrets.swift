@@ -1,9 +1,10 @@
-/// Decides by its name what of a row is no personal data but a secret: it would open the account, or another service, to whoever reads
-/// the archive.
+/// Decides by its name what of a row is no personal data but a secret: it would open the account, or another service,
+/// to whoever reads the archive.
 enum ExportSecrets {
     /// Whether a column is left out, and named in the manifest instead.
     ///
-    /// Secrets are recognised by the words of a column's name, in the app's tables too: nobody can be asked about tables we do not know.
+    /// Secrets are recognised by the words of a column's name, in the app's tables too: nobody can be asked about
+    /// tables we do not know.
     static func holds(_ column: String, of table: TableName) -> Bool {
         let words = words(column)
         if !everywhere.isDisjoint(with: words) { return true }

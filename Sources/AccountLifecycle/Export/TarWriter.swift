@@ -16,9 +16,11 @@ import Crypto
 
 /// Writes an uncompressed archive (POSIX ustar, IEEE 1003.1, section pax) whose entries are hashed as they are written.
 ///
-/// The size of an entry beyond 8 GiB, for which ustar has no digits, is written in binary as GNU tar does and other readers know.
+/// The size of an entry beyond 8 GiB, for which ustar has no digits, is written in binary as GNU tar does and other
+/// readers know.
 ///
-/// An entry's length need not be known beforehand: its header is written last, in the place kept for it. So the archive has to be a file.
+/// An entry's length need not be known beforehand: its header is written last, in the place kept for it. So the archive
+/// has to be a file.
 package struct TarWriter: Sendable {
     /// An entry that was written.
     package struct Entry: Sendable, Hashable {

@@ -149,7 +149,8 @@ package struct MailCheckJob: Sendable {
         return .completed()
     }
 
-    /// An alert is a log line that monitoring can match, besides the metric; the first verdict is only told when it is bad.
+    /// An alert is a log line that monitoring can match, besides the metric; the first verdict is only told when it is
+    /// bad.
     private static func alert(
         _ change: StreamStanding.Change,
         of stream: String,

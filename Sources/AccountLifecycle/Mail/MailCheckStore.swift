@@ -14,8 +14,9 @@ package enum MailCheckStore {
 
     /// Stores a check and what it makes of its stream, and says whether it settled a new verdict.
     ///
-    /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. The time is the
-    /// database's, by which the next check is looked out for, unless another is given. Returns nil when the stream is gone.
+    /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. The time is
+    /// the database's, by which the next check is looked out for, unless another is given. Returns nil when the stream
+    /// is gone.
     package static func record(
         _ report: StreamReport,
         streamID: Int64,
@@ -131,8 +132,8 @@ package enum MailCheckStore {
         }
     }
 
-    /// Deletes checks that are older than the history goes, by the database's time unless another is given; the newest of
-    /// each stream stays.
+    /// Deletes checks that are older than the history goes, by the database's time unless another is given; the newest
+    /// of each stream stays.
     package static func prune(at time: Date? = nil, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """

@@ -4,8 +4,8 @@ package import Postgres
 
 /// How the mail streams stand, for monitoring.
 ///
-/// Every process tells it for itself, like ``DeletionGauges``: told by whoever checks, the verdict of one that did so before would
-/// stand for ever, and after a restart none would until the next check.
+/// Every process tells it for itself, like ``DeletionGauges``: told by whoever checks, the verdict of one that did so
+/// before would stand for ever, and after a restart none would until the next check.
 package struct MailGauges: Sendable {
     private let factory: any MetricsFactory
     /// The streams whose gauges stand.

@@ -9,7 +9,8 @@ package struct ClaimedJob: Sendable, Hashable {
     let maxAttempts: Int16?
     let argumentsVersion: Int16
     let priority: Int16
-    /// Microseconds since 1970 at which it became ready, by the server's clock: where the next claim of its lane may begin.
+    /// Microseconds since 1970 at which it became ready, by the server's clock: where the next claim of its lane may
+    /// begin.
     let readyAt: Int64
     /// Microseconds it waited since then.
     let waited: Int64

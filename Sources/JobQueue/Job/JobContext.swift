@@ -9,8 +9,9 @@ package import Postgres
 
 /// What a handler knows of the job it runs, and may do with it.
 ///
-/// A handler may be stopped at any await by cancellation. Writes to Postgres are safe against a lost lease when they begin with
-/// ``fence(on:)`` in their transaction. Calls to other systems cannot be fenced: begin each with ``requireLease(outlasting:)``.
+/// A handler may be stopped at any await by cancellation. Writes to Postgres are safe against a lost lease when they
+/// begin with ``fence(on:)`` in their transaction. Calls to other systems cannot be fenced: begin each with
+/// ``requireLease(outlasting:)``.
 package struct JobContext: Sendable {
     let running: RunningJob
     let queue: JobQueue
@@ -55,8 +56,8 @@ package struct JobContext: Sendable {
 
     /// Checks that nobody else can have the job before `duration` from now, by a clock that counts suspension.
     ///
-    /// - Throws: ``JobQueueError`` `leaseTooShort`, which a handler lets through: the job runs again soon, its attempt not
-    ///   counted; `leaseLost` when it is lost already.
+    /// - Throws: ``JobQueueError`` `leaseTooShort`, which a handler lets through: the job runs again soon, its attempt
+    ///   not counted; `leaseLost` when it is lost already.
     package func requireLease(outlasting duration: Duration) throws {
         guard running.stopReason != .leaseLost else {
             throw JobQueueError(.leaseLost, "the lease of job \(id) is lost")
@@ -66,8 +67,8 @@ package struct JobContext: Sendable {
         }
     }
 
-    /// Locks the job's row for the rest of the transaction, if the lease still holds: nobody can take the job away before
-    /// the transaction ends.
+    /// Locks the job's row for the rest of the transaction, if the lease still holds: nobody can take the job away
+    /// before the transaction ends.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
     package func fence(on connection: isolated Connection) throws {

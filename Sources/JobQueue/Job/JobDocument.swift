@@ -53,7 +53,8 @@ package struct JobDocument: Sendable, Hashable {
         return try decoder.decode(type, from: Data(json.utf8))
     }
 
-    /// Whether a NUL character is in one of its strings, which the database cannot store; an escaped backslash before `u0000` is none.
+    /// Whether a NUL character is in one of its strings, which the database cannot store; an escaped backslash before
+    /// `u0000` is none.
     var holdsNUL: Bool {
         var bytes = json.utf8[...]
         while let backslash = bytes.firstIndex(of: UInt8(ascii: "\\")) {

@@ -31,7 +31,8 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     /// The version of the form of ``Arguments``; raise it with an upcast when the form changes.
     package let version: Int16
     package let priority: Int16
-    /// Whether its jobs may run in the slots that a worker keeps for them: for what is short and cannot wait for what is long.
+    /// Whether its jobs may run in the slots that a worker keeps for them: for what is short and cannot wait for what
+    /// is long.
     package let isUrgent: Bool
     package let retry: RetryPolicy
     /// How long one attempt may take; then its task is cancelled and the attempt failed.
@@ -69,8 +70,9 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
 
     /// A job of this kind, to be enqueued.
     ///
-    /// Without `runAt` it runs now, by the server's clock; without `priority` at the kind's. While a job with the `uniqueKey`
-    /// is unfinished no other is added; keys are shared by all kinds. `limitKey` is what the limit per key counts by.
+    /// Without `runAt` it runs now, by the server's clock; without `priority` at the kind's. While a job with the
+    /// `uniqueKey` is unfinished no other is added; keys are shared by all kinds. `limitKey` is what the limit per key
+    /// counts by.
     ///
     /// - Throws: ``JobQueueError`` naming the field that is out of form, or `EncodingError`.
     package func job(
@@ -96,7 +98,8 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
 
     /// Reads stored arguments, of this version or an older one.
     ///
-    /// - Throws: ``JobQueueError`` with code `undecodableArguments`, or `newerArguments` for a version above this one; the message names the place, never the value.
+    /// - Throws: ``JobQueueError`` with code `undecodableArguments`, or `newerArguments` for a version above this one;
+    ///   the message names the place, never the value.
     package func decode(_ document: JobDocument, version stored: Int16) throws -> Arguments {
         guard stored <= version else {
             throw JobQueueError(

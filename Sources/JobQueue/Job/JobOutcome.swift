@@ -13,7 +13,8 @@ package enum JobOutcome: Sendable, Hashable {
     case completed(output: JobDocument? = nil)
     /// The handler ended the job itself by ``JobContext/complete(output:on:)`` in a transaction that is committed.
     case completedInTransaction
-    /// Not yet: run again at this time of the server's clock, as ``JobContext/now`` tells it. The attempt is given back.
+    /// Not yet: run again at this time of the server's clock, as ``JobContext/now`` tells it. The attempt is given
+    /// back.
     case snooze(until: Date)
     /// The attempt failed: run again after `after`, or after what the kind's policy says; given up where that says so.
     case retry(after: Duration? = nil, reason: String)

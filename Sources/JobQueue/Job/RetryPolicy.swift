@@ -6,7 +6,8 @@ package struct RetryPolicy: Sendable, Hashable {
     package enum Decision: Sendable, Hashable {
         /// Try again after this long.
         case retry(after: Duration)
-        /// The usual attempts are used up, but the job must not be given up: try again after this long, and raise an alarm.
+        /// The usual attempts are used up, but the job must not be given up: try again after this long, and raise an
+        /// alarm.
         case retryWithAlarm(after: Duration)
         /// Give the job up.
         case discard
@@ -52,7 +53,8 @@ package struct RetryPolicy: Sendable, Hashable {
         )
     }
 
-    /// As ``exponential(attempts:base:factor:cap:jitter:)``, but never given up: daily after the usual attempts, with an alarm.
+    /// As ``exponential(attempts:base:factor:cap:jitter:)``, but never given up: daily after the usual attempts, with
+    /// an alarm.
     package static func withoutLastAttempt(
         attempts: Int = 20,
         base: Duration = .seconds(1),
@@ -77,8 +79,8 @@ package struct RetryPolicy: Sendable, Hashable {
 
     /// Decides after a failed attempt, counted from 1.
     ///
-    /// `override` are the attempts that this one job was given instead of the kind's; `random`, in 0..<1, places the wait
-    /// within its spread.
+    /// `override` are the attempts that this one job was given instead of the kind's; `random`, in 0..<1, places the
+    /// wait within its spread.
     package func decision(afterAttempt attempt: Int, override: Int? = nil, random: Double) -> Decision {
         if attempt < override ?? attempts {
             return .retry(after: spread(wait(afterAttempt: attempt), by: random))

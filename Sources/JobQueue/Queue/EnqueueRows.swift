@@ -6,8 +6,8 @@ import Postgres
     import Foundation
 #endif
 
-/// The rows of an insert, as a query: constants where all jobs agree, which travel and are read once, and elements of arrays where
-/// they differ.
+/// The rows of an insert, as a query: constants where all jobs agree, which travel and are read once, and elements of
+/// arrays where they differ.
 struct EnqueueRows {
     let source: Statement
 

@@ -10,7 +10,8 @@ package struct JobFigures: Sendable, Hashable {
     }
 
     package let depths: [Depth]
-    /// Seconds for which the oldest job that could run has waited, by queue; one that is due could, and none of a queue that is paused.
+    /// Seconds for which the oldest job that could run has waited, by queue; one that is due could, and none of a queue
+    /// that is paused.
     package let oldestReady: [String: Double]
     /// Jobs that must not be given up and used up their usual attempts.
     package let exhausted: Int
@@ -18,8 +19,8 @@ package struct JobFigures: Sendable, Hashable {
     package let lastMinute: [JobState: Int]
     /// Seconds since the oldest snapshot that any session or prepared transaction holds was taken.
     package let oldestSnapshot: Double
-    /// Transactions since the oldest one whose dead rows anything keeps: sessions, prepared transactions, standbys and their slots, of
-    /// which some tell no time.
+    /// Transactions since the oldest one whose dead rows anything keeps: sessions, prepared transactions, standbys and
+    /// their slots, of which some tell no time.
     package let oldestXminAge: Int
     /// Dead rows of the hot table, as far as the server has counted.
     package let deadRows: Int
@@ -34,7 +35,8 @@ extension JobFigures {
         package static let oldestReady = 900.0
         /// The daily dump of a database takes its time, and ends.
         package static let oldestSnapshot = 3600.0
-        /// At a hundred transactions a second so many pass in three hours, each with dead rows that every scan walks over.
+        /// At a hundred transactions a second so many pass in three hours, each with dead rows that every scan walks
+        /// over.
         package static let oldestXminAge = 1_000_000
     }
 }

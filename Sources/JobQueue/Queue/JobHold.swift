@@ -4,8 +4,8 @@ import Synchronization
 
 /// One job that somebody works on by hand.
 ///
-/// It is held as a worker holds one: running, under a lease that heartbeats keep. No worker takes it meanwhile; should this process die,
-/// the lease ends, and one of them goes on.
+/// It is held as a worker holds one: running, under a lease that heartbeats keep. No worker takes it meanwhile; should
+/// this process die, the lease ends, and one of them goes on.
 package final class JobHold: Sendable {
     /// Who holds a job, and for how long at most.
     package struct Holder: Sendable {

@@ -18,10 +18,12 @@ extension JobQueue {
             self.bounds = bounds
         }
 
-        /// That the jobs `j` are among those, spelled as an equality where it is one: the claim index goes on behind it.
+        /// That the jobs `j` are among those, spelled as an equality where it is one: the claim index goes on behind
+        /// it.
         var crashed: Statement { suspects ? "j.crashes > 0" : "j.crashes = 0" }
 
-        /// The request for the rest, when a claim from bounds found so few; nil when it found enough, or looked at everything.
+        /// The request for the rest, when a claim from bounds found so few; nil when it found enough, or looked at
+        /// everything.
         func belowBounds(after found: Int) -> ClaimRequest? {
             guard found < limit, bounds?.isEmpty == false else { return nil }
             var rest = self
@@ -31,7 +33,8 @@ extension JobQueue {
         }
     }
 
-    /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under new leases.
+    /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under
+    /// new leases.
     ///
     /// Lanes of paused and rate-limited queues and of limited kinds are left out, whatever the caller thought of them.
     package func claim(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws
@@ -75,10 +78,11 @@ extension JobQueue {
             """
     }
 
-    /// The common table expressions of a claim: `picked` locks the best jobs of the lanes, of several lanes as many as `chosen` says.
+    /// The common table expressions of a claim: `picked` locks the best jobs of the lanes, of several lanes as many as
+    /// `chosen` says.
     ///
-    /// Several lanes are looked at without locks first, since what is left over of all they have to offer would be kept from other
-    /// claims until this one is committed: they would go away with nothing.
+    /// Several lanes are looked at without locks first, since what is left over of all they have to offer would be kept
+    /// from other claims until this one is committed: they would go away with nothing.
     func choosing(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
         guard lanes.count > 1 else {
             return """
@@ -144,7 +148,8 @@ extension JobQueue {
 
     /// Where to look for jobs: the lanes, or each priority of theirs from its bound.
     private func probes(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool) -> Statement {
-        // `offset 0` keeps the planner from asking whether a lane is open only after it locked jobs that nobody may have.
+        // `offset 0` keeps the planner from asking whether a lane is open only after it locked jobs that nobody may
+        // have.
         let open: Statement = onlyOpen ? "\(whereLaneIsOpen) offset 0" : ""
         guard let bounds = request.bounds, isBounded(request) else {
             return """
@@ -162,7 +167,8 @@ extension JobQueue {
 
     /// The best jobs of the `lane` beside it.
     private func best(_ request: ClaimRequest, limit: Statement) -> Statement {
-        // Every condition of a partial index is spelled as in its definition, or the planner does not see that it serves.
+        // Every condition of a partial index is spelled as in its definition, or the planner does not see that it
+        // serves.
         let bound: Statement = isBounded(request) ? "and \(Self.isAboveBound)" : ""
         return """
             select j.id, j.priority, j.run_at
@@ -176,7 +182,8 @@ extension JobQueue {
             """
     }
 
-    /// One probe per lane and priority, each from its own bound: an urgent job is found though less urgent ones are behind.
+    /// One probe per lane and priority, each from its own bound: an urgent job is found though less urgent ones are
+    /// behind.
     ///
     /// Rows of the place of the lane, from 0, its queue and kind, the priority and the bound.
     static func probes(of lanes: [Lane], from bounds: [ClaimBounds.Key: Int64]) -> Statement {

@@ -5,10 +5,11 @@ extension JobQueue {
     ///
     /// The result is in the order of `jobs`.
     ///
-    /// Wakes nobody: call ``wake(_:in:)`` after the commit, or leave it to polling. A notification inside the transaction
-    /// would make all committers queue up for one lock.
+    /// Wakes nobody: call ``wake(_:in:)`` after the commit, or leave it to polling. A notification inside the
+    /// transaction would make all committers queue up for one lock.
     ///
-    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments where the server does not take them for JSON.
+    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments where the server does not take them for
+    ///   JSON.
     @discardableResult
     package func enqueue(_ jobs: [NewJob], on connection: isolated Connection) throws -> [EnqueuedJob] {
         guard !jobs.isEmpty else { return [] }
@@ -59,7 +60,8 @@ extension JobQueue {
         var missing = Set(first.keys)
         var found: [ExactText: EnqueuedJob] = [:]
         while !missing.isEmpty {
-            // Everybody inserts in the order of the keys: two calls with the same keys wait for, but never deadlock, each other.
+            // Everybody inserts in the order of the keys: two calls with the same keys wait for, but never deadlock,
+            // each other.
             let candidates = missing.sorted().compactMap { first[$0] }.map { jobs[$0] }
             let added = try connection.query(
                 insertion(of: candidates)

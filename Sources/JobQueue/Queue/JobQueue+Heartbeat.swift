@@ -73,8 +73,8 @@ extension JobQueue {
         let lifetime: Duration
         let jobs: [JobLease]
         let isStopping: Bool
-        /// Jobs claimed before this instant by the server's clock (microseconds since 1970) and not among `jobs` are ones whose
-        /// claim never reached the worker; nil while that cannot be said.
+        /// Jobs claimed before this instant by the server's clock (microseconds since 1970) and not among `jobs` are
+        /// ones whose claim never reached the worker; nil while that cannot be said.
         let releasesBefore: Int64?
     }
 
@@ -161,7 +161,8 @@ extension JobQueue {
 
     /// Says goodbye.
     ///
-    /// What the worker still holds goes back without an attempt used; a job whose row somebody has locked is left to the rescue.
+    /// What the worker still holds goes back without an attempt used; a job whose row somebody has locked is left to
+    /// the rescue.
     func deregister(worker: Int64, on connection: isolated Connection) throws {
         try connection.execute(
             """

@@ -3,8 +3,8 @@ import Postgres
 extension JobQueue {
     /// Makes partitions ahead, drops what is past its retention, forgets old workers and slots.
     ///
-    /// Each part is a transaction of its own: one that finds another session in its way, such as a backup that reads the
-    /// history, is left for the next time and keeps no other from being done.
+    /// Each part is a transaction of its own: one that finds another session in its way, such as a backup that reads
+    /// the history, is left for the next time and keeps no other from being done.
     ///
     /// - Throws: The first part's error, after all have been tried.
     func keepHistory(retention: Duration, on connection: isolated Connection) async throws {
@@ -54,8 +54,14 @@ extension JobQueue {
             """
             delete from \(tables.slots) s
             where s.slot > now() + interval '1 minute'
+            and exists (select from \(tables.slots) l where l.name = s.name and l.slot < s.slot)
             or s.slot < now() - interval '7 days'
-            and s.slot < (select max(l.slot) from \(tables.slots) l where l.name = s.name)
+            and s.slot < (
+                select max(l.slot)
+                from \(tables.slots) l
+                where l.name = s.name
+                and l.slot <= now() + interval '1 minute'
+            )
             """,
         ]
     }

@@ -11,7 +11,8 @@ extension JobQueue {
     ///
     /// - Parameters:
     ///   - filter: which jobs.
-    ///   - isOneMoreListed: whether one more than the filter's limit comes where there is one, which tells that there are more.
+    ///   - isOneMoreListed: whether one more than the filter's limit comes where there is one, which tells that there
+    ///     are more.
     ///   - connection: where.
     /// - Returns: The jobs.
     /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
@@ -53,7 +54,8 @@ extension JobQueue {
         )
     }
 
-    /// What changed after an instant: jobs that ended, and those that run or wait now; oldest first, a page of `limit` at a time.
+    /// What changed after an instant: jobs that ended, and those that run or wait now; oldest first, a page of `limit`
+    /// at a time.
     ///
     /// For following along: ask again with the last one of a full page until one is not full.
     ///

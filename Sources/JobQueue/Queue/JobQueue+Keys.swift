@@ -16,7 +16,8 @@ extension JobQueue {
 
     /// Locks the unfinished jobs that have these unique keys until the transaction ends.
     ///
-    /// In the order in which ``runNow(keys:on:)`` takes them: for whoever locks rows of his own that a job's worker locks after its job.
+    /// In the order in which ``runNow(keys:on:)`` takes them: for whoever locks rows of his own that a job's worker
+    /// locks after its job.
     ///
     /// - Throws: ``PostgresError``.
     package func lock(keys: [String], on connection: isolated Connection) throws {
@@ -31,7 +32,8 @@ extension JobQueue {
         )
     }
 
-    /// Makes the scheduled jobs that have these unique keys available; one that runs already runs once more when it would wait.
+    /// Makes the scheduled jobs that have these unique keys available; one that runs already runs once more when it
+    /// would wait.
     ///
     /// Waits for what a running job writes: where rows of the caller's are locked that such a job locks, too,
     /// ``lock(keys:on:)`` comes before. Wakes nobody: see ``wakeAtCommit(_:on:)``.

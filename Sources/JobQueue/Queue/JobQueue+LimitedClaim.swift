@@ -5,8 +5,8 @@ extension JobQueue {
     ///
     /// - Throws: ``PostgresError``; of a lock that another session keeps for over a second as well.
     ///
-    /// Lock and count must be two statements: the count of one statement is as old as its start, so that two claims which
-    /// wait for the same row would both see the room of before.
+    /// Lock and count must be two statements: the count of one statement is as old as its start, so that two claims
+    /// which wait for the same row would both see the room of before.
     func claimLimited(
         _ lanes: [Lane],
         _ request: ClaimRequest,
@@ -14,7 +14,8 @@ extension JobQueue {
     ) async throws -> LimitedClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return LimitedClaim() }
         return try await connection.transaction { connection in
-            // Whoever else holds these rows, such as a worker that was stopped or a forgotten session, must not hold up the worker.
+            // Whoever else holds these rows, such as a worker that was stopped or a forgotten session, must not hold up
+            // the worker.
             try connection.execute("set local lock_timeout = '1s'")
             return try self.claimLimitedLocked(lanes, request, on: connection)
         }
@@ -40,7 +41,9 @@ extension JobQueue {
         )
         let queues = try connection.query(
             """
-            select name, paused_at is not null, floor(\(Self.tokens))::int, rate_counted_at > statement_timestamp()
+            select name, paused_at is not null, floor(\(Self.tokens))::int,
+                -- Not the statement's: a claim that waited for the row finds what another wrote after it had begun.
+                rate_counted_at > clock_timestamp()
             from \(tables.queues)
             where name = any(\(Set(lanes.map(\.queue)).sorted())::text[])
             order by name
@@ -152,7 +155,8 @@ extension JobQueue {
 
     /// The lanes in the order of their best jobs, those without one last.
     ///
-    /// They share the room and the tokens of their queue: in any other order a full lane would leave nothing to the others.
+    /// They share the room and the tokens of their queue: in any other order a full lane would leave nothing to the
+    /// others.
     private func byUrgency(
         _ lanes: [Lane],
         _ request: ClaimRequest,
@@ -204,8 +208,8 @@ extension JobQueue {
         return try taken + take(rest)
     }
 
-    /// Under the lock of the kind's limit row: lets parked jobs on whose key has room, takes up to what is wanted, parks what
-    /// finds its key full.
+    /// Under the lock of the kind's limit row: lets parked jobs on whose key has room, takes up to what is wanted,
+    /// parks what finds its key full.
     ///
     /// Parking keeps a thousand jobs of one busy key from being walked over at each claim.
     private func claimKeyed(
@@ -301,8 +305,8 @@ extension JobQueue {
         return claim
     }
 
-    /// Makes as many parked jobs of each key available as the key has room for, by a walk from key to key in the index, and returns
-    /// which.
+    /// Makes as many parked jobs of each key available as the key has room for, by a walk from key to key in the index,
+    /// and returns which.
     private func unpark(
         _ kind: String,
         perKey: Int32,

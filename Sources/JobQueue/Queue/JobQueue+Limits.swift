@@ -75,8 +75,8 @@ extension JobQueue {
         .map { KindLimitRecord(kind: $0.0, running: $0.1, runningPerKey: $0.2, isSetByHand: $0.3) }
     }
 
-    /// Limits how many jobs of a kind, and of a kind and key, run at once over all workers, whatever their code says; nil for
-    /// both leaves it to the code again.
+    /// Limits how many jobs of a kind, and of a kind and key, run at once over all workers, whatever their code says;
+    /// nil for both leaves it to the code again.
     ///
     /// What runs goes on. Workers hear of it after the caller's commit; until they have, they leave the kind alone.
     ///

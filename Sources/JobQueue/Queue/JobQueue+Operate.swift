@@ -25,7 +25,8 @@ extension JobQueue {
     ///
     /// - Throws: ``PostgresError``.
     package func cancel(_ id: Int64, reason: String, on connection: isolated Connection) throws -> CancelResult {
-        // Either of the two waits for the row's lock and looks at it again: a job claimed meanwhile falls to the second.
+        // Either of the two waits for the row's lock and looks at it again: a job claimed meanwhile falls to the
+        // second.
         if try end(id, .cancelled, reason: reason, on: connection) { return .cancelled }
         let asked = try connection.execute(
             """
@@ -92,8 +93,8 @@ extension JobQueue {
     ///
     /// Returns its queue, for ``wake(_:in:)`` after the commit.
     ///
-    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or completed, `liveDuplicate` when its unique key is
-    ///   taken by a newer job; ``PostgresError``.
+    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or completed, `liveDuplicate` when its unique
+    ///   key is taken by a newer job; ``PostgresError``.
     package func retry(_ id: Int64, on connection: isolated Connection) throws -> String {
         let waiting = try connection.first(
             """
@@ -158,8 +159,8 @@ extension JobQueue {
 
     /// Has a job that waits wait on, for so long from now.
     ///
-    /// - Throws: ``JobQueueError``: naming `for` when that is out of bounds, `notFound`, `wrongState` when it runs, ended or is set
-    ///   aside; ``PostgresError``.
+    /// - Throws: ``JobQueueError``: naming `for` when that is out of bounds, `notFound`, `wrongState` when it runs,
+    ///   ended or is set aside; ``PostgresError``.
     package func snooze(_ id: Int64, for wait: Duration, on connection: isolated Connection) throws {
         try Self.check(wait: wait)
         let moved = try connection.execute(
@@ -176,8 +177,8 @@ extension JobQueue {
         throw try doesNotWait(id, on: connection)
     }
 
-    /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says; and whether it says so
-    /// of more than its limit.
+    /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says; and
+    /// whether it says so of more than its limit.
     ///
     /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
     package func retryable(

@@ -53,8 +53,8 @@ extension JobQueue {
     /// The attempt is given back and a crash counted: the job may be what ended the process, or may only have been
     /// beside it. Returns how many jobs and how many workers.
     ///
-    /// Safe to run anywhere at any time: a heartbeat that comes meanwhile keeps its worker (the row is tested again after it
-    /// is locked), and a job whose row somebody writes under its lease is left for the next round.
+    /// Safe to run anywhere at any time: a heartbeat that comes meanwhile keeps its worker (the row is tested again
+    /// after it is locked), and a job whose row somebody writes under its lease is left for the next round.
     func rescue(on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
         let (jobs, workers) = try connection.one(
             """
@@ -109,8 +109,8 @@ extension JobQueue {
     /// Takes jobs that are past their deadline by `grace` although their worker lives: their handlers did not stop when
     /// told.
     ///
-    /// The attempt counts. Of the kinds that must not be given up, whose policies `alarmed` holds, a job that used up its usual attempts waits
-    /// for as long as its alarm, and somebody should look.
+    /// The attempt counts. Of the kinds that must not be given up, whose policies `alarmed` holds, a job that used up
+    /// its usual attempts waits for as long as its alarm, and somebody should look.
     func takeOverdue(
         grace: Duration,
         alarmed: [String: RetryPolicy],
@@ -199,9 +199,14 @@ extension JobQueue {
             """
             update \(tables.jobs)
             set state = 'available', parked_for = null, run_at = clock_timestamp()
-            where state = 'parked'
-            and parked_for = 'undecodable'
-            and kind = any(\(lanes.map(\.kind))::text[])
+            where id = any(array(
+                select id
+                from \(tables.jobs)
+                where state = 'parked'
+                and parked_for = 'undecodable'
+                and kind = any(\(lanes.map(\.kind))::text[])
+                for update skip locked
+            ))
             """
         )
     }
@@ -212,13 +217,16 @@ extension JobQueue {
     func retryNewer(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """
-            update \(tables.jobs) j
+            update \(tables.jobs)
             set state = 'available', parked_for = null, run_at = clock_timestamp()
-            from unnest(\(lanes.map(\.kind))::text[], \(lanes.map(\.version))::smallint[]) as lane(kind, version)
-            where j.state = 'parked'
-            and j.parked_for = 'newer'
-            and j.kind = lane.kind
-            and j.args_version <= lane.version
+            where id = any(array(
+                select j.id
+                from unnest(\(lanes.map(\.kind))::text[], \(lanes.map(\.version))::smallint[]) as lane(kind, version)
+                join \(tables.jobs) j on j.kind = lane.kind and j.args_version <= lane.version
+                where j.state = 'parked'
+                and j.parked_for = 'newer'
+                for update of j skip locked
+            ))
             """
         )
     }

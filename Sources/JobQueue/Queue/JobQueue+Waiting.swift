@@ -22,7 +22,8 @@ extension JobQueue {
 
     /// What jobs of these lanes a claim could take now, or soon, once they were made available.
     ///
-    /// Not those that wait for the rate of their queue or for others of their kind to end. `suspect`: one that must run alone.
+    /// Not those that wait for the rate of their queue or for others of their kind to end. `suspect`: one that must run
+    /// alone.
     func claimable(_ lanes: [Lane], on connection: isolated Connection) throws -> (plain: Bool, suspect: Bool) {
         let open: Statement = """
             (

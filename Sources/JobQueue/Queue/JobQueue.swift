@@ -6,22 +6,26 @@ package import Postgres
 package struct JobQueue: Sendable {
     let tables: JobTables
 
-    /// Tells workers of new jobs when their transaction is committed; nil leaves it to each call, or to the workers' polling.
+    /// Tells workers of new jobs when their transaction is committed; nil leaves it to each call, or to the workers'
+    /// polling.
     package let waker: JobWaker?
 
     /// What sessions that claim and finish jobs are to be set to.
     ///
-    /// A job table is empty when a worker starts and for most of its life, and the server keeps a plan made then: a scan of the
-    /// whole table, also when it holds a hundred thousand jobs a moment later. With this it plans for the index at any size.
-    /// Compiling statements would follow from the cost that the server then gives to every scan that has no index.
+    /// A job table is empty when a worker starts and for most of its life, and the server keeps a plan made then: a
+    /// scan of the whole table, also when it holds a hundred thousand jobs a moment later. With this it plans for the
+    /// index at any size. Compiling statements would follow from the cost that the server then gives to every scan that
+    /// has no index.
     package static let sessionSettings = ["enable_seqscan": "off", "jit": "off"]
 
     /// The same for sessions that run nothing but the engine's own statements: those of a worker's control pool.
     ///
-    /// The server plans a claim of a few lanes anew each time, since it takes the plan for any lanes to be the dearer one; planning
-    /// takes twice as long as the claim. The plan for any is as good: there is but one index for each of these questions.
+    /// The server plans a claim of a few lanes anew each time, since it takes the plan for any lanes to be the dearer
+    /// one; planning takes twice as long as the claim. The plan for any is as good: there is but one index for each of
+    /// these questions.
     ///
-    /// A row that some other session has locked is not waited for long: whatever else the worker has to write and to claim comes first.
+    /// A row that some other session has locked is not waited for long: whatever else the worker has to write and to
+    /// claim comes first.
     package static let controlSettings = sessionSettings.merging(
         ["plan_cache_mode": "force_generic_plan", "lock_timeout": "1s"]
     ) { $1 }
@@ -56,8 +60,8 @@ package struct JobQueue: Sendable {
                 isOneStatement
                 ? try self.enqueue(jobs, on: connection)
                 : try await connection.transaction { connection in try self.enqueue(jobs, on: connection) }
-            // In the same lease, as each change of threads costs as much as a statement. The jobs are there, whatever becomes of
-            // the hint: polling finds them.
+            // In the same lease, as each change of threads costs as much as a statement. The jobs are there, whatever
+            // becomes of the hint: polling finds them.
             try? wake(queues, on: connection)
             return enqueued
         }
@@ -79,7 +83,8 @@ package struct JobQueue: Sendable {
         }
     }
 
-    /// Tells workers so over a connection that the caller holds already; what a ``waker`` keeps for later is not sent now.
+    /// Tells workers so over a connection that the caller holds already; what a ``waker`` keeps for later is not sent
+    /// now.
     ///
     /// Call it after commit; inside a transaction it does what ``wakeAtCommit(_:on:)`` does.
     package func wake(_ queues: Set<String>, on connection: isolated Connection) throws {

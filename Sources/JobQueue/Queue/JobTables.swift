@@ -18,17 +18,20 @@ struct JobTables: Sendable {
     let slots: Statement
     /// The next lease number.
     let nextLease: Statement
-    /// What a row that leaves `running` is set to besides its state: nobody holds it, and whoever did may write no more.
+    /// What a row that leaves `running` is set to besides its state: nobody holds it, and whoever did may write no
+    /// more.
     let unleased: Statement
     /// What a row is set to that goes back as if it had never been claimed.
     let handedBack: Statement
-    /// The channel on which a queue name says that work may have come, and ``beatNote`` that a heartbeat would learn something.
+    /// The channel on which a queue name says that work may have come, and ``beatNote`` that a heartbeat would learn
+    /// something.
     let channel: String
 
     /// Sent over ``channel`` in place of a queue; no queue can be called so.
     static let beatNote = "!beat"
 
-    /// What the claim index leads with for a queue and a kind, one number in place of two texts, which are slower to compare.
+    /// What the claim index leads with for a queue and a kind, one number in place of two texts, which are slower to
+    /// compare.
     ///
     /// Two lanes may share a number: ask for queue and kind besides.
     static func lane(_ queue: Statement, _ kind: Statement) -> Statement {
@@ -58,8 +61,9 @@ struct JobTables: Sendable {
 
     /// That a row is one of these jobs under the lease of this job.
     ///
-    /// Two arrays by themselves would do if no number came twice: a failover that loses the end of the log gives some out again.
-    /// The ids ascend, and the place of one is found by halving; of a job that is there twice the newest lease counts.
+    /// Two arrays by themselves would do if no number came twice: a failover that loses the end of the log gives some
+    /// out again. The ids ascend, and the place of one is found by halving; of a job that is there twice the newest
+    /// lease counts.
     static func isUnderItsLease(_ ids: [Int64], _ leases: [Int64]) -> Statement {
         let held = zip(ids, leases).sorted { $0 < $1 }
         let sorted = held.map(\.0)
@@ -69,7 +73,8 @@ struct JobTables: Sendable {
             """
     }
 
-    /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key, attempts.
+    /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key,
+    /// attempts.
     let insertOne: Statement
 
     /// Adds one job of which no more is said than kind, queue, arguments, their version and priority, and gives its id.

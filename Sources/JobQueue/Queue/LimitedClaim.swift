@@ -3,6 +3,7 @@ struct LimitedClaim: Sendable {
     var jobs: [ClaimedJob] = []
     /// Whether it ended although there was room, and may be more to take.
     var isCut = false
-    /// Where jobs stood that it set aside since their keys have no room, in microseconds since 1970: others begin behind them.
+    /// Where jobs stood that it set aside since their keys have no room, in microseconds since 1970: others begin
+    /// behind them.
     var parked: [(key: ClaimBounds.Key, readyAt: Int64)] = []
 }

@@ -1,8 +1,8 @@
 /// How many jobs of a kind run, counted under the lock of its limit, and from where the next claim may count.
 ///
-/// Leases grow, and are given out under that lock but for those of a ``JobHold``: below the least that runs no other can appear, and
-/// a held job only until all are counted again. The next count begins there, and not at the dead rows of all that ran before, which no
-/// vacuum removes while some session holds an old snapshot.
+/// Leases grow, and are given out under that lock but for those of a ``JobHold``: below the least that runs no other
+/// can appear, and a held job only until all are counted again. The next count begins there, and not at the dead rows
+/// of all that ran before, which no vacuum removes while some session holds an old snapshot.
 struct RunningCount: Sendable {
     /// The limits: of the kind, and of one limit key.
     let most: Int32?

@@ -50,8 +50,8 @@ package struct CronSchedule: Sendable, Hashable {
     /// The instants named by the schedule after one instant and up to another, both in seconds since 1970 UTC.
     ///
     /// A time of day that the clocks skip runs at the instant they jump, and one they repeat runs the first time only;
-    /// but where the hour field begins with `*` the schedule means an interval: what is skipped is left out, and what is
-    /// repeated runs both times.
+    /// but where the hour field begins with `*` the schedule means an interval: what is skipped is left out, and what
+    /// is repeated runs both times.
     package func instants(after start: Int, through end: Int, in zone: ZoneRules) -> [Int] {
         guard start < end else { return [] }
         var found: Set<Int> = []

@@ -7,8 +7,8 @@ package import Postgres
 #endif
 
 extension JobQueue {
-    /// Reads the offsets of a zone from the server: as far back as ``CronSchedule/latest(through:within:in:)`` looks, and a year and a
-    /// half ahead.
+    /// Reads the offsets of a zone from the server: as far back as ``CronSchedule/latest(through:within:in:)`` looks,
+    /// and a year and a half ahead.
     ///
     /// - Throws: ``JobQueueError`` with field `zone` when the server does not know it.
     func zoneRules(_ zone: String, on connection: isolated Connection) throws -> ZoneRules {
@@ -95,7 +95,8 @@ extension JobQueue {
     ///
     /// Returns whether this call did.
     ///
-    /// The first instant ever seen of a name is only remembered: a new schedule does not begin with an instant of the past.
+    /// The first instant ever seen of a name is only remembered: a new schedule does not begin with an instant of the
+    /// past.
     func enqueue(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) async throws -> Bool {
         try await connection.transaction { connection in
             let isFirst = try connection.one(
@@ -123,7 +124,8 @@ extension JobQueue {
                 """,
                 as: Bool.self
             )
-            // A worker whose schedule lags behind must not go back in time; one of the future is what a clock left that was wrong.
+            // A worker whose schedule lags behind must not go back in time; one of the future is what a clock left that
+            // was wrong.
             guard isLatest else { return false }
             let enqueued = try self.enqueue([periodic.job], on: connection)
             try connection.execute(

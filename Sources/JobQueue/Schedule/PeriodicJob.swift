@@ -1,7 +1,7 @@
 /// A job that is enqueued again and again by a schedule, once for each of its instants however many workers there are.
 ///
-/// When no worker ran at some of its instants, the latest of them is made up for and the others are left out. The instants
-/// before the schedule was first seen are not made up for.
+/// When no worker ran at some of its instants, the latest of them is made up for and the others are left out. The
+/// instants before the schedule was first seen are not made up for.
 package struct PeriodicJob: Sendable {
     /// What instants belong to; keep it when the schedule changes.
     package let name: String

@@ -1,6 +1,7 @@
 /// The offsets of one time zone over a stretch of time.
 ///
-/// A value: the engine reads it from the server (whose zone data it trusts over that of a slim container), tests write it down.
+/// A value: the engine reads it from the server (whose zone data it trusts over that of a slim container), tests write
+/// it down.
 package struct ZoneRules: Sendable, Hashable {
     /// From this instant on the zone is this far east of UTC.
     package struct Transition: Sendable, Hashable {

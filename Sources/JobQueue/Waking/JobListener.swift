@@ -1,7 +1,8 @@
 package import Logging
 package import Postgres
 
-/// Where a worker, or whoever follows the queues, hears of changes: one connection per process, made again when it is lost.
+/// Where a worker, or whoever follows the queues, hears of changes: one connection per process, made again when it is
+/// lost.
 ///
 /// A hint and no more: what is heard may be late, doubled or missing, and the tables tell the truth.
 package struct JobListener: Sendable {

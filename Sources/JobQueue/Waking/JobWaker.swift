@@ -2,11 +2,12 @@ package import Logging
 package import Postgres
 import Synchronization
 
-/// Tells workers of other processes that work came, by few notifications sent after the commits they tell of, or with them.
+/// Tells workers of other processes that work came, by few notifications sent after the commits they tell of, or with
+/// them.
 ///
-/// `NOTIFY` takes a lock for the whole cluster at commit; sent with each job it would hold all enqueuing to the pace of one
-/// flush after another. Run ``run(in:queue:logger:)`` next to whatever enqueues. Without it, and beyond its life, nothing is kept
-/// for later and callers notify of everything themselves.
+/// `NOTIFY` takes a lock for the whole cluster at commit; sent with each job it would hold all enqueuing to the pace of
+/// one flush after another. Run ``run(in:queue:logger:)`` next to whatever enqueues. Without it, and beyond its life,
+/// nothing is kept for later and callers notify of everything themselves.
 package final class JobWaker: Sendable {
     private struct State {
         var isRunning = false
@@ -17,8 +18,8 @@ package final class JobWaker: Sendable {
     private let signal = Signal()
     /// The mark of a set of queues that are all pending; 0 for none.
     ///
-    /// Changed under the lock of ``state``, read without: dozens of threads that enqueue would be handed that lock one after the
-    /// other, each woken for it.
+    /// Changed under the lock of ``state``, read without: dozens of threads that enqueue would be handed that lock one
+    /// after the other, each woken for it.
     private let pendingMark = Atomic<Int>(0)
     /// How many signals were kept for later since the last were sent.
     private let kept = Atomic<Int>(0)
@@ -56,7 +57,8 @@ package final class JobWaker: Sendable {
 
     /// Whether the caller, who is about to add a job, is to notify of it in the same transaction.
     ///
-    /// One at a time, until ``endTurn()``, and per interval: the lock of all notifications is held while that commit is flushed.
+    /// One at a time, until ``endTurn()``, and per interval: the lock of all notifications is held while that commit is
+    /// flushed.
     func takeTurn() -> Bool {
         guard pendingMark.load(ordering: .sequentiallyConsistent) == 0 else { return false }
         return state.withLock { $0.isRunning && $0.pace.takeTurn(now: .now) }

@@ -55,9 +55,11 @@ final class Signal: Sendable {
 
     /// Returns when the flag is raised, the time is over, or the task is cancelled.
     ///
-    /// A time that is over in the moment of the return may raise the flag once too often: look whether there is a reason.
+    /// A time that is over in the moment of the return may raise the flag once too often: look whether there is a
+    /// reason.
     func wait(for duration: Duration) async {
-        // Not a child task, whose end would be waited for: two changes of threads on the way of every job to an idle worker.
+        // Not a child task, whose end would be waited for: two changes of threads on the way of every job to an idle
+        // worker.
         let alarm = Task(name: "alarm") {
             guard (try? await Task.sleep(for: duration)) != nil else { return }
             self.set()

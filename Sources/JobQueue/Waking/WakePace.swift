@@ -31,7 +31,8 @@ struct WakePace: Sendable {
         return queues
     }
 
-    /// Whether the caller is the one to tell, with a commit of its own, and until ``endTurn()``; nothing is kept for later otherwise.
+    /// Whether the caller is the one to tell, with a commit of its own, and until ``endTurn()``; nothing is kept for
+    /// later otherwise.
     mutating func takeTurn(now: Instant) -> Bool {
         guard !isTurnTaken, isQuietOver(now: now) else { return false }
         begin(now: now)

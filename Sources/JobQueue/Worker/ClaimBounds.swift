@@ -1,8 +1,8 @@
 /// Where claims may begin, per lane and priority, so that they do not walk over the dead rows of jobs taken long ago.
 ///
-/// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the index
-/// walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it was handed
-/// back); a claim without bounds, due once per ``fullScanInterval``, finds it.
+/// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the
+/// index walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it
+/// was handed back); a claim without bounds, due once per ``fullScanInterval``, finds it.
 package struct ClaimBounds: Sendable {
     /// One lane and priority.
     package struct Key: Hashable, Sendable {
@@ -44,7 +44,8 @@ package struct ClaimBounds: Sendable {
         }
     }
 
-    /// Takes note of a claim from lanes under limits, which looks below the bounds by itself where one of them comes short.
+    /// Takes note of a claim from lanes under limits, which looks below the bounds by itself where one of them comes
+    /// short.
     mutating func claimed(_ claim: LimitedClaim, wasBounded: Bool, now: ContinuousClock.Instant) {
         claimed(claim.jobs, isFull: true, wasBounded: wasBounded, now: now)
         for (key, readyAt) in claim.parked { passed(key, at: readyAt) }

@@ -56,11 +56,6 @@ struct ExchangePlan: Sendable {
     var worthAStatement: Int { min(batch, max(1, slots / 2)) }
 
     func step(now: Instant) -> Step {
-        if let againAt, againAt <= now {
-            var plan = self
-            plan.wake()
-            return plan.step(now: now)
-        }
         if let pausedUntil, now < pausedUntil { return .wait(until: pausedUntil) }
         if finished > 0 {
             let due = oldestFinish.map { $0.advanced(by: linger) } ?? now
@@ -92,6 +87,11 @@ struct ExchangePlan: Sendable {
         // Soon they are others', and a claim chooses from what is left. Twice in vain: somebody keeps them for longer.
         if isCut, count > 0 || !wasInVain { againAt = now.advanced(by: .milliseconds(20)) }
         wasInVain = isCut && count == 0
+    }
+
+    /// Wakes where the time has come to look again.
+    mutating func lookAgain(now: Instant) {
+        if let againAt, againAt <= now { wake() }
     }
 
     /// There may be jobs to claim.

@@ -11,7 +11,8 @@ final class ExchangeProgress: Sendable {
     private let state = Mutex(State())
 
     var written: Settlement.Written { state.withLock { $0.written } }
-    /// What was claimed of the lanes without limits, and of those under limits; nil where nothing was asked for or the claim failed.
+    /// What was claimed of the lanes without limits, and of those under limits; nil where nothing was asked for or the
+    /// claim failed.
     var claims: (plain: PlainClaim?, limited: LimitedClaim?) { state.withLock { ($0.plain, $0.limited) } }
 
     func wrote(_ part: Settlement.Written) {

@@ -10,10 +10,12 @@ enum StopReason: Sendable, Hashable {
     case shutdown
 }
 
-/// What a worker process holds, and how long it may trust that it does: a value that decides, without clock or database.
+/// What a worker process holds, and how long it may trust that it does: a value that decides, without clock or
+/// database.
 ///
-/// The worker trusts its leases until `lifetime` after the *sending* of the last heartbeat that was answered: the server,
-/// which counts from its later receipt, gives them to others no earlier. Times are by a clock that counts suspension.
+/// The worker trusts its leases until `lifetime` after the *sending* of the last heartbeat that was answered: the
+/// server, which counts from its later receipt, gives them to others no earlier. Times are by a clock that counts
+/// suspension.
 struct LeaseBook: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -34,8 +36,8 @@ struct LeaseBook: Sendable {
     struct SentBeat: Sendable {
         let at: Instant
         let jobs: [JobLease]
-        /// Whether jobs unknown here may be taken for ones whose claim was lost: no claim has been on its way since before the
-        /// last answer came in.
+        /// Whether jobs unknown here may be taken for ones whose claim was lost: no claim has been on its way since
+        /// before the last answer came in.
         let mayRelease: Bool
         let generation: Int
     }
@@ -71,7 +73,8 @@ struct LeaseBook: Sendable {
 
     func trusts(now: Instant) -> Bool { now < trustedUntil }
 
-    /// Ends the trust in all leases: they are about to be handed back, and a handler left behind must begin nothing more.
+    /// Ends the trust in all leases: they are about to be handed back, and a handler left behind must begin nothing
+    /// more.
     mutating func endTrust(now: Instant) { trustedUntil = min(trustedUntil, now) }
 
     /// A claim is about to be sent; the number belongs to ``claimReturned(_:_:sentIn:now:)``.

@@ -27,8 +27,9 @@ final class RunningJob: Sendable {
 
     /// Runs `body` in a task of its own, so that this one job can be cancelled.
     ///
-    /// Not a child task: a child of a group cannot be cancelled alone, and one group per job would double the cost of small
-    /// ones. The worker counts its jobs and does not return before the last of them, or before it gave them up by name.
+    /// Not a child task: a child of a group cannot be cancelled alone, and one group per job would double the cost of
+    /// small ones. The worker counts its jobs and does not return before the last of them, or before it gave them up by
+    /// name.
     func start(_ body: @escaping @Sendable () async -> Void) {
         let task = Task(name: "job") { await body() }
         let isStopped = state.withLock { state in

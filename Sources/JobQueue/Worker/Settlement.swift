@@ -113,8 +113,8 @@ struct Settlement: Sendable {
 
     /// Leaves out what need not, or cannot, be written now, and tells `progress` of it.
     ///
-    /// What an earlier try ended although its answer was lost would look like a lease that was lost; what was locked is not waited for
-    /// once more.
+    /// What an earlier try ended although its answer was lost would look like a lease that was lost; what was locked is
+    /// not waited for once more.
     func unwritten(
         of jobs: [FinishedJob],
         _ progress: ExchangeProgress,
@@ -230,8 +230,8 @@ struct Settlement: Sendable {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isASCII && $0.value >= 0x20 ? $0 : "?" }))
     }
 
-    /// Whether a lock of another session was waited for in vain; where the session keeps no limit of ours for that, as long as any
-    /// statement may take.
+    /// Whether a lock of another session was waited for in vain; where the session keeps no limit of ours for that, as
+    /// long as any statement may take.
     static func isHeldUp(_ error: PostgresError) -> Bool {
         error.connectionUsable && error.outcomeKnown
             && (error.sqlState == .lockNotAvailable || error.code == .deadlineExceeded)

@@ -1,7 +1,8 @@
 /// When a worker makes room for jobs that must run alone because a process died under them: a value that decides.
 ///
-/// A crash names no culprit: everything that ran beside it is suspect. Each suspect runs with nothing beside it, so that the
-/// next crash does name one. Turns alternate with ordinary work, which a thousand suspects must not stop for long.
+/// A crash names no culprit: everything that ran beside it is suspect. Each suspect runs with nothing beside it, so
+/// that the next crash does name one. Turns alternate with ordinary work, which a thousand suspects must not stop for
+/// long.
 struct SuspectTurn: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -24,8 +25,8 @@ struct SuspectTurn: Sendable {
     var patience: Duration = .seconds(30)
     /// How long ordinary jobs wait for one suspect.
     ///
-    /// One that takes an hour must not stop the worker either. Beside others it is no longer alone, but a death that its
-    /// start would have brought has not come.
+    /// One that takes an hour must not stop the worker either. Beside others it is no longer alone, but a death that
+    /// its start would have brought has not come.
     var solitude: Duration = .seconds(10)
     /// The wait after a first turn given up; doubled each time until one succeeds, up to ``longestRetreat``.
     var retreat: Duration = .seconds(60)

@@ -4,8 +4,8 @@
     import Foundation
 #endif
 
-/// What is written about a job whose handler is done: decided from how the handler ended and why it was stopped, by a pure
-/// function.
+/// What is written about a job whose handler is done: decided from how the handler ended and why it was stopped, by a
+/// pure function.
 enum Verdict: Sendable, Hashable {
     /// To the history.
     case end(JobQueue.Ending.Outcome, output: JobDocument? = nil, reason: String? = nil, failure: Failure? = nil)

@@ -17,8 +17,8 @@ extension Worker {
 
     /// Brings what its time has come for: jobs that are due, lost or overdue, and the periodic ones.
     ///
-    /// At a pace of its own, however rarely jobs are looked for, and over the connections that no handler holds: the code of a sign-in
-    /// whose next attempt is a few seconds away is worth nothing after five minutes.
+    /// At a pace of its own, however rarely jobs are looked for, and over the connections that no handler holds: the
+    /// code of a sign-in whose next attempt is a few seconds away is worth nothing after five minutes.
     func bringDue() async {
         let clock = ContinuousClock()
         let rescueInterval = min(.seconds(5), configuration.leaseLifetime / 4)
@@ -35,7 +35,8 @@ extension Worker {
                 nextRescue = now.advanced(by: rescueInterval)
                 await attempt("rescue") { try await self.rescueLost() }
             }
-            // More rarely: it walks over all jobs of these kinds that are set aside, which may be a million waiting for one key.
+            // More rarely: it walks over all jobs of these kinds that are set aside, which may be a million waiting for
+            // one key.
             if nextNewer <= now {
                 nextNewer = now.advanced(by: rescueInterval * 6)
                 await attempt("newer") { try await self.retryNewer() }
@@ -144,7 +145,8 @@ extension Worker {
             let queue = self.queue
             let last = lastInstants.withLock { $0[periodic.name] }
             guard let instant = periodic.schedule.latest(through: now, in: rules) else {
-                // Rarer than it is looked back for: seen all the same, or its first instant would be taken for one of before.
+                // Rarer than it is looked back for: seen all the same, or its first instant would be taken for one of
+                // before.
                 guard last == nil else { continue }
                 try await control.withConnection { connection in
                     try queue.remember(periodic, at: now, on: connection)

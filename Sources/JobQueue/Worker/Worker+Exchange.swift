@@ -50,8 +50,8 @@ extension Worker {
                 core.plan.wake()
                 return waits.suspect && core.suspects.found(now: .now)
             }
-            // Ready and yet not claimed: under a limit, in the hands of another session for a moment, or a suspect whose
-            // turn has not come.
+            // Ready and yet not claimed: under a limit, in the hands of another session for a moment, or a suspect
+            // whose turn has not come.
             if promoted == 0, !hasTurn { await signal.wait(for: configuration.pollInterval) }
         } catch {
             failed(error)
@@ -120,14 +120,15 @@ extension Worker {
         var request = exchange.request
         var failure: (any Error)?
         var unwritten = try settlement.unwritten(of: batch, progress, on: connection)
-        // A job that ends makes room under its limit: written first, or the claim would still count it and come back short.
+        // A job that ends makes room under its limit: written first, or the claim would still count it and come back
+        // short.
         if unwritten.contains(where: { finished in limited.contains { $0.kind == finished.job.kind } }) {
             try settlement.write(unwritten, progress, on: connection)
             unwritten = []
         }
         if !exchange.plainGoesFirst {
-            // Before the others and for half of the slots: behind a full queue without limits they would never have their turn. A
-            // job of theirs that ends makes the worker look again.
+            // Before the others and for half of the slots: behind a full queue without limits they would never have
+            // their turn. A job of theirs that ends makes the worker look again.
             failure = try await claimLimited(
                 limited,
                 of: exchange,
@@ -149,6 +150,8 @@ extension Worker {
             }
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
+        // What could not be written keeps its slots, which were counted as free.
+        request?.limit -= batch.count { progress.written.locked.contains($0.job.lease) }
         if let request, request.limit > 0, progress.claims.plain == nil, !plain.isEmpty {
             progress.claimed(try queue.claimPlain(plain, request, on: connection))
         }
@@ -161,8 +164,8 @@ extension Worker {
 
     /// Claims from the lanes under limits, a share of what is wanted, and lessens the request by what it got.
     ///
-    /// Returns the error where the connection is still of use: whoever holds the lock of a limit must keep neither outcomes from being
-    /// written nor other lanes from being claimed.
+    /// Returns the error where the connection is still of use: whoever holds the lock of a limit must keep neither
+    /// outcomes from being written nor other lanes from being claimed.
     private func claimLimited(
         _ lanes: [Lane],
         of exchange: Exchange,

@@ -3,8 +3,8 @@ import Postgres
 extension Worker {
     /// Ends a batch and claims the next in one statement.
     ///
-    /// Nil when the batch has outcomes of other kinds, or when the server refused a value: then the plain way is taken, where
-    /// each part stands for itself.
+    /// Nil when the batch has outcomes of other kinds, or when the server refused a value: then the plain way is taken,
+    /// where each part stands for itself.
     func fused(
         _ batch: [FinishedJob],
         _ request: JobQueue.ClaimRequest,

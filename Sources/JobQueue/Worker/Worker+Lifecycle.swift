@@ -189,7 +189,8 @@ extension Worker {
 
     /// Returns when a stop has taken all the time it may, whatever the database does.
     ///
-    /// After the grace the handlers are told to stop; a while later neither they nor their outcomes are waited for any more.
+    /// After the grace the handlers are told to stop; a while later neither they nor their outcomes are waited for any
+    /// more.
     func stopIsOverdue() async {
         while !Task.isCancelled {
             guard let since = core.withLock({ $0.stoppingSince }) else {
@@ -212,7 +213,8 @@ extension Worker {
     /// Returns how many outcomes could not be written.
     func farewell() async -> Int {
         carryOut(core.withLock { $0.book.stopAll() })
-        // A handler that heeds its cancellation is done in moments; what does not is left behind under a lease that is void.
+        // A handler that heeds its cancellation is done in moments; what does not is left behind under a lease that is
+        // void.
         let end = ContinuousClock.now.advanced(by: Self.patience)
         while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < end {
             await signal.wait(for: .milliseconds(50))
@@ -258,7 +260,7 @@ extension Worker {
         let unwritten = finished.count { !progress.written.isSettled($0.job.lease) }
         guard unwritten > 0 else { return 0 }
         logger.error(
-            "outcomes could not be written; their jobs run again when the leases end",
+            "outcomes could not be written; their jobs run again",
             metadata: ["jobs": "\(unwritten)", "worker": "\(worker)"]
         )
         return unwritten

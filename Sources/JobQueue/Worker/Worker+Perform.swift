@@ -39,7 +39,7 @@ extension Worker {
         }
         let verdict = Verdict.of(result, stop: running.stopReason, facts(job, entry))
         metrics.kinds[job.kind]?.run.record(duration: ContinuousClock.now - running.startedAt)
-        if case .success(.completedInTransaction) = result, running.stopReason != .leaseLost {
+        if case .success(.completedInTransaction) = result {
             // Written already.
             metrics.finished(job.kind, .end(.completed), isCancelled: false)
         }

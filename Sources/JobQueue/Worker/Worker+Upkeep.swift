@@ -59,7 +59,8 @@ extension Worker {
 
     /// Does one part, and goes on without it when it fails.
     ///
-    /// The first failure in a row is told, and each hundredth: a worker that cannot rescue or schedule must not look healthy.
+    /// The first failure in a row is told, and each hundredth: a worker that cannot rescue or schedule must not look
+    /// healthy.
     @discardableResult
     func attempt<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async -> Value? {
         do {

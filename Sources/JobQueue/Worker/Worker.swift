@@ -14,15 +14,15 @@ import Synchronization
 ///
 /// Any number of workers on any number of hosts share the tables; none leads. As a service:
 ///
-/// - **Graceful shutdown**: it stops claiming, lets running jobs end for ``WorkerConfiguration/shutdownGrace``, cancels and hands
-///   back the rest without using up an attempt, says goodbye, and returns.
-/// - **Cancellation** (a second signal): it cancels all handlers, hands all jobs back and returns; a handler that does not stop is
-///   left behind, unable to write.
-/// - **The database gone**: it goes on trying; when its leases cannot be trusted any longer its handlers are cancelled. Told to stop
-///   meanwhile, it ends all the same a few seconds after the grace, and throws when outcomes could not be written: their jobs run
-///   again when the leases end.
-/// - **Handlers that do not stop** at their deadline lose their jobs and keep their slots; when they hold all of them the worker
-///   ends and throws, so that whoever supervises the process starts it anew.
+/// - **Graceful shutdown**: it stops claiming, lets running jobs end for ``WorkerConfiguration/shutdownGrace``, cancels
+///   and hands back the rest without using up an attempt, says goodbye, and returns.
+/// - **Cancellation** (a second signal): it cancels all handlers, hands all jobs back and returns; a handler that does
+///   not stop is left behind, unable to write.
+/// - **The database gone**: it goes on trying; when its leases cannot be trusted any longer its handlers are cancelled.
+///   Told to stop meanwhile, it ends all the same a few seconds after the grace, and throws when outcomes could not be
+///   written: their jobs run again when the leases end.
+/// - **Handlers that do not stop** at their deadline lose their jobs and keep their slots; when they hold all of them
+///   the worker ends and throws, so that whoever supervises the process starts it anew.
 package final class Worker: Sendable, Service {
     let queue: JobQueue
     let pool: Pool
@@ -49,11 +49,11 @@ package final class Worker: Sendable, Service {
 
     /// Makes a worker; ``run()`` starts it.
     ///
-    /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to `metrics`;
-    /// `figuresRead` is told when the tables were read for that, first the moment of this.
+    /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to
+    /// `metrics`; `figuresRead` is told when the tables were read for that, first the moment of this.
     ///
-    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of three connections, where
-    /// handlers may hold all of the other: a heartbeat that waits behind them costs the worker every lease.
+    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of three connections,
+    /// where handlers may hold all of the other: a heartbeat that waits behind them costs the worker every lease.
     ///
     /// - Throws: ``JobQueueError`` naming the setting out of bounds.
     package init(
@@ -91,9 +91,9 @@ package final class Worker: Sendable, Service {
 
     /// Runs until the service is shut down or cancelled.
     ///
-    /// - Throws: ``PostgresError`` or ``JobQueueError`` when it cannot begin: no tables, no rights, an unknown time zone;
-    ///   ``JobQueueError`` `outcomesLost` when it ended without having written everything, `handlersStuck` when handlers that do
-    ///   not stop hold all slots.
+    /// - Throws: ``PostgresError`` or ``JobQueueError`` when it cannot begin: no tables, no rights, an unknown time
+    ///   zone; ``JobQueueError`` `outcomesLost` when it ended without having written everything, `handlersStuck` when
+    ///   handlers that do not stop hold all slots.
     package func run() async throws {
         try await work(endsWhenIdle: false)
     }

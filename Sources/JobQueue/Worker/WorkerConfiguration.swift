@@ -50,8 +50,8 @@ package struct WorkerConfiguration: Sendable {
     /// How long past its deadline a handler that does not stop keeps its job.
     package var overdueGrace: Duration = .seconds(30)
 
-    /// How long a job waits before it moves up one priority, though never to 0, so that a full queue does not starve the less
-    /// urgent; nil for strict priorities.
+    /// How long a job waits before it moves up one priority, though never to 0, so that a full queue does not starve
+    /// the less urgent; nil for strict priorities.
     package var ageing: Duration? = .seconds(600)
 
     /// How long finished jobs are kept, in whole days.

@@ -79,6 +79,7 @@ struct WorkerCore: Sendable {
     /// What the exchange loop does next.
     mutating func step(now: Instant) -> ExchangePlan.Step {
         plan.mayClaim = worker != nil && book.mayClaim(now: now) && suspects.allowsOrdinary
+        plan.lookAgain(now: now)
         return plan.step(now: now)
     }
 

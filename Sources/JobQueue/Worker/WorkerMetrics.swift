@@ -72,7 +72,8 @@ final class WorkerMetrics: Sendable {
     /// The series of queues that were told: those that are empty by now have to be told as 0.
     private let told: Mutex<Set<QueueState>>
 
-    /// Makes every series of these kinds and queues at once: an alarm on one that does not exist yet would never go off.
+    /// Makes every series of these kinds and queues at once: an alarm on one that does not exist yet would never go
+    /// off.
     init(kinds: [String], queues: Set<String>, factory: any MetricsFactory) {
         self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Kind($0, factory)) })
         self.factory = factory

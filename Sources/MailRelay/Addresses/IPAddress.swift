@@ -45,7 +45,8 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Appends octets for IPv4, single hexadecimal digits for IPv6, with dots between them; on request the last one first.
+    /// Appends octets for IPv4, single hexadecimal digits for IPv6, with dots between them; on request the last one
+    /// first.
     func append(to text: inout [UInt8], reversed: Bool = false) {
         switch self {
         case .v4(let address): address.append(to: &text, reversed: reversed)

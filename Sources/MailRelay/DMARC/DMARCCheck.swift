@@ -1,7 +1,7 @@
 /// What the From domain asks receivers to do, and whether the stream's paths count for it.
 ///
-/// The relay asks for no policy, but heeds one: where it has mail refused that is not the From domain's, a path that passes for
-/// another domain is of no use. All else is advice.
+/// The relay asks for no policy, but heeds one: where it has mail refused that is not the From domain's, a path that
+/// passes for another domain is of no use. All else is advice.
 struct DMARCCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
@@ -143,7 +143,8 @@ extension DMARCCheck.Result {
         return .unaligned(spfCounts: spf != false, dkimCounts: dkim != false)
     }
 
-    /// What DNS did not answer of where the policy may stand: a record of the From domain's own governs, whatever stands above it.
+    /// What DNS did not answer of where the policy may stand: a record of the From domain's own governs, whatever
+    /// stands above it.
     private var unread: (domain: DomainName, outcome: LookupOutcome)? {
         if case .record? = from.steps.first?.finding { return nil }
         return from.unanswered
@@ -161,7 +162,8 @@ extension DMARCCheck.Result {
             if strict { return false }
             let (own, other) = (from.organizationalDomain, walk.organizationalDomain)
             if let own, let other { return own == other }
-            // They may be one organisation's only where both lie in what is its domain, or may be: no top-level domain is.
+            // They may be one organisation's only where both lie in what is its domain, or may be: no top-level domain
+            // is.
             let shared = own ?? other ?? stream.fromDomain.suffix(labels: 2)
             return stream.fromDomain.isWithin(shared) && domain.isWithin(shared) ? nil : false
         }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Answers each question once, however often and by however many tasks it is asked.
 ///
-/// Made for one run of checks: an outcome stays as long as the resolver lives, failures included, so that a dead name server
-/// costs its time-out once and not once for every record that leads to it.
+/// Made for one run of checks: an outcome stays as long as the resolver lives, failures included, so that a dead name
+/// server costs its time-out once and not once for every record that leads to it.
 package final class CachingResolver: Resolver {
     private enum Entry {
         case known(LookupOutcome)

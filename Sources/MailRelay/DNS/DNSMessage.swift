@@ -1,8 +1,8 @@
 /// A DNS message, read from bytes that anyone may have sent.
 ///
-/// Reading is strict: every length must fit, every compression pointer must point backwards, and the records of the known
-/// types must fill their data exactly. Nothing here trusts the sender, and nothing loops: a pointer that does not go back
-/// to an earlier place is refused.
+/// Reading is strict: every length must fit, every compression pointer must point backwards, and the records of the
+/// known types must fill their data exactly. Nothing here trusts the sender, and nothing loops: a pointer that does not
+/// go back to an earlier place is refused.
 package struct DNSMessage: Sendable {
     /// The sixteen bits that pair a reply with its query.
     package let id: UInt16
@@ -48,7 +48,8 @@ package struct DNSMessage: Sendable {
 
     /// Reads a whole message.
     ///
-    /// Throws ``DNSMessageError`` at the first thing that does not fit. Bytes after the last record are ignored, as resolvers do.
+    /// Throws ``DNSMessageError`` at the first thing that does not fit. Bytes after the last record are ignored, as
+    /// resolvers do.
     package init(_ bytes: [UInt8]) throws(DNSMessageError) {
         var reader = DNSMessageReader(bytes)
         self.id = try reader.uint16()

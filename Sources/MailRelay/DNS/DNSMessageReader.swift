@@ -33,8 +33,8 @@ struct DNSMessageReader {
 
     /// Reads a name, following compression pointers.
     ///
-    /// Each pointer must lead to a place before the labels it continues (RFC 1035, 4.1.4 says "a prior occurrence"), so the
-    /// places visited only fall and the walk ends however the message was made.
+    /// Each pointer must lead to a place before the labels it continues (RFC 1035, 4.1.4 says "a prior occurrence"), so
+    /// the places visited only fall and the walk ends however the message was made.
     mutating func name() throws(DNSMessageError) -> DomainName {
         var labels: [ArraySlice<UInt8>] = []
         var length = 1

@@ -1,7 +1,8 @@
 /// A domain name as DNS carries it: labels of bytes, compared without regard to ASCII case.
 ///
-/// Labels may hold any byte, dots included: names come from SPF macros and from other people's zones. The name is kept in
-/// lower case, in wire form without the closing root label, so that equality and hashing are those of DNS (RFC 4343).
+/// Labels may hold any byte, dots included: names come from SPF macros and from other people's zones. The name is kept
+/// in lower case, in wire form without the closing root label, so that equality and hashing are those of DNS (RFC
+/// 4343).
 package struct DomainName: Hashable, Sendable {
     /// Length-prefixed labels in lower case, without the root's zero byte; empty for the root.
     package let wire: [UInt8]
@@ -18,7 +19,8 @@ package struct DomainName: Hashable, Sendable {
 
     /// Reads dotted text as it stands in SPF records and on command lines: every dot divides, nothing escapes.
     ///
-    /// One dot at the end is allowed. Throws ``DomainNameError`` for empty labels, labels over 63 bytes and names over 255.
+    /// One dot at the end is allowed. Throws ``DomainNameError`` for empty labels, labels over 63 bytes and names over
+    /// 255.
     init(dotted text: Span<UInt8>) throws(DomainNameError) {
         var wire: [UInt8] = []
         wire.reserveCapacity(text.count + 1)
@@ -185,7 +187,8 @@ package struct DomainName: Hashable, Sendable {
 }
 
 extension DomainName: CustomStringConvertible {
-    /// Presentation form without the final dot; dots inside labels, backslashes and unprintable bytes are escaped (RFC 1035, 5.1).
+    /// Presentation form without the final dot; dots inside labels, backslashes and unprintable bytes are escaped (RFC
+    /// 1035, 5.1).
     package var description: String {
         guard !isRoot else { return "." }
         var text = ""

@@ -1,7 +1,8 @@
 /// Values by name, none added later.
 ///
-/// Half of the places stay empty and names are told apart by a digest that costs little, where a dictionary's hash costs
-/// more than all the rest of a lookup. Not for names that strangers choose: they could choose ones with the same digest.
+/// Half of the places stay empty and names are told apart by a digest that costs little, where a dictionary's hash
+/// costs more than all the rest of a lookup. Not for names that strangers choose: they could choose ones with the same
+/// digest.
 struct NameTable<Value: Sendable>: Sendable {
     private let entries: [(name: DomainName, value: Value)]
     /// Where the entry of a digest stands, or that of another one with the same place; -1 where none does.

@@ -1,6 +1,7 @@
 /// Someone who answers questions about DNS.
 ///
-/// The one seam between the evaluators and the world: the real resolver, the cache and the stubs of the tests sit behind it.
+/// The one seam between the evaluators and the world: the real resolver, the cache and the stubs of the tests sit
+/// behind it.
 package protocol Resolver: Sendable {
     /// Asks one question and waits for its outcome, at the latest until `deadline`; never throws.
     ///

@@ -82,7 +82,8 @@ extension LookupOutcome {
 extension SPFEvaluator<ZoneResolver> {
     /// What SPF says of a sender by a table.
     ///
-    /// Not generic, so that the evaluator is specialised for tables here and not called through witness tables elsewhere.
+    /// Not generic, so that the evaluator is specialised for tables here and not called through witness tables
+    /// elsewhere.
     package func evaluateByTable(_ query: SPFQuery, by deadline: ContinuousClock.Instant) async -> SPFEvaluation {
         await evaluate(query, by: deadline)
     }

@@ -4,7 +4,8 @@
 extension SPFRecord {
     /// Reads a policy that ``isPolicy(_:)`` has accepted; the bytes are those of all strings of the record, joined.
     ///
-    /// Throws ``SPFSyntaxError`` for the first mistake; a record is wrong as a whole wherever the mistake stands (RFC 7208, 4.6).
+    /// Throws ``SPFSyntaxError`` for the first mistake; a record is wrong as a whole wherever the mistake stands (RFC
+    /// 7208, 4.6).
     package init(parsing text: [UInt8]) throws(SPFSyntaxError) {
         self.init(unread: text)
         // Room for most policies, so that it does not grow term by term.

@@ -7,8 +7,8 @@ extension SPFRun {
         return target
     }
 
-    /// The name a mechanism speaks of, the current domain where it names none; nil when it expands to something that is no
-    /// name, which then matches nothing.
+    /// The name a mechanism speaks of, the current domain where it names none; nil when it expands to something that is
+    /// no name, which then matches nothing.
     mutating func name(_ spec: SPFDomainSpec?, of policy: borrowing SPFPolicy) throws(SPFStop) -> DomainName? {
         guard let spec else { return policy.domain }
         guard spec.hasMacros else { return policy.record.name(spec) }
@@ -37,7 +37,8 @@ extension SPFRun {
         }
     }
 
-    /// The text behind `exp=`; nil where anything is wrong with it, since it must not change the result (RFC 7208, 6.2).
+    /// The text behind `exp=`; nil where anything is wrong with it, since it must not change the result (RFC 7208,
+    /// 6.2).
     mutating func explanation(of verdict: borrowing SPFVerdict) throws(SPFStop) -> String? {
         guard verdict.result == .fail, let spec = verdict.policy.record.explanation else { return nil }
         do {

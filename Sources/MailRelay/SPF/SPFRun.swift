@@ -19,7 +19,8 @@ struct SPFRun<Source: Resolver>: ~Copyable {
         self.timestamp = timestamp
     }
 
-    /// Takes what became of a question; with the time up, whatever is missing from now on counts as not answered in time.
+    /// Takes what became of a question; with the time up, whatever is missing from now on counts as not answered in
+    /// time.
     mutating func remember(_ outcome: LookupOutcome, of question: Question, isTimeUp: Bool) {
         memory = memory ?? SPFMemory()
         memory?.answers[question] = outcome

@@ -226,8 +226,8 @@ extension SPFTree.Node {
 }
 
 extension SPFRecord {
-    /// The name that a mechanism of the policy of `domain` speaks of, `domain` where it names none; nil where it names one
-    /// that depends on the sender.
+    /// The name that a mechanism of the policy of `domain` speaks of, `domain` where it names none; nil where it names
+    /// one that depends on the sender.
     fileprivate func name(_ spec: SPFDomainSpec?, at domain: DomainName) -> DomainName? {
         guard let spec else { return domain }
         return name(spec)

@@ -13,7 +13,8 @@ struct DKIMPathCheck<Source: Resolver> {
         return (found.path, found.findings)
     }
 
-    /// What was found of the path, and of the keys by themselves: another domain's signature can be sound and count for DMARC.
+    /// What was found of the path, and of the keys by themselves: another domain's signature can be sound and count for
+    /// DMARC.
     struct Found {
         let path: PathVerdict
         let keys: PathVerdict

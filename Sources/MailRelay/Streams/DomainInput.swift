@@ -2,8 +2,8 @@
 package enum DomainInput {
     /// A domain that mail could come from: at least two labels of letters, digits, hyphens and underscores.
     ///
-    /// Throws ``DomainInputError`` for URLs, e-mail and IP addresses, names outside ASCII and malformed names, with what to
-    /// write instead where that can be told.
+    /// Throws ``DomainInputError`` for URLs, e-mail and IP addresses, names outside ASCII and malformed names, with
+    /// what to write instead where that can be told.
     package static func domain(_ text: String) throws(DomainInputError) -> DomainName {
         let trimmed = String(decoding: Array(text.utf8)[...].trimmed, as: UTF8.self)
         guard !trimmed.isEmpty else { throw DomainInputError(text, .empty) }

@@ -44,8 +44,9 @@ package struct StreamStanding: Sendable, Hashable, Codable {
 
     /// Takes in a verdict.
     ///
-    /// Each path changes when two runs that saw it agree. A run that did not see a path neither confirms nor withdraws what waits
-    /// for a second run: not answering is no change, and no agreement. The very first verdict also needs a second run.
+    /// Each path changes when two runs that saw it agree. A run that did not see a path neither confirms nor withdraws
+    /// what waits for a second run: not answering is no change, and no agreement. The very first verdict also needs a
+    /// second run.
     ///
     /// - Returns: The change that this verdict settles, if any.
     package mutating func observe(_ verdict: StreamVerdict, at now: Date) -> Change? {

@@ -3,9 +3,9 @@ import EventThread
 
 /// Sends queries and hands back the bytes of their replies: the only owner of a c-ares channel.
 ///
-/// The channel is not thread-safe, so all of this runs on one thread, which waits for the channel's sockets while it has
-/// nothing else to do. Callbacks come from inside `ares_*` calls; they only note what happened, and the exchange acts on it
-/// afterwards, so the channel is never entered from its own callback.
+/// The channel is not thread-safe, so all of this runs on one thread, which waits for the channel's sockets while it
+/// has nothing else to do. Callbacks come from inside `ares_*` calls; they only note what happened, and the exchange
+/// acts on it afterwards, so the channel is never entered from its own callback.
 actor CaresExchange {
     /// What became of one query.
     enum Ending: Sendable {
@@ -41,8 +41,8 @@ actor CaresExchange {
     func open() throws -> Int {
         try CaresLibrary.initialize()
         var options = ares_options()
-        // NOCHECKRESP hands SERVFAIL, NOTIMP and REFUSED to us; without it the next server is asked, and where all of them
-        // fail, all are called unreachable.
+        // NOCHECKRESP hands SERVFAIL, NOTIMP and REFUSED to us; without it the next server is asked, and where all of
+        // them fail, all are called unreachable.
         let failures = passesFailuresOver ? 0 : ARES_FLAG_NOCHECKRESP
         options.flags = Int32(failures | ARES_FLAG_EDNS | ARES_FLAG_NOSEARCH)
         options.timeout = Int32(clamping: configuration.tryTimeout.milliseconds)

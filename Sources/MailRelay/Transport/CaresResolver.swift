@@ -2,11 +2,11 @@ import EventThread
 
 /// Asks real name servers, with c-ares as transport and our own reading of the replies.
 ///
-/// One thread carries the channel and all its sockets; questions come from any task. Where there are several servers and one
-/// fails or refuses, the others are asked by a second channel, on a thread of its own, before that settles anything. Truncated
-/// replies are asked for again over TCP. A server's failure is asked about once more without validation, and where that is
-/// answered once more with it, which tells wrong DNSSEC signatures from a server that is simply broken, and from a failure
-/// that has passed.
+/// One thread carries the channel and all its sockets; questions come from any task. Where there are several servers
+/// and one fails or refuses, the others are asked by a second channel, on a thread of its own, before that settles
+/// anything. Truncated replies are asked for again over TCP. A server's failure is asked about once more without
+/// validation, and where that is answered once more with it, which tells wrong DNSSEC signatures from a server that is
+/// simply broken, and from a failure that has passed.
 package struct CaresResolver: Resolver {
     private let exchange: CaresExchange
     /// Asks the next server where one fails; nil where there is only one.

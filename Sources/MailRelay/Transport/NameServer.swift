@@ -11,7 +11,8 @@ package struct NameServer: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; nil for anything else, host names included.
+    /// Reads `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; nil for anything else, host names
+    /// included.
     package init?(_ text: String) {
         if let address = IPAddress(text) {
             self.init(address: address)

@@ -2,7 +2,8 @@
 package struct ResolverConfiguration: Sendable, Hashable {
     /// The name servers in the order of preference; none stands for those of the system (`resolv.conf`).
     ///
-    /// They must recurse: asking the servers of a zone directly goes wrong with delegated names, split DNS and closed ports.
+    /// They must recurse: asking the servers of a zone directly goes wrong with delegated names, split DNS and closed
+    /// ports.
     package var servers: [NameServer]
     /// How long to wait for the first answer; each further try waits twice as long as the one before.
     package var tryTimeout: Duration

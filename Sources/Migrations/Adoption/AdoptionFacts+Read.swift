@@ -3,8 +3,8 @@ package import Postgres
 extension AdoptionFacts {
     /// Reads the facts, in one read-only transaction of its own.
     ///
-    /// It takes no lock that a writer would meet. Nothing of ours need be installed. Beside the catalogs it looks at one row of `storage.buckets` and, where it exists, of
-    /// `accountctl.settings`.
+    /// It takes no lock that a writer would meet. Nothing of ours need be installed. Beside the catalogs it looks at
+    /// one row of `storage.buckets` and, where it exists, of `accountctl.settings`.
     ///
     /// - Throws: `PostgresError`, as for every statement.
     package static func read(on connection: isolated Connection) async throws -> AdoptionFacts {

@@ -48,8 +48,8 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
         let isTied: Bool
         let usernameIsUnique: Bool
         let usernameHasRule: Bool
-        /// What signed-in users may not do with all of the table, of `select`, `insert` and `update`; a right on single columns
-        /// is none on all of it.
+        /// What signed-in users may not do with all of the table, of `select`, `insert` and `update`; a right on single
+        /// columns is none on all of it.
         let withheld: [String]
         let policies: [Policy]
     }
@@ -70,7 +70,8 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
     /// Relations and types that a new table of profiles cannot be made beside, with their schema.
     let takenRelations: [String]
     let objectPolicies: [Policy]
-    /// This role may create policies on `storage.objects`, by owning it or by the platform's extension; or there is no such table.
+    /// This role may create policies on `storage.objects`, by owning it or by the platform's extension; or there is no
+    /// such table.
     let mayRuleObjects: Bool
     let signUpFunction: SignUpFunction?
     /// The first trigger that fires for each row after an insert into `auth.users`, quoted.

@@ -8,8 +8,8 @@ extension AdoptionPlan {
         "report_apple_credential_state", "receive_apple_notification",
     ]
 
-    /// Nothing is changed when one of the names is taken: a second function of the name would be an overload, which PostgREST
-    /// cannot tell apart.
+    /// Nothing is changed when one of the names is taken: a second function of the name would be an overload, which
+    /// PostgREST cannot tell apart.
     static func functions(_ facts: AdoptionFacts) -> [Item] {
         guard !facts.isFounded else { return [] }
         return functionNames.map { name in

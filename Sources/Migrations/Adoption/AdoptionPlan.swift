@@ -1,7 +1,7 @@
 /// What the migrations will do with each thing that this database may already have.
 ///
-/// A pure value, computed from ``AdoptionFacts``; the migrations decide the same from the same catalogs when they run, and leave
-/// one row per item in `accountctl.adoption_notes`.
+/// A pure value, computed from ``AdoptionFacts``; the migrations decide the same from the same catalogs when they run,
+/// and leave one row per item in `accountctl.adoption_notes`.
 package struct AdoptionPlan: Sendable, Equatable, Codable {
     /// One thing and what becomes of it.
     package struct Item: Sendable, Equatable, Codable {

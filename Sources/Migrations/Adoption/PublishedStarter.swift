@@ -1,7 +1,7 @@
 /// What the published versions of Supabase's User Management Starter made, as far as it can be told by its text.
 ///
-/// Two versions are known: the one in the documentation and the one of the Swift example. Expressions are as `pg_get_expr`
-/// prints them under an empty search_path. The migrations 0010, 0011 and 0015 hold the same texts.
+/// Two versions are known: the one in the documentation and the one of the Swift example. Expressions are as
+/// `pg_get_expr` prints them under an empty search_path. The migrations 0010, 0011 and 0015 hold the same texts.
 enum PublishedStarter {
     /// SHA-256 of the body of `handle_new_user`, white space collapsed; both versions have the same body.
     static let signUpDigest = "ca972fdacc6141ce83c3333aed3754e34f1243aad42dd66cacd03ad3b88c337c"

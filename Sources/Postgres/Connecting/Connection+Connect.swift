@@ -51,8 +51,9 @@ extension Connection {
 
     /// Connects to a host, each of whose addresses has a time of its own.
     ///
-    /// libpq goes on to the next address when one refuses, and never when it is silent. They are asked for only then: in most connections
-    /// nobody has to. `parameters` are those that the connection was started with; nil where no other address can be named.
+    /// libpq goes on to the next address when one refuses, and never when it is silent. They are asked for only then:
+    /// in most connections nobody has to. `parameters` are those that the connection was started with; nil where no
+    /// other address can be named.
     private func reach(
         _ handle: ConnectionHandle,
         from start: ContinuousClock.Instant,
@@ -142,7 +143,8 @@ extension Connection {
         until deadline: ContinuousClock.Instant
     ) throws -> Bool {
         while true {
-            // Before every wait: a cancellation that comes together with the socket's readiness shows in no outcome of the last one.
+            // Before every wait: a cancellation that comes together with the socket's readiness shows in no outcome of
+            // the last one.
             try Task.checkCancellation()
             let isReady = events == .read && handle.holdsInput
             switch isReady

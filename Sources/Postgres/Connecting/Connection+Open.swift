@@ -39,7 +39,8 @@ extension Connection {
             self.route = route
         } else {
             route = try await probeRoute()
-            // Behind a pooler whose server processes are all taken nobody answers the question, which ends the connection.
+            // Behind a pooler whose server processes are all taken nobody answers the question, which ends the
+            // connection.
             if !isUsable {
                 state = ProtocolState()
                 try connect()

@@ -10,8 +10,8 @@ extension Connection {
         case .transaction: return .transactionPooler
         case .detect: break
         }
-        // Supabase's transaction poolers, shared and dedicated, are on the one port, its shared session pooler on the other.
-        // Source: supabase.com/docs/guides/database/connecting-to-postgres
+        // Supabase's transaction poolers, shared and dedicated, are on the one port, its shared session pooler on the
+        // other. Source: supabase.com/docs/guides/database/connecting-to-postgres
         switch handle?.port {
         case "6543": return .transactionPooler
         case "5432" where handle?.host.hasSuffix(".pooler.supabase.com") == true: return .sessionPooler
@@ -24,8 +24,9 @@ extension Connection {
 
     /// Tells a transaction pooler from a session pooler by a second connection.
     ///
-    /// In a session, nobody else ever gets this connection's server process. Behind a transaction pooler an open transaction of the
-    /// other connection takes it away, or another one is used meanwhile; tried again where a third client may have come between.
+    /// In a session, nobody else ever gets this connection's server process. Behind a transaction pooler an open
+    /// transaction of the other connection takes it away, or another one is used meanwhile; tried again where a third
+    /// client may have come between.
     ///
     /// - Returns: `unknownPooler` when the second connection cannot be had, which says nothing about the first.
     /// - Throws: `CancellationError`.
@@ -71,7 +72,8 @@ extension Connection {
         }
     }
 
-    /// Makes the session's settings if the server process that answers is the one that greeted, which a pooler makes up.
+    /// Makes the session's settings if the server process that answers is the one that greeted, which a pooler makes
+    /// up.
     ///
     /// One round trip for the question and the settings: a short command's time is made of them.
     func applySettingsUnlessPooled() throws -> Bool {
@@ -91,7 +93,8 @@ extension Connection {
         return true
     }
 
-    /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server process.
+    /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server
+    /// process.
     func applySettings() throws {
         guard route.keepsSession else { return }
         try script(unsafeSQL: "select \(SessionSetting.calls(settings))")
@@ -101,7 +104,8 @@ extension Connection {
     private var settings: [SessionSetting] {
         var settings = ServerLimits.statements(deadline: configuration.statementDeadline)
         settings.append(ServerLimits.idle(limit: configuration.idleInTransactionLimit))
-        // A statement without a transaction is to see what a transaction of ours sees; a database may have another default.
+        // A statement without a transaction is to see what a transaction of ours sees; a database may have another
+        // default.
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
         // Times in text format are read in ISO style only.
         if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
@@ -113,8 +117,8 @@ extension Connection {
 
     /// Lets the server allow a statement as long as its call does.
     ///
-    /// The limit only grows: a shorter one is the client's to watch, and going back and forth would cost a round trip each time. Where a
-    /// session keeps no limits only a transaction has some, for the rest of it.
+    /// The limit only grows: a shorter one is the client's to watch, and going back and forth would cost a round trip
+    /// each time. Where a session keeps no limits only a transaction has some, for the rest of it.
     func raiseServerLimit(for deadline: Duration?) throws {
         guard let deadline, exceedsServerLimit(deadline), state.phase == .idle,
             route.keepsSession || isInTransaction, handle?.transactionStatus != .inFailedTransaction
@@ -133,7 +137,8 @@ extension Connection {
 
     /// Whether the server may end a statement before its call does.
     ///
-    /// What it allows by itself, in sessions that keep no limits of ours, nobody knows; it counts as enough for the usual call.
+    /// What it allows by itself, in sessions that keep no limits of ours, nobody knows; it counts as enough for the
+    /// usual call.
     func exceedsServerLimit(_ deadline: Duration) -> Bool {
         if let serverLimit { return deadline > serverLimit }
         return !route.keepsSession && deadline > configuration.statementDeadline ?? .zero

@@ -12,8 +12,8 @@ package struct ConnectionConfiguration: Sendable {
 
     /// Anything libpq takes: a URI, a keyword string, or a database's name.
     ///
-    /// Without one the `PG*` variables alone count. They also fill in what the string leaves out, as do the service file and the
-    /// password file.
+    /// Without one the `PG*` variables alone count. They also fill in what the string leaves out, as do the service
+    /// file and the password file.
     package var conninfo: String?
 
     /// A password kept apart from the connection string; wins over every other source.
@@ -22,11 +22,11 @@ package struct ConnectionConfiguration: Sendable {
     /// What `pg_stat_activity` shows, unless the connection string names something.
     package var applicationName = "accountctl"
 
-    /// How long making a connection may take, all hosts together; a `connect_timeout` of the connection string, the environment or
-    /// the service file says instead how long each host may take.
+    /// How long making a connection may take, all hosts together; a `connect_timeout` of the connection string, the
+    /// environment or the service file says instead how long each host may take.
     ///
-    /// A silent host gets an equal share of what is left, so that the others have their turn, and the first silent address of a host
-    /// that has several half of that. Name resolution is not cut short.
+    /// A silent host gets an equal share of what is left, so that the others have their turn, and the first silent
+    /// address of a host that has several half of that. Name resolution is not cut short.
     package var connectTimeout: Duration = .seconds(10)
 
     /// Finds the addresses of a host's name: the system's way, but in tests.
@@ -34,8 +34,8 @@ package struct ConnectionConfiguration: Sendable {
 
     /// The deadline of a statement for which the call names none; nil is none.
     ///
-    /// The server's own `statement_timeout` and `lock_timeout` are set a little below it; behind a transaction pooler they are left as
-    /// they are, but for a call with a longer deadline of its own.
+    /// The server's own `statement_timeout` and `lock_timeout` are set a little below it; behind a transaction pooler
+    /// they are left as they are, but for a call with a longer deadline of its own.
     package var statementDeadline: Duration? = .seconds(30)
 
     /// How long a transaction may wait for its own client before the server ends it, and with it the connection.

@@ -1,7 +1,7 @@
 /// The hosts that a connection tries one after the other, by the parameters in force.
 ///
-/// libpq given all of them goes on by itself when a host refuses. After a silent one only its blocking call does, and that can neither be
-/// cancelled nor waited for together with anything else.
+/// libpq given all of them goes on by itself when a host refuses. After a silent one only its blocking call does, and
+/// that can neither be cancelled nor waited for together with anything else.
 struct HostAttempts {
     /// What each attempt overrides; a single one without overrides when libpq may do it all.
     let list: [[(keyword: String, value: String)]]
@@ -45,7 +45,8 @@ struct HostAttempts {
     /// How long all of them together may take: the connection's own limit comes before the usual one.
     func limit(_ usual: Duration) -> Duration { hostTimeout.map { $0 * count } ?? usual }
 
-    /// The parts of a list as libpq tells them apart, to which a comma with an accent on it is a comma; none where nothing is set.
+    /// The parts of a list as libpq tells them apart, to which a comma with an accent on it is a comma; none where
+    /// nothing is set.
     static func parts(_ text: String?) -> [String] {
         guard let text, !text.isEmpty else { return [] }
         return text.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }

@@ -6,7 +6,8 @@ package enum Route: Sendable, Equatable {
     case sessionPooler
     /// A pooler that may use another server process for each transaction.
     case transactionPooler
-    /// A pooler that could not be asked which of the two it is, such as one that is full; lived with as one of transactions.
+    /// A pooler that could not be asked which of the two it is, such as one that is full; lived with as one of
+    /// transactions.
     case unknownPooler
 
     /// Whether what a session sets, prepares and listens to is known to stay with it.

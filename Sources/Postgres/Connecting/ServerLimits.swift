@@ -4,8 +4,9 @@
 enum ServerLimits {
     /// Sets the limits of single statements a little below the client's deadline.
     ///
-    /// A wait for a lock ends earlier still, so that it is told apart (55P03) from a statement that is slow by itself (57014). By itself
-    /// the server looks after its client between statements only: a long one would go on, and keep its locks, for nobody.
+    /// A wait for a lock ends earlier still, so that it is told apart (55P03) from a statement that is slow by itself
+    /// (57014). By itself the server looks after its client between statements only: a long one would go on, and keep
+    /// its locks, for nobody.
     static func statements(deadline: Duration?) -> [SessionSetting] {
         [
             SessionSetting("statement_timeout", "\(deadline.map { milliseconds($0 * 0.95) } ?? 0)"),

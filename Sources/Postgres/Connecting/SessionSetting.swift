@@ -10,7 +10,8 @@ struct SessionSetting: Sendable, Hashable {
         self.value = value
     }
 
-    /// Statements that make settings until the session, or a transaction that fails, ends; until any transaction ends if `inTransaction`.
+    /// Statements that make settings until the session, or a transaction that fails, ends; until any transaction ends
+    /// if `inTransaction`.
     ///
     /// Not by ``calls(_:)``: a query would fix what a transaction of a higher level sees.
     static func statements(_ settings: [SessionSetting], inTransaction: Bool = false) -> String {

@@ -5,8 +5,8 @@ import LibPQ
 extension Connection {
     /// Runs one operation from sending to its last result.
     ///
-    /// `body` sends and reads, to the very end unless it throws. The call's own `deadline` comes before the configuration's;
-    /// `isCancellable` is false for what has to come to its end.
+    /// `body` sends and reads, to the very end unless it throws. The call's own `deadline` comes before the
+    /// configuration's; `isCancellable` is false for what has to come to its end.
     func operate<Result>(
         _ phase: ProtocolState.Phase,
         deadline: Duration?,
@@ -65,7 +65,8 @@ extension Connection {
         }
     }
 
-    /// Waits for the socket, or what TLS keeps of what came from it; asks the server to stop when the deadline or a cancellation says so.
+    /// Waits for the socket, or what TLS keeps of what came from it; asks the server to stop when the deadline or a
+    /// cancellation says so.
     func wait(_ handle: ConnectionHandle, _ events: IOEvents) throws {
         while true {
             let now = ContinuousClock.now
@@ -80,7 +81,8 @@ extension Connection {
         }
     }
 
-    /// Asks the server to stop what runs, and waits until it has the request: one on its way would hit the next statement.
+    /// Asks the server to stop what runs, and waits until it has the request: one on its way would hit the next
+    /// statement.
     func interrupt(_ handle: ConnectionHandle, _ reason: Operation.Interruption) throws {
         operation.interrupted(reason, at: .now)
         guard let cancel = handle.cancelHandle() else { return }
@@ -160,7 +162,8 @@ extension Connection {
         }
     }
 
-    /// Refuses to run a statement that was to be stopped while it was made ready: the server had nothing to stop, and is not asked twice.
+    /// Refuses to run a statement that was to be stopped while it was made ready: the server had nothing to stop, and
+    /// is not asked twice.
     func checkInterruption(before statement: String) throws {
         switch operation.interruption {
         case .cancelled: throw CancellationError()

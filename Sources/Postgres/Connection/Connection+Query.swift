@@ -1,10 +1,11 @@
 import LibPQ
 
 extension Connection {
-    /// Runs a statement and gives all its rows as typed tuples: `as: (UUID, String?).self`, or `as: Int.self` for one column.
+    /// Runs a statement and gives all its rows as typed tuples: `as: (UUID, String?).self`, or `as: Int.self` for one
+    /// column.
     ///
-    /// - Throws: ``PostgresError``: `server`, `decoding` naming column, type and statement, `unexpectedColumns`, and what
-    ///   the type's description tells of cancellation and deadlines.
+    /// - Throws: ``PostgresError``: `server`, `decoding` naming column, type and statement, `unexpectedColumns`, and
+    ///   what the type's description tells of cancellation and deadlines.
     package func query<each Column: PostgresDecodable>(
         _ statement: Statement,
         as types: (repeat each Column).Type,
@@ -55,7 +56,8 @@ extension Connection {
 
     /// Runs a statement of one column and gives all its rows.
     ///
-    /// As ``query(_:as:deadline:)`` of several; a function of its own since 6.3 does not see that a tuple of one may leave an actor.
+    /// As ``query(_:as:deadline:)`` of several; a function of its own since 6.3 does not see that a tuple of one may
+    /// leave an actor.
     package func query<Column: PostgresDecodable>(
         _ statement: Statement,
         as type: Column.Type,

@@ -3,8 +3,8 @@ import LibPQ
 extension Connection {
     /// Runs a query and hands each row to a closure as it arrives, in constant memory however many there are.
     ///
-    /// The closure is synchronous and must not use the connection: a call in it throws `connectionBusy`. When it throws, the query is
-    /// cancelled and the connection stays usable.
+    /// The closure is synchronous and must not use the connection: a call in it throws `connectionBusy`. When it
+    /// throws, the query is cancelled and the connection stays usable.
     ///
     /// - Throws: As ``query(_:as:deadline:)``, also after rows were handed out; what `row` throws.
     package func stream<each Column: PostgresDecodable>(

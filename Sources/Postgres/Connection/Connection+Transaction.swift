@@ -10,12 +10,14 @@ package enum IsolationLevel: String, Sendable {
 extension Connection {
     /// Runs a body in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// Read committed unless said otherwise, whatever the database's default is: who takes a lock has to see what was written before.
+    /// Read committed unless said otherwise, whatever the database's default is: who takes a lock has to see what was
+    /// written before.
     ///
-    /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` when the connection broke during COMMIT, so that nobody
-    ///   knows whether it happened: look at the data, never just repeat. An error that the server reports at COMMIT, such as a
-    ///   deferred constraint's, is an ordinary one. `transactionRolledBack` when a statement had failed and `body` returned all
-    ///   the same; `transactionState` inside another transaction (use ``savepoint(_:)``).
+    /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` when the connection broke during COMMIT, so that
+    ///   nobody knows whether it happened: look at the data, never just repeat. An error that the server reports at
+    ///   COMMIT, such as a deferred constraint's, is an ordinary one. `transactionRolledBack` when a statement had
+    ///   failed and `body` returned all the same; `transactionState` inside another transaction (use
+    ///   ``savepoint(_:)``).
     @discardableResult
     package func transaction<Result>(
         isolation level: IsolationLevel = .readCommitted,
@@ -46,8 +48,8 @@ extension Connection {
         return result
     }
 
-    /// Runs a statement for which the server is to allow as long as its call does: where a session keeps no limits, in a transaction of
-    /// its own.
+    /// Runs a statement for which the server is to allow as long as its call does: where a session keeps no limits, in
+    /// a transaction of its own.
     func allowing<Result>(_ deadline: Duration?, _ body: () throws -> Result) throws -> Result {
         guard !route.keepsSession, let deadline, exceedsServerLimit(deadline), !isInTransaction else {
             return try body()

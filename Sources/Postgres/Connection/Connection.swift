@@ -4,9 +4,9 @@ package import Logging
 
 /// One connection to the database, on a thread of its own.
 ///
-/// Everything isolated to a connection runs on its thread, where the calls below are synchronous: a closure that takes an
-/// `isolated Connection` runs its statements without a single hop, and nothing comes between two lines of it that have no await.
-/// From outside, each call is awaited.
+/// Everything isolated to a connection runs on its thread, where the calls below are synchronous: a closure that takes
+/// an `isolated Connection` runs its statements without a single hop, and nothing comes between two lines of it that
+/// have no await. From outside, each call is awaited.
 ///
 /// ```swift
 /// try await pool.withConnection { connection in
@@ -15,14 +15,16 @@ package import Logging
 /// }
 /// ```
 ///
-/// **Cancellation**: cancelling the task asks the server to stop the running statement, waits until it has stopped and throws
-/// `CancellationError`; the connection stays usable. A statement that completes first is returned as the success it is.
+/// **Cancellation**: cancelling the task asks the server to stop the running statement, waits until it has stopped and
+/// throws `CancellationError`; the connection stays usable. A statement that completes first is returned as the success
+/// it is.
 ///
-/// **Deadlines**: each call takes one, by default the configuration's. A statement past it is stopped in the same way and throws
-/// `deadlineExceeded`. If the server does not answer within a grace either, the connection is dropped: `abandoned`.
+/// **Deadlines**: each call takes one, by default the configuration's. A statement past it is stopped in the same way
+/// and throws `deadlineExceeded`. If the server does not answer within a grace either, the connection is dropped:
+/// `abandoned`.
 ///
-/// **Child tasks** of a closure isolated to a connection stay on its thread and run one after the other, between statements;
-/// `Task {}` leaves the thread.
+/// **Child tasks** of a closure isolated to a connection stay on its thread and run one after the other, between
+/// statements; `Task {}` leaves the thread.
 package actor Connection {
     nonisolated let thread: EventThread
     nonisolated let configuration: ConnectionConfiguration
@@ -58,7 +60,8 @@ package actor Connection {
 
     /// Opens a connection for the duration of a closure, outside any pool; opening it ends at the deadline.
     ///
-    /// - Throws: What `body` throws; ``PostgresError`` `connectionFailed`, `configuration` or `tlsRequired` when there is none.
+    /// - Throws: What `body` throws; ``PostgresError`` `connectionFailed`, `configuration` or `tlsRequired` when there
+    ///   is none.
     @discardableResult
     package static func with<Result: Sendable>(
         _ configuration: ConnectionConfiguration,
@@ -87,8 +90,8 @@ package actor Connection {
                 try await body(self)
             }
         } onCancel: {
-            // Only a wake-up: the thread itself looks whether its task is cancelled and talks to the server. A late one ends a
-            // wait of the next statement, which finds its own task not cancelled and goes on waiting.
+            // Only a wake-up: the thread itself looks whether its task is cancelled and talks to the server. A late one
+            // ends a wait of the next statement, which finds its own task not cancelled and goes on waiting.
             thread.wake()
         }
     }
@@ -126,8 +129,8 @@ package actor Connection {
 extension Connection {
     /// Whether the next lease may have this connection.
     ///
-    /// A transaction left open is a mistake of the lease; dropping the connection rolls it back and forgets everything else the
-    /// lease may have left behind.
+    /// A transaction left open is a mistake of the lease; dropping the connection rolls it back and forgets everything
+    /// else the lease may have left behind.
     func isReusable() -> Bool {
         isUsable && handle?.transactionStatus == .idle
     }

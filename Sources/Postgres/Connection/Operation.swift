@@ -54,8 +54,8 @@ struct Operation: Sendable {
     private func usualLook(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         if let patience { return patience }
         guard isCancellable else { return deadline }
-        // The lease's cancellation handler wakes the wait at once. Only a child task that is cancelled while its lease goes on
-        // has no handler; it is noticed by looking.
+        // The lease's cancellation handler wakes the wait at once. Only a child task that is cancelled while its lease
+        // goes on has no handler; it is noticed by looking.
         let look = now.advanced(by: .milliseconds(500))
         guard let deadline else { return look }
         return min(look, deadline)

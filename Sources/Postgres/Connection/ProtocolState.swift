@@ -1,7 +1,7 @@
 /// What a connection is in the middle of.
 ///
-/// A plain statement is sent and read to its end without an await, so that nothing can come in between; but the closure of a
-/// stream may call back into its connection. Such a call finds the state here and is refused.
+/// A plain statement is sent and read to its end without an await, so that nothing can come in between; but the closure
+/// of a stream may call back into its connection. Such a call finds the state here and is refused.
 struct ProtocolState: Sendable {
     enum Phase: Sendable, Equatable {
         /// Not connected yet. Next: idle, lost.

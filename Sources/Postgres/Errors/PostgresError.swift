@@ -1,7 +1,7 @@
 /// What went wrong between this program and the database.
 ///
-/// `description` is safe to log: it has codes and the names of schema objects, never the server's message or detail, which quote
-/// values. `debugDescription` tells those too, but no parameters and no password.
+/// `description` is safe to log: it has codes and the names of schema objects, never the server's message or detail,
+/// which quote values. `debugDescription` tells those too, but no parameters and no password.
 package struct PostgresError: Error, Sendable {
     /// What kind of thing went wrong.
     package struct Code: Hashable, Sendable, CustomStringConvertible {

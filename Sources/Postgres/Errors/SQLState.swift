@@ -1,7 +1,7 @@
 /// The five characters by which the server names an error.
 ///
-/// `catch SQLState.uniqueViolation` catches a ``PostgresError`` of that state. Source of the names: appendix A of PostgreSQL's manual;
-/// here are those that something asks for.
+/// `catch SQLState.uniqueViolation` catches a ``PostgresError`` of that state. Source of the names: appendix A of
+/// PostgreSQL's manual; here are those that something asks for.
 package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: String
 

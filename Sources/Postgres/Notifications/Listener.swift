@@ -13,8 +13,8 @@ package import Logging
 /// }
 /// ```
 ///
-/// A notification is a hint: one that was sent while the connection was away is gone for good. After each ``Event/listening`` look
-/// for work once, and poll besides.
+/// A notification is a hint: one that was sent while the connection was away is gone for good. After each
+/// ``Event/listening`` look for work once, and poll besides.
 package enum Listener {
     /// What a listener tells.
     package enum Event: Sendable {
@@ -46,7 +46,8 @@ package enum Listener {
 
     /// Listens for the duration of a closure.
     ///
-    /// Events wait for their reader up to 1,024; beyond that new ones are dropped, since such a reader has every reason to look.
+    /// Events wait for their reader up to 1,024; beyond that new ones are dropped, since such a reader has every reason
+    /// to look.
     ///
     /// - Throws: What `body` throws. Trouble with the connection is an event, not an error.
     package static func with<Result: Sendable>(
@@ -77,7 +78,8 @@ package enum Listener {
 
     /// Listens until the task is cancelled, or after an event told that notifications are unavailable.
     ///
-    /// `hear` is called on the connection's own thread, in the moment in which a notification arrives; it must not take long.
+    /// `hear` is called on the connection's own thread, in the moment in which a notification arrives; it must not take
+    /// long.
     @concurrent
     package static func run(
         _ configuration: ConnectionConfiguration,

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A few connections shared by many tasks: first come, first served.
 ///
-/// Connections are made when they are needed, and kept; a request that waits for a new one takes one that is released first.
-/// There is nothing to run: a pool lives as long as the closure it is given to, and so does whatever it began.
+/// Connections are made when they are needed, and kept; a request that waits for a new one takes one that is released
+/// first. There is nothing to run: a pool lives as long as the closure it is given to, and so does whatever it began.
 ///
 /// ```swift
 /// try await Pool.withPool(PoolConfiguration(connection: configuration), logger: logger) { pool in
@@ -14,9 +14,9 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The closures are isolated to their connection: inside, statements are synchronous calls on the connection's own thread. Their
-/// child tasks run on that thread too, one after the other; keep CPU-heavy work out, and do not ask the pool for a second
-/// connection while holding one: with all connections held that way nobody would ever get it.
+/// The closures are isolated to their connection: inside, statements are synchronous calls on the connection's own
+/// thread. Their child tasks run on that thread too, one after the other; keep CPU-heavy work out, and do not ask the
+/// pool for a second connection while holding one: with all connections held that way nobody would ever get it.
 package final class Pool: Sendable {
     private struct State {
         var machine: PoolStateMachine
@@ -89,8 +89,8 @@ package final class Pool: Sendable {
     ///
     /// A transaction that the closure leaves open is rolled back, and the connection dropped.
     ///
-    /// - Throws: What `body` throws; ``PostgresError`` `poolExhausted` when no connection came free in time, what the last attempt
-    ///   to make one told when there is no server, `poolClosed`; `CancellationError`.
+    /// - Throws: What `body` throws; ``PostgresError`` `poolExhausted` when no connection came free in time, what the
+    ///   last attempt to make one told when there is no server, `poolClosed`; `CancellationError`.
     @discardableResult
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (isolated Connection) async throws -> Result
@@ -101,8 +101,8 @@ package final class Pool: Sendable {
         )
         while true {
             let (id, connection, isUsed) = try await acquire(&acquisition)
-            // All of a lease happens on the connection's thread, its beginning and its end included: every change of threads is
-            // two wake-ups, which cost as much as a statement.
+            // All of a lease happens on the connection's thread, its beginning and its end included: every change of
+            // threads is two wake-ups, which cost as much as a statement.
             let result: Result? = try await connection.lease { connection in
                 // It may have been lost since it was last looked at.
                 guard !isUsed || connection.isAlive() else {

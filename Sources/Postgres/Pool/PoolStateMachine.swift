@@ -3,9 +3,9 @@ import DequeModule
 /// Decides which request gets which connection and when to make one; ``Pool`` carries it out.
 ///
 /// Pure: time comes in as an argument, connections are numbers, every input returns what is to be done. The rules:
-/// first come, first served, by whichever connection is ready first, a new one or one that comes back; for each request that waits
-/// a connection is made while there are fewer than the maximum; after a failed attempt none is made before the back-off is over,
-/// then one at a time; a connection that is too old is replaced, not leased.
+/// first come, first served, by whichever connection is ready first, a new one or one that comes back; for each request
+/// that waits a connection is made while there are fewer than the maximum; after a failed attempt none is made before
+/// the back-off is over, then one at a time; a connection that is too old is replaced, not leased.
 struct PoolStateMachine: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -153,8 +153,8 @@ struct PoolStateMachine: Sendable {
 
     /// A connection could not be made.
     ///
-    /// `mayRetry` is false when trying again cannot help (a wrong password); then there is no back-off, and a request fails for
-    /// each attempt. `jitter` is from 0 to 1: between half and all of the back-off is waited.
+    /// `mayRetry` is false when trying again cannot help (a wrong password); then there is no back-off, and a request
+    /// fails for each attempt. `jitter` is from 0 to 1: between half and all of the back-off is waited.
     mutating func connectingFailed(_ id: ConnectionID, mayRetry: Bool, now: Instant, jitter: Double) -> Actions {
         members[id] = nil
         var failed: Waiting?

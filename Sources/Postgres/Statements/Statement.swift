@@ -2,9 +2,10 @@ import LibPQ
 
 /// SQL with the values that belong to it, made by string interpolation.
 ///
-/// `"select name from users where id = \(id)"` becomes `select name from users where id = $1` and one bound value: no value ever
-/// becomes part of the text. What is not a value is spelled out: ``StringInterpolation/appendInterpolation(identifier:)`` quotes
-/// a name, `\(unsafeSQL: text)` and ``init(unsafeSQL:)`` take text as it is.
+/// `"select name from users where id = \(id)"` becomes `select name from users where id = $1` and one bound value: no
+/// value ever becomes part of the text. What is not a value is spelled out:
+/// ``StringInterpolation/appendInterpolation(identifier:)`` quotes a name, `\(unsafeSQL: text)` and
+/// ``init(unsafeSQL:)`` take text as it is.
 package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The text with `$n` in the place of values.
     package private(set) var text: String
@@ -54,8 +55,8 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
         left.append(right)
     }
 
-    /// The same statement with other values, in the order of its placeholders: putting a long text together takes longer than
-    /// running it, where it runs thousands of times a second.
+    /// The same statement with other values, in the order of its placeholders: putting a long text together takes
+    /// longer than running it, where it runs thousands of times a second.
     ///
     /// As many values as it has, of the same types.
     package func with<each Value: PostgresEncodable>(_ values: repeat each Value) -> Statement {
@@ -74,8 +75,9 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
             text += other.text
             return
         }
-        // Slices of the text, which are copied as they are: no array of bytes that would be read as text again. Not by `+=`, which is
-        // that of any collection: its first use has the runtime read through all conformances of the program.
+        // Slices of the text, which are copied as they are: no array of bytes that would be read as text again. Not by
+        // `+=`, which is that of any collection: its first use has the runtime read through all conformances of the
+        // program.
         let utf8 = other.text.utf8
         var copied = utf8.startIndex
         for placeholder in other.placeholders {
@@ -173,7 +175,8 @@ package func quoteLiteral(_ text: String) -> String {
     quoted(text, by: "'")
 }
 
-/// By scalars: a mark with an accent on it is another character, and ends the name all the same to the server, which reads bytes.
+/// By scalars: a mark with an accent on it is another character, and ends the name all the same to the server, which
+/// reads bytes.
 private func quoted(_ text: String, by mark: Unicode.Scalar) -> String {
     var quoted = String.UnicodeScalarView([mark])
     for scalar in text.unicodeScalars {

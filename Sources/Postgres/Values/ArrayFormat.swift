@@ -1,6 +1,7 @@
 /// PostgreSQL's two formats of one-dimensional arrays.
 enum ArrayFormat {
-    /// Binary: dimensions, whether there are NULLs, element type, length, first index, then each element with its length.
+    /// Binary: dimensions, whether there are NULLs, element type, length, first index, then each element with its
+    /// length.
     static func write<Element: PostgresEncodable>(
         _ elements: [Element],
         elementType: UInt32,

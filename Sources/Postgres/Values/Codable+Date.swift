@@ -4,8 +4,8 @@
     package import Foundation
 #endif
 
-/// A time reads and writes `timestamp with time zone`, to the microsecond. `infinity` is `Date.distantFuture` and `-infinity` is
-/// `Date.distantPast`, in both directions.
+/// A time reads and writes `timestamp with time zone`, to the microsecond. `infinity` is `Date.distantFuture` and
+/// `-infinity` is `Date.distantPast`, in both directions.
 extension Date: PostgresEncodable, PostgresDecodable {
     package static var postgresType: UInt32 { TypeID.timestamptz }
 

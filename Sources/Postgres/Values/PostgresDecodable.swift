@@ -2,8 +2,8 @@
 package protocol PostgresDecodable: Sendable {
     /// Whether the server should send the type in binary.
     ///
-    /// The format is chosen per statement: binary when every column's Swift type says true here, text otherwise. Types that say
-    /// true read both.
+    /// The format is chosen per statement: binary when every column's Swift type says true here, text otherwise. Types
+    /// that say true read both.
     static var readsBinary: Bool { get }
 
     /// Reads one value; nil is NULL.

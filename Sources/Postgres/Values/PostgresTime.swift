@@ -1,6 +1,7 @@
 /// The text form of times in ISO style, which is the style the connection asks for.
 ///
-/// Written out here since Foundation's formatters keep milliseconds only and know neither infinity nor years before Christ.
+/// Written out here since Foundation's formatters keep milliseconds only and know neither infinity nor years before
+/// Christ.
 enum PostgresTime {
     /// Seconds from 2000-01-01, where PostgreSQL counts from, to 2001-01-01, where Foundation does.
     static let referenceOffset: Double = 31_622_400

@@ -10,7 +10,8 @@ struct RowReader<each Column: PostgresDecodable> {
 
     /// Whether every column can be read in binary: the server takes one format for all.
     var readsBinary: Bool {
-        // Packs are expanded into calls, here and below: the optimiser of 6.3 counts a loop over a pack of types wrongly.
+        // Packs are expanded into calls, here and below: the optimiser of 6.3 counts a loop over a pack of types
+        // wrongly.
         var allRead = true
         func look<Value: PostgresDecodable>(_ type: Value.Type) { allRead = allRead && type.readsBinary }
         _ = (repeat look((each Column).self))

@@ -5,7 +5,8 @@ import Synchronization
 struct AppleEndpoints: Sendable {
     let apple: AppleSandbox
     let clock: SandboxClock
-    /// Called when a request that ended a consent was answered: Apple tells the app, even when the app itself asked for it.
+    /// Called when a request that ended a consent was answered: Apple tells the app, even when the app itself asked for
+    /// it.
     let consentEnded: @Sendable (AppleState.Ended) -> Void
 
     /// Answers a request of Apple's API; with `carryOut` false it answers the same and changes nothing.

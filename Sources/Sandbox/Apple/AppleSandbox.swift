@@ -98,7 +98,8 @@ package final class AppleSandbox: Sendable {
     ///
     /// - Parameters:
     ///   - clientID: the bundle id or Services ID the person signs in to.
-    ///   - sub: the identifier the team knows the person by; a new person is made for one that is not known, and for nil.
+    ///   - sub: the identifier the team knows the person by; a new person is made for one that is not known, and for
+    ///     nil.
     ///   - email: the true address of a new person, or with `hidesEmail` a relay address to use; made up when nil.
     ///   - hidesEmail: whether a new person hides the true address.
     ///   - nonce: the value the app sent, put into the tokens as it is.
@@ -238,8 +239,8 @@ package final class AppleSandbox: Sendable {
 
     /// The person stops using their Apple Account with the app, in the settings of a device.
     ///
-    /// - Returns: what Apple tells the app's server, for ``NotificationSender/post(_:to:copies:forgery:)``; nil when there
-    ///   was no consent to end.
+    /// - Returns: what Apple tells the app's server, for ``NotificationSender/post(_:to:copies:forgery:)``; nil when
+    ///   there was no consent to end.
     @discardableResult
     package func stopUsing(sub: String, clientID: String) -> AppleNotification? {
         let now = clock.now

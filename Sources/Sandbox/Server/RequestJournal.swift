@@ -6,7 +6,8 @@ import Synchronization
     package import Foundation
 #endif
 
-/// What was asked of the pretended services and how they answered, in order; the oldest half goes when it grows too long.
+/// What was asked of the pretended services and how they answered, in order; the oldest half goes when it grows too
+/// long.
 package final class RequestJournal: Sendable {
     /// One request; holds no token, code or key.
     package struct Entry: Sendable, Codable {

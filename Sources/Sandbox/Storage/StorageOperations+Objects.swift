@@ -121,7 +121,8 @@ extension StorageOperations {
         let mediaType = found.mediaType ?? "application/octet-stream"
         guard let range else { return Reply(status: 200, contentType: mediaType, body: bytes) }
         var reply = Reply(status: 206, contentType: mediaType, body: bytes)
-        // As the server does that keeps files on a disk: it promises all that was asked for, and has no more than there is.
+        // As the server does that keeps files on a disk: it promises all that was asked for, and has no more than there
+        // is.
         reply.headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound)/\(size)"
         reply.missing = range.count - bytes.count
         reply.headers[.eTag] = "\"\(version)\""

@@ -15,7 +15,8 @@ struct Act<Outcome: Sendable>: Sendable {
     let done: String
     /// How a dry run is answered where a trigger of an app may reach outside of the database; nil where none is fired.
     var look: Look?
-    /// What is said next: the command that undoes it or goes on, given what was acted on and what came of it; nil where there is none.
+    /// What is said next: the command that undoes it or goes on, given what was acted on and what came of it; nil where
+    /// there is none.
     var next: (@Sendable (_ names: ActNames, _ outcome: Outcome) -> String?)?
     /// What is asked before, given the id with what is known of the account; nil where nothing is asked.
     var question: (@Sendable (_ named: String) -> String)?

@@ -1,7 +1,8 @@
 /// A command that does one thing to one account, or to one deletion request.
 ///
-/// Such commands differ in what they do and agree in how: find what the term names, ask, act, tell; a dry run undoes the act. The way is
-/// ``CommandContext/carryOut(_:on:_:_:)``; a command names its target, its kind of consent and its act.
+/// Such commands differ in what they do and agree in how: find what the term names, ask, act, tell; a dry run undoes
+/// the act. The way is ``CommandContext/carryOut(_:on:_:_:)``; a command names its target, its kind of consent and its
+/// act.
 protocol ActCommand: AccountctlCommand {
     associatedtype Target: ActTarget
     associatedtype Consent: ConsentOptions

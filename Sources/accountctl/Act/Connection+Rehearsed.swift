@@ -1,7 +1,8 @@
 import Postgres
 
 extension Connection {
-    /// Runs `body` in a transaction, which is undone when it is only rehearsed: what it returns is what it would have done.
+    /// Runs `body` in a transaction, which is undone when it is only rehearsed: what it returns is what it would have
+    /// done.
     func transaction<Result: Sendable>(
         rehearsed isRehearsal: Bool,
         _ body: @Sendable (isolated Connection) async throws -> Result

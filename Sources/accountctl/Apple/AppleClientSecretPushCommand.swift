@@ -104,7 +104,8 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         let facts = ["project": project.project, "client_id": clientID]
         try await context.withConnection { try signature.log("apple.push_client_secret", facts: facts, on: $0) }
         let secret = try ClientSecret.mint(for: identity, now: context.now(), lifetime: .seconds(days * 86_400))
-        // A file that cannot be written must not leave a secret behind that nobody watches, nor a copy of one not in use.
+        // A file that cannot be written must not leave a secret behind that nobody watches, nor a copy of one not in
+        // use.
         try copy?.prepare(secret)
         do {
             _ = try value(of: try await project.replaceSecret(secret), project)

@@ -16,8 +16,8 @@ import Terminal
 
 /// A file that holds a secret; replaced as a whole or not at all, and whose it was it stays.
 ///
-/// Whoever renews the secret is often another user than the worker, who has to read it: owner, group and mode are those of the old
-/// file. A new one its maker alone may read.
+/// Whoever renews the secret is often another user than the worker, who has to read it: owner, group and mode are those
+/// of the old file. A new one its maker alone may read.
 struct SecretCopy {
     private let path: String
     /// The file itself: a link to it stays one.

@@ -10,8 +10,8 @@ import Terminal
 
 /// Asks for the deletion of many accounts: looks first, asks once, works in batches, writes down what was done.
 ///
-/// Asking again finds the open request, so that nothing is lost or done twice whenever a run ends: what was done and not written down is
-/// found by the next run, and what was written down is done only where the database has it still.
+/// Asking again finds the open request, so that nothing is lost or done twice whenever a run ends: what was done and
+/// not written down is found by the next run, and what was written down is done only where the database has it still.
 struct BulkRequest {
     let context: CommandContext
     let pool: Pool
@@ -49,7 +49,8 @@ struct BulkRequest {
 
     /// The accounts of the list that are not done.
     ///
-    /// In a database that is a copy of another, or older than the file, the requests of the file are not there, or not all.
+    /// In a database that is a copy of another, or older than the file, the requests of the file are not there, or not
+    /// all.
     ///
     /// - Parameter requests: the request of each account by the result file.
     /// - Returns: Them in the order of the list.

@@ -25,7 +25,8 @@ struct BulkResult: Codable, Equatable {
         case unknownUser = "unknown_user"
         case failed
 
-        /// Whether there was a request that a worker carries out: then a later run need not look at the account again while it is there.
+        /// Whether there was a request that a worker carries out: then a later run need not look at the account again
+        /// while it is there.
         var isSettled: Bool { self == .requested || self == .found }
     }
 
@@ -51,10 +52,10 @@ struct BulkResult: Codable, Equatable {
 
 /// The file that a bulk run writes what was done to, and reads what is done from: NDJSON, a line for each account.
 ///
-/// The first line names the database: what was done in one is not done in another. A clone has the same name, and so has a backup that
-/// was restored: what a line says is done only where its request is. Lines are only ever added; the last one of an account counts. A
-/// run that is killed leaves at most one line unfinished, which the next run takes away; what it had done and not yet written is found
-/// done by the database. A run that does nothing leaves nothing.
+/// The first line names the database: what was done in one is not done in another. A clone has the same name, and so
+/// has a backup that was restored: what a line says is done only where its request is. Lines are only ever added; the
+/// last one of an account counts. A run that is killed leaves at most one line unfinished, which the next run takes
+/// away; what it had done and not yet written is found done by the database. A run that does nothing leaves nothing.
 final class BulkResults {
     /// The request of each account for which there was one when it was written down.
     private(set) var requests: [UUID: UUID] = [:]
@@ -71,8 +72,8 @@ final class BulkResults {
 
     /// Opens the file for this run alone, or makes it readable to its owner only, and reads what is done.
     ///
-    /// - Throws: ``CommandError`` when another run has it, when it is of another database or holds something else, or when it cannot be
-    ///   opened.
+    /// - Throws: ``CommandError`` when another run has it, when it is of another database or holds something else, or
+    ///   when it cannot be opened.
     static func with<Result>(
         _ path: String,
         of database: DatabaseIdentity,

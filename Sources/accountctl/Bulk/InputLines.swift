@@ -50,7 +50,8 @@ enum InputLines {
         if !line.isEmpty { try end() }
     }
 
-    /// Gives each line to `body`, as ``forEach(in:longest:_:)`` does, and goes on behind those that it throws a ``LineProblem`` for.
+    /// Gives each line to `body`, as ``forEach(in:longest:_:)`` does, and goes on behind those that it throws a
+    /// ``LineProblem`` for.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.

@@ -5,7 +5,8 @@ import Settings
 import Terminal
 
 extension CommandContext {
-    /// Gives `body` a pool of connections to the database that the command line, the settings or the PG* variables name.
+    /// Gives `body` a pool of connections to the database that the command line, the settings or the PG* variables
+    /// name.
     ///
     /// ```swift
     /// let found = try await context.withDatabase { pool in
@@ -49,7 +50,8 @@ extension CommandContext {
         configuration.password = settings.database.password?.reveal()
         configuration.statementDeadline = settings.database.statementTimeout
         configuration.allowsPlaintext = settings.database.allowsPlaintext
-        // The catalog is asked by statements that look dear to the server and are not: compiling one took longer than all else.
+        // The catalog is asked by statements that look dear to the server and are not: compiling one took longer than
+        // all else.
         configuration.sessionSettings = ["jit": "off"]
         configuration.pooler =
             switch settings.database.pooler {
@@ -60,8 +62,8 @@ extension CommandContext {
         return configuration
     }
 
-    /// The settings, of which only those that a database command needs have to be right: somebody who looks a user up at night
-    /// should not be stopped by a wrong setting of the mail checks.
+    /// The settings, of which only those that a database command needs have to be right: somebody who looks a user up
+    /// at night should not be stopped by a wrong setting of the mail checks.
     ///
     /// - Throws: `SettingsError` with the problems of the database, of the log and of the choice of an environment.
     func settingsForDatabase() throws -> Settings {

@@ -106,7 +106,8 @@ struct SettingsFileSearch {
 
     private func read(_ path: String) throws -> String {
         do throws(SecretFile.Failure) {
-            // By its descriptor, which serves a pipe as well. Standard input is left to secrets: `-` is a file's name here.
+            // By its descriptor, which serves a pipe as well. Standard input is left to secrets: `-` is a file's name
+            // here.
             let contents = try SecretFile.read(path == "-" ? "./-" : path, limit: Self.longest)
             guard let text = contents.text?.reveal() else {
                 throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")

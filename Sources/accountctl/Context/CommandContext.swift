@@ -41,8 +41,8 @@ struct CommandContext: Sendable {
     ///   - question: what is about to happen, and to what.
     ///   - id: the full id that has to be typed or given with `--confirm`.
     ///   - options: what the command line already answered.
-    /// - Throws: ``PromptRefusal``; ``CommandError`` when the environment is production and `--production` was not given; `SettingsError`
-    ///   when the settings leave in doubt whether it is.
+    /// - Throws: ``PromptRefusal``; ``CommandError`` when the environment is production and `--production` was not
+    ///   given; `SettingsError` when the settings leave in doubt whether it is.
     func confirmIrreversible(_ question: String, id: String, _ options: ConfirmOptions) throws {
         let settings = try settings(needing: [])
         if settings.environment.isProduction, !options.production {

@@ -3,8 +3,8 @@ import Postgres
 import Settings
 
 extension CommandContext {
-    /// Refuses to do something at Apple or in Storage by a database that workers did not work on as it stands: a clone, or a
-    /// restored backup, with the settings of another would act on the other's accounts.
+    /// Refuses to do something at Apple or in Storage by a database that workers did not work on as it stands: a clone,
+    /// or a restored backup, with the settings of another would act on the other's accounts.
     ///
     /// - Throws: ``CommandError``; `PostgresError`.
     func refuseClone(_ settings: Settings, on connection: isolated Connection) throws {

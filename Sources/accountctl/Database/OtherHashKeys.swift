@@ -26,7 +26,8 @@ struct OtherHashKeys {
         self.init(others)
     }
 
-    /// What somebody should know before something is hashed with a key that is new beside them: it may be the wrong file.
+    /// What somebody should know before something is hashed with a key that is new beside them: it may be the wrong
+    /// file.
     func warning(ofNew key: HashKey) -> String {
         "the hash key \"\(key.id.text)\" was never used here: what was done under \(names) is not found with it, and what is done now is "
             + "found with it alone"

@@ -1,6 +1,7 @@
 import Postgres
 
-/// Whether a database is one of Supabase's: without its accounts nothing here has a meaning, and another one was probably meant.
+/// Whether a database is one of Supabase's: without its accounts nothing here has a meaning, and another one was
+/// probably meant.
 enum SupabaseDatabase {
     /// Where to look for the mistake.
     static let hint = "It is named by --database-url, the setting database.url or the PG* variables."

@@ -26,7 +26,8 @@ struct DeletionListCommand: AccountctlCommand {
             """
     )
 
-    /// The columns; tables are wide enough without those that tell nothing here: brakes that nobody has put on, the usual proof.
+    /// The columns; tables are wide enough without those that tell nothing here: brakes that nobody has put on, the
+    /// usual proof.
     private static func fields(withBrakes: Bool, withProof: Bool) -> [Field<DeletionSummary>] {
         [
             Field("id", "Id") { .uuid($0.id) },

@@ -218,7 +218,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
 
     /// Reads to the end of a line.
     ///
-    /// Not through the C library's stream: whoever reads from that holds its lock, for which the end of the process waits.
+    /// Not through the C library's stream: whoever reads from that holds its lock, for which the end of the process
+    /// waits.
     private static func readEnter() {
         var byte: UInt8 = 0
         var count = 0

@@ -2,7 +2,8 @@ import AccountLifecycle
 import Terminal
 
 extension StandingBrakes {
-    /// A sentence for each, with the command that ends it, to be told through ``FollowUp``; given what was acted on, nil for no request in particular.
+    /// A sentence for each, with the command that ends it, to be told through ``FollowUp``; given what was acted on,
+    /// nil for no request in particular.
     func words(of names: ActNames?) -> [String] {
         var words: [String] = []
         if let everything { words.append(everything.words) }

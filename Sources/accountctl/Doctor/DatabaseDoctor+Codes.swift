@@ -8,7 +8,8 @@ extension DatabaseDoctor {
     /// Refusals in a row that are no chance; and accounts that are not one person who submits what he likes.
     private static let suspicious = 3
 
-    /// The part of all accounts that has to submit an unknown client id before the app itself is at fault: one in so many.
+    /// The part of all accounts that has to submit an unknown client id before the app itself is at fault: one in so
+    /// many.
     private static let share = 10
 
     /// How many client ids are told by name, since anybody may submit any number of them.

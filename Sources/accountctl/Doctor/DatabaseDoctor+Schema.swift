@@ -78,7 +78,8 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Rules on usernames that an earlier text of migration 0012 added to a table whose rows the app's own sign-up writes.
+    /// Rules on usernames that an earlier text of migration 0012 added to a table whose rows the app's own sign-up
+    /// writes.
     private func usernameRules(on connection: isolated Connection) throws -> [DoctorFinding] {
         guard try connection.one("select to_regclass('accountctl.adoption_notes') is not null", as: Bool.self) else {
             return []

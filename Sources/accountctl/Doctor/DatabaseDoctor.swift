@@ -43,7 +43,8 @@ struct DatabaseDoctor {
         return findings
     }
 
-    /// A part that cannot be looked at is a finding of its own, and no reason to be silent about the rest; a lost connection is.
+    /// A part that cannot be looked at is a finding of its own, and no reason to be silent about the rest; a lost
+    /// connection is.
     private func look(_ what: String, _ part: () async throws -> [DoctorFinding]) async throws -> [DoctorFinding] {
         do {
             return try await part()

@@ -8,8 +8,8 @@
 
 /// A file that has no name until it is whole: a process that is ended in the middle leaves nothing behind.
 ///
-/// Linux has such files on most file systems. Elsewhere it is a file with a name of its own, which the signals that end a process from
-/// the keyboard, or when its terminal goes, take away first.
+/// Linux has such files on most file systems. Elsewhere it is a file with a name of its own, which the signals that end
+/// a process from the keyboard, or when its terminal goes, take away first.
 struct NamelessFile {
     let descriptor: Int32
     /// The name it has meanwhile, where it cannot be without.

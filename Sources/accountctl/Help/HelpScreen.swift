@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// What `--help` prints: the examples come first, because they answer most questions.
 ///
-/// The argument parser's own screen breaks examples wherever the line is full, and shows them wherever they stand in the
-/// discussion; its usage, arguments and options are taken over as they are.
+/// The argument parser's own screen breaks examples wherever the line is full, and shows them wherever they stand in
+/// the discussion; its usage, arguments and options are taken over as they are.
 struct HelpScreen {
     /// Lines of sentences are not made longer than this.
     private static let widest = 100

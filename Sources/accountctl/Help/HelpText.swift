@@ -1,14 +1,15 @@
 /// The help of a command taken apart: the examples, what is said in sentences, and sections with a heading.
 ///
-/// A command writes its discussion as it likes to read it in the source: paragraphs, and sections whose heading is a line in
-/// capitals over indented lines. Help screens and manual pages put the parts in the order that suits them.
+/// A command writes its discussion as it likes to read it in the source: paragraphs, and sections whose heading is a
+/// line in capitals over indented lines. Help screens and manual pages put the parts in the order that suits them.
 struct HelpText: Equatable {
     /// A heading with its lines, without their common indentation.
     struct Section: Equatable {
         let title: String
         var lines: [String] = []
 
-        /// Adds a line of the source, which goes on with the sentence before unless one of them is a row of a table, a step or an example.
+        /// Adds a line of the source, which goes on with the sentence before unless one of them is a row of a table, a
+        /// step or an example.
         fileprivate mutating func add(_ line: String) {
             let isItem = { (line: String) in line.contains("  ") || line.starts(with: #/\d+\. /#) }
             if title != "EXAMPLES", !isItem(line), let last = lines.last, !last.contains("  ") {

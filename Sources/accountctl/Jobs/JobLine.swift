@@ -21,7 +21,8 @@ struct JobLine {
 
     /// Reads a line.
     ///
-    /// - Throws: ``LineProblem`` when it is no JSON object, holds a number that would be changed, or has a field that a job has not.
+    /// - Throws: ``LineProblem`` when it is no JSON object, holds a number that would be changed, or has a field that a
+    ///   job has not.
     init(_ text: String) throws {
         guard let fields = try? JSONDecoder().decode([String: JSONValue].self, from: Data(text.utf8)),
             !Self.holdsLongNumber(text)

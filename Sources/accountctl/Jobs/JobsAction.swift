@@ -12,11 +12,12 @@ import Terminal
 extension CommandContext {
     /// Does something to each of some jobs, each in a transaction of its own, and lists what became of them.
     ///
-    /// Each leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth. `done`
-    /// says what happened and what would have.
+    /// Each leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth.
+    /// `done` says what happened and what would have.
     ///
-    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form, which holds
-    ///   for all of them; ``PostgresError`` when the database is lost, after what was done until then is told.
+    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form,
+    ///   which holds for all of them; ``PostgresError`` when the database is lost, after what was done until then is
+    ///   told.
     func act(
         on ids: [Int64],
         as action: String,
@@ -58,10 +59,11 @@ extension CommandContext {
 
     /// Does something to a queue, or to a kind of jobs, in a transaction, and tells what came of it.
     ///
-    /// A change leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth. `act` says
-    /// whether anything changed.
+    /// A change leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the
+    /// truth. `act` says whether anything changed.
     ///
-    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form; ``PostgresError``.
+    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form;
+    ///   ``PostgresError``.
     func act(
         onQueue queue: String? = nil,
         kind: String? = nil,

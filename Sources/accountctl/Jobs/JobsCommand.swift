@@ -72,7 +72,8 @@ extension JobQueueError: ReportableError {
         }
     }
 
-    /// The message, which begins with the field, by the name of the option that was typed for it; an operand is called as the field is.
+    /// The message, which begins with the field, by the name of the option that was typed for it; an operand is called
+    /// as the field is.
     private func message(typed words: [String]) -> String {
         guard let field, message.hasPrefix(field) else { return message }
         // Behind two dashes are operands alone.

@@ -5,10 +5,12 @@ protocol AccountctlCommand: ParsableCommand {
     /// The options every command takes.
     var global: GlobalOptions { get }
 
-    /// The names that can be selected, in the order of the columns: for the help and for telling a selection from an operand.
+    /// The names that can be selected, in the order of the columns: for the help and for telling a selection from an
+    /// operand.
     static var outputFields: [String] { get }
 
-    /// The columns between separators that are a fact of a section, such as `auth.email`; in JSON the section is one field.
+    /// The columns between separators that are a fact of a section, such as `auth.email`; in JSON the section is one
+    /// field.
     static var sectionFields: [String] { get }
 
     /// The names of ``outputFields`` that what is asked for has.
@@ -16,7 +18,8 @@ protocol AccountctlCommand: ParsableCommand {
 
     /// Does the work.
     ///
-    /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is thrown.
+    /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is
+    /// thrown.
     func run(in context: CommandContext) async throws -> ExitStatus
 }
 

@@ -4,10 +4,11 @@ import Terminal
 /// Brings a command line into the form that the parser reads without doubt.
 ///
 /// - Global options may stand before the command: `accountctl --json user find anna`.
-/// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of the command:
-///   in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a command has such columns.
-/// - A single word behind one of these that is nearly a field is taken for a mistyped one where the command line is complete without
-///   it, which ``unknownField(_:root:)`` tells: in `user find --json emil` it stays an operand.
+/// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of
+///   the command: in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a
+///   command has such columns.
+/// - A single word behind one of these that is nearly a field is taken for a mistyped one where the command line is
+///   complete without it, which ``unknownField(_:root:)`` tells: in `user find --json emil` it stays an operand.
 /// - A number below zero is the value of the option before it, which then tells its bounds: no option is called so.
 enum CommandWords {
     /// The options of every command that always have a value.

@@ -10,8 +10,8 @@
 enum CoreDumps {
     /// Forbids them for this process and those it starts.
     ///
-    /// The limit holds for files; where the system pipes cores to a collector it holds nothing, and the filter leaves all
-    /// memory out (core(5)). What cannot be set is left: a machine without the file has no such collector.
+    /// The limit holds for files; where the system pipes cores to a collector it holds nothing, and the filter leaves
+    /// all memory out (core(5)). What cannot be set is left: a machine without the file has no such collector.
     static func forbid() {
         var limit = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)

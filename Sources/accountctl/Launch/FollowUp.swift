@@ -2,8 +2,8 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-/// Completes the commands that a text names by the options which told this one where to act: pasted as they stand, they would act in
-/// another environment.
+/// Completes the commands that a text names by the options which told this one where to act: pasted as they stand, they
+/// would act in another environment.
 struct FollowUp: Sendable {
     /// A blank before each; empty where the settings alone decide.
     private let options: String

@@ -19,7 +19,8 @@ struct Launch {
         words = CommandWords.normalised(arguments, root: Accountctl.self)
     }
 
-    /// Answers what needs no command: the version alone, or help and nothing else behind a command's name; nil for all else.
+    /// Answers what needs no command: the version alone, or help and nothing else behind a command's name; nil for all
+    /// else.
     func answerPlainly() -> ExitStatus? {
         plainAnswer.map { answer($0) }
     }
@@ -97,8 +98,8 @@ struct Launch {
 
     /// The command that the words ask for; nil when the parser has run one of its own.
     ///
-    /// The command that they name parses what follows its name. The whole tree, which takes longer, is asked where that comes to
-    /// anything else: help, the version, every mistake.
+    /// The command that they name parses what follows its name. The whole tree, which takes longer, is asked where that
+    /// comes to anything else: help, the version, every mistake.
     private static func command(_ words: [String]) throws -> (any AccountctlCommand)? {
         let path = CommandPath(root: Accountctl.self, words: words)
         let rest = Array(words[path.wordCount...])
@@ -111,7 +112,8 @@ struct Launch {
         return nil
     }
 
-    /// What the version alone, or help and nothing else behind a command's name, answers; nil where more or other words stand there.
+    /// What the version alone, or help and nothing else behind a command's name, answers; nil where more or other words
+    /// stand there.
     ///
     /// Parsed, each would be looked for after two commands for completion scripts.
     private var plainAnswer: String? {

@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// The words behind a command's name, read as the plain form that nearly all calls have.
 ///
-/// Plain are operands, `--flag`, `--name value` and `--name=value`, each name in full and once. Whatever else there is ends the reading: it
-/// is the parser's to understand or to refuse.
+/// Plain are operands, `--flag`, `--name value` and `--name=value`, each name in full and once. Whatever else there is
+/// ends the reading: it is the parser's to understand or to refuse.
 struct PlainWords {
     /// A word, or an option by the name of the property that it sets.
     enum Word: Equatable {

@@ -9,7 +9,8 @@
 
 /// The variables of the process.
 enum ProcessVariables {
-    /// All of them, read without Foundation, which takes fifty times as long: it looks for the equals sign by characters.
+    /// All of them, read without Foundation, which takes fifty times as long: it looks for the equals sign by
+    /// characters.
     static func all() -> [String: String] {
         #if canImport(Darwin)
             let entries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = _NSGetEnviron().pointee

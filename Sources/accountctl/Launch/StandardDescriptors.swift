@@ -10,8 +10,9 @@
 enum StandardDescriptors {
     /// Occupies those that whoever started the process has closed.
     ///
-    /// Otherwise the next thing to be opened has the number, such as the connection to the database, and is written to as standard
-    /// output. What stands there now is opened for the other direction, so that using it fails as a closed descriptor does.
+    /// Otherwise the next thing to be opened has the number, such as the connection to the database, and is written to
+    /// as standard output. What stands there now is opened for the other direction, so that using it fails as a closed
+    /// descriptor does.
     static func occupy() {
         for (number, mode) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)] {
             // The lowest free number is the one that is opened.

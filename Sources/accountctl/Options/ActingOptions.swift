@@ -105,7 +105,8 @@ extension CommandContext {
 
     /// The key of keyed hashes, which acts on accounts cannot do without.
     ///
-    /// - Throws: ``CommandError`` where there is none, or it cannot be read: another one would find nothing that was hashed before.
+    /// - Throws: ``CommandError`` where there is none, or it cannot be read: another one would find nothing that was
+    ///   hashed before.
     func neededHashKey() throws -> HashKey {
         let found: HashKey?
         do {

@@ -15,8 +15,8 @@ enum MachineUser {
         return String(cString: name)
     }()
 
-    /// What of a login the operators' log holds: directories have people sign in by their e-mail address, which an erasure would find
-    /// there for good.
+    /// What of a login the operators' log holds: directories have people sign in by their e-mail address, which an
+    /// erasure would find there for good.
     static func withoutDomain(_ login: String) -> String {
         guard let at = login.firstIndex(of: "@"), at != login.startIndex else { return login }
         return String(login[..<at])

@@ -2,8 +2,9 @@ import AccountLifecycle
 
 /// What in a text that is kept for good is personal data by its form, or would open something to whoever reads it.
 ///
-/// The operators' log outlives the accounts, and nothing of it can be taken back: an erasure would find it there and never end. Only
-/// forms that nothing harmless has are refused here; what is an account's own is refused by comparison where its line is written.
+/// The operators' log outlives the accounts, and nothing of it can be taken back: an erasure would find it there and
+/// never end. Only forms that nothing harmless has are refused here; what is an account's own is refused by comparison
+/// where its line is written.
 enum PersonalText {
     /// What the text is.
     enum Purpose {
@@ -88,7 +89,8 @@ enum PersonalText {
         }
     }
 
-    /// The text less the paths of its links: the names that another system gives its own things are as long and as mixed as any token.
+    /// The text less the paths of its links: the names that another system gives its own things are as long and as
+    /// mixed as any token.
     private static func withoutPaths(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).map { word in
             guard let mark = word.firstRange(of: "://"),

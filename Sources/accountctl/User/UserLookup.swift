@@ -55,7 +55,8 @@ extension LookupKind: ExpressibleByArgument {
 }
 
 extension CommandContext {
-    /// The key of keyed hashes, by which erased accounts and operations are found; nil with a warning where it cannot be read.
+    /// The key of keyed hashes, by which erased accounts and operations are found; nil with a warning where it cannot
+    /// be read.
     func hashKey() throws -> HashKey? {
         do {
             return try readHashKey()
@@ -85,8 +86,8 @@ extension CommandContext {
     ///
     /// The hint is how to say which of several is meant.
     ///
-    /// - Throws: ``CommandError`` when there is none, when it is gone, or when there are several, gone ones among them: a command never
-    ///   acts on the first of several.
+    /// - Throws: ``CommandError`` when there is none, when it is gone, or when there are several, gone ones among them:
+    ///   a command never acts on the first of several.
     func oneAccount(
         _ term: LookupTerm,
         in directory: AccountDirectory,

@@ -9,12 +9,13 @@ extension CommandContext {
 
     /// Follows something until it ends, over lost connections.
     ///
-    /// It is looked at when the database notifies of work, at most four times a second, and once a second besides, which alone is the
-    /// guarantee: behind a transaction pooler nothing notifies.
+    /// It is looked at when the database notifies of work, at most four times a second, and once a second besides,
+    /// which alone is the guarantee: behind a transaction pooler nothing notifies.
     func follow<Followed: Watch & Sendable>(_ make: @Sendable () -> Followed) async throws -> ExitStatus {
         let settings = try settingsForDatabase()
         var logger = logger(settings)
-        // That the database is away is told by the looks, in words: the listener is of interest to who asks for everything.
+        // That the database is away is told by the looks, in words: the listener is of interest to who asks for
+        // everything.
         if logger.logLevel > .debug { logger.logLevel = .error }
         let listener = JobListener(connectionConfiguration(settings), logger: logger)
         return try await withDatabase { pool in
@@ -47,7 +48,8 @@ extension CommandContext {
 
     /// Looks whenever it is told to, until nothing more can come.
     ///
-    /// - Throws: What a look throws for other reasons than that the database is away; `CancellationError` when nobody tells any more.
+    /// - Throws: What a look throws for other reasons than that the database is away; `CancellationError` when nobody
+    ///   tells any more.
     private func look(
         _ followed: some Watch & Sendable,
         whenever looks: AsyncStream<Void>,

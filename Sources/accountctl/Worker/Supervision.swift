@@ -13,14 +13,16 @@ import UnixSignals
 
 /// Runs services until they end or a signal ends them.
 ///
-/// The first SIGTERM or SIGINT asks everything to end well; a second one cancels everything. Either way nothing is lost that a worker
-/// holds: jobs that were not done go back. What has not ended well after `stopTime` is ended where it stands, as by `kill -9`.
+/// The first SIGTERM or SIGINT asks everything to end well; a second one cancels everything. Either way nothing is lost
+/// that a worker holds: jobs that were not done go back. What has not ended well after `stopTime` is ended where it
+/// stands, as by `kill -9`.
 struct Supervision {
     let services: [ServiceGroupConfiguration.ServiceConfiguration]
     let health: Health
     let logger: Logger
     let stopTime: Duration
-    /// Trapped before anything says that it has started: a signal that comes right after would end the process on the spot.
+    /// Trapped before anything says that it has started: a signal that comes right after would end the process on the
+    /// spot.
     let signals: UnixSignalsSequence
 
     /// The signals that ask for an end, trapped from now on.
@@ -61,7 +63,8 @@ struct Supervision {
         }
     }
 
-    /// A statement that cannot be cancelled, or a name server that does not answer, must not keep the process from ending.
+    /// A statement that cannot be cancelled, or a name server that does not answer, must not keep the process from
+    /// ending.
     ///
     /// Not a child task: it watches the end of all of them, and ends with the process.
     private func endAfterStopTime() {

@@ -6,11 +6,11 @@ import Postgres
 struct WorkerPools {
     /// Of the work: a handler may hold one for long.
     let work: Pool
-    /// Of heartbeats, of claims and outcomes, and of what brings due jobs: none may wait behind handlers that hold every other
-    /// connection.
+    /// Of heartbeats, of claims and outcomes, and of what brings due jobs: none may wait behind handlers that hold
+    /// every other connection.
     let control: Pool
-    /// Of what comes from Apple, notifications and the codes of sign-ins, which must be neither behind the work nor before the
-    /// heartbeats.
+    /// Of what comes from Apple, notifications and the codes of sign-ins, which must be neither behind the work nor
+    /// before the heartbeats.
     let intake: Pool
 
     /// Opens them for the duration of a closure; `work` says how many connections the work has, and where.

@@ -73,7 +73,8 @@ struct WorkerProcess {
         if role != .untilIdle, let listener = try publicListener(pools.intake, parts, apple, logger) {
             services.append(.init(service: listener))
         }
-        // The last to start is the first to be told of the end: it takes no new job while requests at the listeners end.
+        // The last to start is the first to be told of the end: it takes no new job while requests at the listeners
+        // end.
         if role != .listeners {
             let worker = try await makeWorker(pools, parts, apple, queue, logger)
             services.append(

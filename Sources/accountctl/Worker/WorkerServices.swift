@@ -43,7 +43,8 @@ struct WorkerServices {
         )
     }
 
-    /// Refuses to start with keys that cannot be right: a key that open rows need is missing, or another key bears its name.
+    /// Refuses to start with keys that cannot be right: a key that open rows need is missing, or another key bears its
+    /// name.
     ///
     /// - Throws: ``CommandError`` naming the keys; `OtherHashKey`.
     func checkKeys(pool: Pool) async throws {

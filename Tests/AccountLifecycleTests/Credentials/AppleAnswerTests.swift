@@ -27,7 +27,8 @@ import Testing
         }
     }
 
-    /// Apple has changed its keys, and they cannot be fetched just now: the grant is there, and must be revocable later.
+    /// Apple has changed its keys, and they cannot be fetched just now: the grant is there, and must be revocable
+    /// later.
     @Test func aGrantWhoseKeyCannotBeFetchedIsKept() async throws {
         try await Stage.with { stage in
             let (anna, berta) = (try await stage.signUp(), try await stage.signUp("berta"))

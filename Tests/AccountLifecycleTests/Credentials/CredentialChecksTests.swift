@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    /// Whoever unlinked Apple signs in without it: that its grant ends later, in Apple's settings, concerns nobody else.
+    /// Whoever unlinked Apple signs in without it: that its grant ends later, in Apple's settings, concerns nobody
+    /// else.
     @Test(arguments: ["check", "device"])
     func whoeverUnlinkedAppleOnlyLosesTheDeadToken(_ source: String) async throws {
         try await CredentialStage.with { stage in

@@ -99,8 +99,8 @@ struct CredentialStage: Sendable {
 
     // MARK: - Fixtures
 
-    /// A person with an account, a session and, unless told otherwise, a held credential; signed up three hours ago, and signed in
-    /// again an hour ago, of which the auth server writes `updated_at` alone.
+    /// A person with an account, a session and, unless told otherwise, a held credential; signed up three hours ago,
+    /// and signed in again an hour ago, of which the auth server writes `updated_at` alone.
     struct Person: Sendable {
         let id: UUID
         let sub: String

@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    /// Consent is one app's, or its group's: what is held for another is kept, since it may have to be revoked, and asked about.
+    /// Consent is one app's, or its group's: what is held for another is kept, since it may have to be revoked, and
+    /// asked about.
     @Test func anotherAppsCredentialIsKeptAndAskedAbout() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -432,7 +433,8 @@ import Testing
         }
     }
 
-    /// Its rows are locked while they are deleted, for half an hour where a table is large: nobody else's event waits for that.
+    /// Its rows are locked while they are deleted, for half an hour where a table is large: nobody else's event waits
+    /// for that.
     @Test func anEchoDoesNotWaitForTheDelete() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -138,7 +138,8 @@ import Testing
         }
     }
 
-    /// Somebody brought the account back on purpose, under its old id, and the request that meant the former one was cancelled.
+    /// Somebody brought the account back on purpose, under its old id, and the request that meant the former one was
+    /// cancelled.
     @Test func whoIsBroughtBackUnderTheOldIDIsNotSignedOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -168,7 +169,8 @@ import Testing
         }
     }
 
-    /// A dead token is answered like one that was revoked: what Apple does not know under this client id may live, and is tried on.
+    /// A dead token is answered like one that was revoked: what Apple does not know under this client id may live, and
+    /// is tried on.
     @Test func aGrantThatAppleDoesNotKnowIsTriedOn() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -246,7 +248,8 @@ import Testing
         }
     }
 
-    /// While Apple rejects the client id nothing is sent: what was not tried need not wait for a day when that is mended.
+    /// While Apple rejects the client id nothing is sent: what was not tried need not wait for a day when that is
+    /// mended.
     @Test func whatTheBreakerAnswersIsNoTry() async throws {
         try await Stage.with { stage in
             _ = try await erased(on: stage)

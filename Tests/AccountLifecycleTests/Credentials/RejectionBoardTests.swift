@@ -144,7 +144,8 @@ import Testing
         }
     }
 
-    /// That nobody has called for it shows nothing: the row of a client id that is paused here stays, for whoever starts, too.
+    /// That nobody has called for it shows nothing: the row of a client id that is paused here stays, for whoever
+    /// starts, too.
     @Test func aDayWithoutCallsMakesNoClientIDGood() async throws {
         try await CredentialStage.with { stage in
             let id = CredentialStage.clientID

@@ -361,7 +361,8 @@ import Testing
         }
     }
 
-    /// The person signed in to the new team before being moved, with the address of the account: the auth server linked the new sub.
+    /// The person signed in to the new team before being moved, with the address of the account: the auth server linked
+    /// the new sub.
     @Test(arguments: [true, false])
     func whoSignedInToTheNewTeamBeforeIsMoved(_ isKnown: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -399,7 +400,8 @@ import Testing
         }
     }
 
-    /// Another team's app has most of the users: Apple refuses them one after the other, and names whom it is asked about in between.
+    /// Another team's app has most of the users: Apple refuses them one after the other, and names whom it is asked
+    /// about in between.
     @Test(arguments: ["named", "held"])
     func manyUsersOfAnotherTeamKeepNobodyFromBeingMoved(_ witness: String) async throws {
         try await CredentialStage.with { stage in

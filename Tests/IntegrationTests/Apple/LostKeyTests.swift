@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A sealing key that is lost for good does not end the work of the program: the ways out can be taken, and say what was lost.
+/// A sealing key that is lost for good does not end the work of the program: the ways out can be taken, and say what
+/// was lost.
 @Suite("A lost sealing key", .timeLimit(.minutes(3)))
 struct LostKeyTests {
     private let now = ["ACCOUNTCTL_DELETION_TOKEN_LIFE": "0s", "ACCOUNTCTL_DELETION_UPLOAD_LIFE": "0s"]

@@ -91,7 +91,8 @@ struct NotificationProcessTests {
                 let sender = program.sandbox.notifications
                 for forgery in Forgery.allCases {
                     let answers = try await sender.post(notification(.accountDeleted, anna), to: url, forgery: forgery)
-                    // A key that nobody knows may be Apple's newest, and what Apple signed of the future passes with time.
+                    // A key that nobody knows may be Apple's newest, and what Apple signed of the future passes with
+                    // time.
                     let mayPass = [.unknownKeyID, .issuedInFuture].contains(forgery)
                     #expect(answers == [mayPass ? 503 : 400], "\(forgery)")
                 }

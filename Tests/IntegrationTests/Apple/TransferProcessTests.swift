@@ -75,8 +75,8 @@ struct TransferProcessTests {
         let rest = try await transfer(program, "generate", "--rate", "200")
         #expect(rest.status == 0, "\(rest.errors)")
         #expect(try await program.database.psql(Self.identified) == "\(Self.people - 1)")
-        // The one that was under way when it was killed, the one that was throttled, and the one that Apple refused, which is
-        // believed with a new token only, were asked about twice.
+        // The one that was under way when it was killed, the one that was throttled, and the one that Apple refused,
+        // which is believed with a new token only, were asked about twice.
         #expect(program.sandbox.journal.count(.appleMigration) <= Self.people + 3)
         let again = try await transfer(program, "generate")
         #expect(again.status == 0)

@@ -45,7 +45,8 @@ enum ExampleRules {
         ),
     ]
 
-    /// Commands that go on until they are told to stop, with what they say when they have begun; nil for their first line of output.
+    /// Commands that go on until they are told to stop, with what they say when they have begun; nil for their first
+    /// line of output.
     static let goesOn: [(start: String, begun: String?)] = [
         ("accountctl worker", "worker registered"),
         ("accountctl serve", "admin listener started"), ("accountctl jobs watch", nil),

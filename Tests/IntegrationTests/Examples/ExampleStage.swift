@@ -2,8 +2,8 @@ import Foundation
 import Sandbox
 import TestSupport
 
-/// A world in which every example means something: the accounts, requests and jobs that they name exist, and what they name of the
-/// reader's (a file, a resolver) lies in a folder of its own.
+/// A world in which every example means something: the accounts, requests and jobs that they name exist, and what they
+/// name of the reader's (a file, a resolver) lies in a folder of its own.
 struct ExampleStage: Sendable {
     static let anna = "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"
     static let hidden = "6a4b2f0e-0000-4000-8000-000000000000"

@@ -144,7 +144,8 @@ struct StreamTests {
         #expect(refused.verdict.reachable == .no && refused.conclusion == .broken)
         #expect(refused.findings.first { $0.code == .dmarcNotAligned }?.severity == .broken)
 
-        // The policy was read: what does not answer above it could only tell of organisations, and these have no domain in common.
+        // The policy was read: what does not answer above it could only tell of organisations, and these have no domain
+        // in common.
         let silentAbove = try await Self.foreign { $0 + "_dmarc.test TXT TIMEOUT" }
         #expect(silentAbove.verdict.reachable == .no && silentAbove.conclusion == .broken)
         #expect(!silentAbove.findings.contains { $0.code == .dmarcUnknown })

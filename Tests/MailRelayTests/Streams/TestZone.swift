@@ -1,6 +1,7 @@
 @testable import MailRelay
 
-/// Zones written as text, one record a line: name, type, data; `TIMEOUT`, `SERVFAIL`, `BOGUS` and `REFUSED` stand for data.
+/// Zones written as text, one record a line: name, type, data; `TIMEOUT`, `SERVFAIL`, `BOGUS` and `REFUSED` stand for
+/// data.
 ///
 /// Strings of a TXT record stand in double quotes; `\xNN` is a byte.
 struct TestZone {

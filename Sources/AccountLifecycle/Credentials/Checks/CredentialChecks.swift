@@ -35,7 +35,8 @@ package struct CredentialChecks: Sendable {
     let services: CredentialServices
     private let counters: [(counter: Counter, count: @Sendable (Tally) -> Int)]
 
-    /// Makes a checker, and every series of its metric at once: an alarm sees no increase in one that comes with its first count.
+    /// Makes a checker, and every series of its metric at once: an alarm sees no increase in one that comes with its
+    /// first count.
     package init(_ services: CredentialServices, factory: any MetricsFactory = MetricsSystem.factory) {
         self.services = services
         let counts: [(String, @Sendable (Tally) -> Int)] = [
@@ -50,7 +51,8 @@ package struct CredentialChecks: Sendable {
 
     /// Checks the credentials whose day is over.
     ///
-    /// Each is put off by a day **before** Apple is asked: a process that dies in between costs one check, never two in a day.
+    /// Each is put off by a day **before** Apple is asked: a process that dies in between costs one check, never two in
+    /// a day.
     ///
     /// - Returns: What was found.
     /// - Throws: ``PostgresError``; `CancellationError`.

@@ -2,8 +2,9 @@ import Postgres
 
 /// Keeps refusals that come in a mass from being believed, whatever proves them one by one.
 ///
-/// What follows from a refusal cannot be taken back: sessions end, and the token that a revocation needs is forgotten. People leave
-/// one by one; where many are refused at once something is wrong with the client id for some of them, on our side or Apple's.
+/// What follows from a refusal cannot be taken back: sessions end, and the token that a revocation needs is forgotten.
+/// People leave one by one; where many are refused at once something is wrong with the client id for some of them, on
+/// our side or Apple's.
 struct RefusalBrake: Sendable {
     /// So many refusals among the answers of one round are no mass.
     static let fewInARound = 4

@@ -9,8 +9,8 @@ import SignInWithApple
 
 /// Whether refusals are about the people: a client id that works for nobody is the suspect itself.
 ///
-/// After an app went to another team, a Services ID was regrouped, or in an incident at Apple, every credential of a client id is
-/// refused. That one of them lived yesterday shows nothing then: another person's must live **now**.
+/// After an app went to another team, a Services ID was regrouped, or in an incident at Apple, every credential of a
+/// client id is refused. That one of them lived yesterday shows nothing then: another person's must live **now**.
 struct RefusalProof {
     /// So many others are asked at most before a client id counts as one that works for nobody.
     private static let witnesses = 3

@@ -12,7 +12,8 @@ extension CodeExchange {
         package let isHeld: Bool
     }
 
-    /// The newest ten thousand codes, by client id, those that most accounts submitted first; and how many accounts there were in all.
+    /// The newest ten thousand codes, by client id, those that most accounts submitted first; and how many accounts
+    /// there were in all.
     ///
     /// A client id is whatever an account said.
     ///

@@ -12,13 +12,14 @@ import SignInWithApple
 
 /// Exchanges an authorization code for the credential that can be revoked later.
 ///
-/// A code lives five minutes and works once. That the call may have happened is recorded before it is made, and what may have
-/// reached Apple is never sent again: when the process dies after Apple answered, or the answer is lost, the outcome is "grant
-/// unknown", not "nothing held", and the app is asked for a new code. The same holds when the job was given to another worker in
-/// between: what the first one learns then is not stored, since the second has told already that nobody knows.
+/// A code lives five minutes and works once. That the call may have happened is recorded before it is made, and what
+/// may have reached Apple is never sent again: when the process dies after Apple answered, or the answer is lost, the
+/// outcome is "grant unknown", not "nothing held", and the app is asked for a new code. The same holds when the job was
+/// given to another worker in between: what the first one learns then is not stored, since the second has told already
+/// that nobody knows.
 ///
-/// A grant is never dropped because its account is not there any more: when somebody deleted it while Apple answered, the grant
-/// goes to the revocations that wait.
+/// A grant is never dropped because its account is not there any more: when somebody deleted it while Apple answered,
+/// the grant goes to the revocations that wait.
 package struct CodeExchange: Sendable {
     /// What became of a code.
     package enum Outcome: Sendable, Hashable {

@@ -74,8 +74,8 @@ extension CredentialEvents {
 
     /// Whether the account's password is the hash of an empty one, with which nobody signs in.
     ///
-    /// The auth server gave such hashes to everybody who came with Apple, until its version 2.139.2. Where the database cannot tell, it
-    /// is taken for a password: what is done otherwise cannot be undone.
+    /// The auth server gave such hashes to everybody who came with Apple, until its version 2.139.2. Where the database
+    /// cannot tell, it is taken for a password: what is done otherwise cannot be undone.
     private static func isPasswordEmpty(of user: UUID, on connection: isolated Connection) throws -> Bool {
         let canTell = try connection.one(
             "select to_regprocedure('extensions.crypt(text, text)') is not null",

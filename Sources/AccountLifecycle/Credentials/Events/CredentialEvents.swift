@@ -115,7 +115,8 @@ package struct CredentialEvents: Sendable {
         }
     }
 
-    /// Has an event step back, so that it stands in nobody's way: a minute, then twice as long each time, up to an hour.
+    /// Has an event step back, so that it stands in nobody's way: a minute, then twice as long each time, up to an
+    /// hour.
     ///
     /// - Returns: Whether it has waited for a day; nil when it is handled.
     private static func stepBack(_ id: Int64, on connection: isolated Connection) throws -> Bool? {
@@ -143,7 +144,8 @@ package struct CredentialEvents: Sendable {
         _ services: CredentialServices,
         on connection: isolated Connection
     ) throws -> Step {
-        // The account's row first, as everybody takes it: whoever deletes or locks out the account comes to the rest from there.
+        // The account's row first, as everybody takes it: whoever deletes or locks out the account comes to the rest
+        // from there.
         try connection.execute(
             """
             select
@@ -293,8 +295,8 @@ package struct CredentialEvents: Sendable {
 
     /// Forgets the credentials of the client ids that the event is about, and has Apple asked about the others at once.
     ///
-    /// Consent is given to an app group. Which apps are grouped stands in Apple's portal alone, and a token that is forgotten
-    /// while its grant lives can never be revoked: so the others' are kept until Apple refuses them too.
+    /// Consent is given to an app group. Which apps are grouped stands in Apple's portal alone, and a token that is
+    /// forgotten while its grant lives can never be revoked: so the others' are kept until Apple refuses them too.
     private static func forget(
         _ dead: Dead,
         of user: UUID,

@@ -20,7 +20,8 @@ package struct CredentialPolicy: Sendable, Hashable {
     package var accountDeleted: Set<CredentialReaction> = [
         .signOut, .forgetCredential, .markIdentity, .requestDeletion,
     ]
-    /// When the daily check, or a device confirmed by a check, finds the grant gone: perhaps for a changed password alone.
+    /// When the daily check, or a device confirmed by a check, finds the grant gone: perhaps for a changed password
+    /// alone.
     package var grantGone: Set<CredentialReaction> = [.signOut, .forgetCredential, .markIdentity]
     /// The grace of deletions that Apple asks for; nil for the setting of all deletions.
     package var deletionGrace: Duration?

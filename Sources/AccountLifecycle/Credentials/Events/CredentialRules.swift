@@ -115,8 +115,8 @@ package enum CredentialRules {
 
     /// What of the policy's reactions may be done, and the outcome to record.
     ///
-    /// Whoever unlinked Apple lives on without it: only what is dead is forgotten. A deletion cannot be undone, and an account with
-    /// another way in lives on without Apple, too: it is marked instead.
+    /// Whoever unlinked Apple lives on without it: only what is dead is forgotten. A deletion cannot be undone, and an
+    /// account with another way in lives on without Apple, too: it is marked instead.
     static func permitted(
         _ reactions: Set<CredentialReaction>,
         _ facts: Facts
@@ -127,8 +127,8 @@ package enum CredentialRules {
         return (reactions.subtracting([.requestDeletion]).union([.markIdentity]), .otherSignIn)
     }
 
-    /// A stored token may have died before the person came back with a new grant, of which we were given no code: then only the
-    /// token is to be forgotten.
+    /// A stored token may have died before the person came back with a new grant, of which we were given no code: then
+    /// only the token is to be forgotten.
     private static func reactionsToGrantGone(_ facts: Facts, _ policy: CredentialPolicy) -> Set<CredentialReaction> {
         guard let signIn = facts.newestSignIn, let proof = facts.newestProofOfLife, signIn > proof else {
             return policy.grantGone
@@ -138,7 +138,8 @@ package enum CredentialRules {
 
     /// Whether the person came back after it happened.
     ///
-    /// Equal times count as stale: a lost sign-out is made up for by the daily check, a person signed out by an old event is not.
+    /// Equal times count as stale: a lost sign-out is made up for by the daily check, a person signed out by an old
+    /// event is not.
     private static func isStale(_ event: CredentialEvent, _ facts: Facts) -> Bool {
         [facts.newestSignIn, facts.newestCredential].contains { moment in
             moment.map { event.happenedAt <= $0 } ?? false

@@ -51,8 +51,8 @@ struct NotificationInbox: Sendable {
 
     /// Reads everything that waits.
     ///
-    /// - Returns: How many were read. One that cannot be judged now, since Apple's keys cannot be had or our clock is slow, or that
-    ///   the database refuses to store, stays for ``patience`` looks and stands in nobody's way.
+    /// - Returns: How many were read. One that cannot be judged now, since Apple's keys cannot be had or our clock is
+    ///   slow, or that the database refuses to store, stays for ``patience`` looks and stands in nobody's way.
     func read() async throws -> Int {
         var count = 0
         var last: Int64 = 0

@@ -19,7 +19,8 @@ package struct NotificationIntake: Sendable {
         case duplicate
         /// Not Apple's, or not for us; counted, never stored; answer 400.
         case refused(TokenProblem)
-        /// It may be believed later: Apple's keys cannot be had, or our clock is slow; answer 503, and Apple may try again.
+        /// It may be believed later: Apple's keys cannot be had, or our clock is slow; answer 503, and Apple may try
+        /// again.
         case notNow(TokenProblem)
     }
 
@@ -93,7 +94,8 @@ package struct NotificationIntake: Sendable {
                 as: (UUID, UUID, Bool).self
             )
         }
-        // Its rows are locked while they are deleted, which may take long: to name them would keep Apple, and others' events, waiting.
+        // Its rows are locked while they are deleted, which may take long: to name them would keep Apple, and others'
+        // events, waiting.
         let owner = found.flatMap { $0.isBeingErased ? nil : $0 }
         let stored = try connection.first(
             """

@@ -17,7 +17,8 @@ package struct CredentialVault: Sendable {
         package var credentials = 0
         /// Credentials of erased accounts that are still to be revoked.
         package var pendingRevocations = 0
-        /// Identifiers of open deletion requests that are still to be opened; they go with their receipts and are not moved.
+        /// Identifiers of open deletion requests that are still to be opened; they go with their receipts and are not
+        /// moved.
         package var deletionRequests = 0
         /// Whether the key is in the ring.
         package var isPresent = false
@@ -102,8 +103,8 @@ package struct CredentialVault: Sendable {
 
     /// Stores a known text under each key of the ring that has none yet.
     ///
-    /// To be called before anything is sealed, and after ``status()`` found no other key under a known name: such a one is noticed
-    /// from then on before it seals.
+    /// To be called before anything is sealed, and after ``status()`` found no other key under a known name: such a one
+    /// is noticed from then on before it seals.
     ///
     /// - Throws: ``PostgresError``.
     package func recordKeys() async throws {
@@ -222,7 +223,8 @@ package struct CredentialVault: Sendable {
                 case .credentials:
                     batch.moved += try connection.execute("update accountctl.apple_credentials set \(tokens) \(isSame)")
                 case .pendingRevocations:
-                    // One that cannot be opened is of no use any more: the token is revoked as if nobody knew whom it speaks for.
+                    // One that cannot be opened is of no use any more: the token is revoked as if nobody knew whom it
+                    // speaks for.
                     let subject = row.subject.flatMap { stored, context in
                         SealedText(stored).flatMap { try? keys.reseal($0, for: context) }
                     }

@@ -10,7 +10,8 @@ package import Postgres
 package enum ForgottenKey {
     /// What went with the key.
     package struct Losses: Sendable, Hashable, Codable {
-        /// Credentials of living accounts: their grants live on at Apple, and an erasure will say that they were not revoked.
+        /// Credentials of living accounts: their grants live on at Apple, and an erasure will say that they were not
+        /// revoked.
         package var credentials = 0
         /// Credentials of erased accounts that were still to be revoked: given up.
         package var pendingRevocations = 0

@@ -7,12 +7,13 @@ package import Postgres
 #endif
 
 extension DeletionDesk {
-    /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are under way.
+    /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are
+    /// under way.
     ///
     /// Who paused everything before, and why, stays unless another reason is given: it may be that this is a clone.
     ///
-    /// - Returns: Whether it was not so already, and the deletes that were still under way when the desk's patience ended; nothing
-    ///   stops these.
+    /// - Returns: Whether it was not so already, and the deletes that were still under way when the desk's patience
+    ///   ended; nothing stops these.
     @discardableResult
     package func pauseAll(
         reason: String?,
@@ -44,8 +45,9 @@ extension DeletionDesk {
 
     /// Lets everything go on, but for what is paused by itself.
     ///
-    /// Those whom the pause held are woken afterwards, some at a time: none of it holds the brakes, where every lock-out passes. They
-    /// look again by themselves, too; done again, it wakes those that one which was interrupted left asleep.
+    /// Those whom the pause held are woken afterwards, some at a time: none of it holds the brakes, where every
+    /// lock-out passes. They look again by themselves, too; done again, it wakes those that one which was interrupted
+    /// left asleep.
     package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
         try await connection.atomically { connection in
             try connection.execute(

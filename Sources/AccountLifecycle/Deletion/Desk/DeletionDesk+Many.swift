@@ -116,7 +116,8 @@ extension DeletionDesk {
         try NamedSubject.refuse(Array(users), reason: reason, by: actor, on: connection)
     }
 
-    /// Opens a request for each account, or finds the open one; all in one transaction, with a line of the log for each.
+    /// Opens a request for each account, or finds the open one; all in one transaction, with a line of the log for
+    /// each.
     ///
     /// - Parameters:
     ///   - users: some hundreds at a time: the transaction holds the locks of all.
@@ -124,7 +125,8 @@ extension DeletionDesk {
     ///   - grace: the grace period; nil for that of the settings.
     ///   - connection: the one to work on.
     /// - Returns: What came of each, by user id.
-    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is safe.
+    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is
+    ///   safe.
     package func requestMany(
         _ users: [UUID],
         reason: String?,

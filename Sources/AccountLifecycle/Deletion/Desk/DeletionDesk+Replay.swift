@@ -10,15 +10,17 @@ import Sealing
 extension DeletionDesk {
     /// Opens requests again that a restored backup has lost; all in one transaction, with a line of the log for each.
     ///
-    /// What was erased before is asked for without grace. What was open keeps its times, though its grace begins anew where it is over,
-    /// and waits for an operator where somebody had stopped it: a legal hold of the lost time is lost, too.
+    /// What was erased before is asked for without grace. What was open keeps its times, though its grace begins anew
+    /// where it is over, and waits for an operator where somebody had stopped it: a legal hold of the lost time is
+    /// lost, too.
     ///
     /// - Parameters:
     ///   - steps: those that erase or reopen, some hundreds at a time: the transaction holds the locks of all.
     ///   - reason: why, for each request and line.
     ///   - connection: the one to work on.
     /// - Returns: How many were opened; the others have an open request by now, or are gone.
-    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is safe.
+    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is
+    ///   safe.
     package func reopen(
         _ steps: [ErasureReplay.Step],
         reason: String,

@@ -32,7 +32,8 @@ package struct DeletionDesk: Sendable {
         case unknownUser
     }
 
-    /// Opens a request for an account, or finds the open one; without a grace period of its own, with that of the settings.
+    /// Opens a request for an account, or finds the open one; without a grace period of its own, with that of the
+    /// settings.
     package func request(
         _ user: UUID,
         reason: String?,
@@ -78,11 +79,13 @@ package struct DeletionDesk: Sendable {
         case refused(DeletionRefusal)
     }
 
-    /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is undone.
+    /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is
+    /// undone.
     package func cancel(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.cancel", reason, connection) { connection, user in
             let isLockedOut = try Self.isLockedOut(request, on: connection)
-            // The function locks the request for more than we do: it is not to be asked where the account's row follows.
+            // The function locks the request for more than we do: it is not to be asked where the account's row
+            // follows.
             guard isLockedOut else {
                 try connection.execute("select accountctl.cancel_deletion_request(\(request))")
                 return .done
@@ -97,7 +100,8 @@ package struct DeletionDesk: Sendable {
                 """,
                 as: DeletionStep.self
             )
-            // Nothing more can be done for an account that is gone while another bears its id: cancelling is the only end.
+            // Nothing more can be done for an account that is gone while another bears its id: cancelling is the only
+            // end.
             let isOther = try connection.one(
                 "select \(DeletionBrakes.isOtherAccount) from accountctl.deletion_requests as r where r.id = \(request)",
                 as: Bool.self
@@ -243,7 +247,8 @@ package struct DeletionDesk: Sendable {
 
     /// Declares that a column (`schema.table.column`) may keep identifiers of erased accounts.
     ///
-    /// - Returns: How many requests are looked at again because of it; nil where it is accepted for that reason already.
+    /// - Returns: How many requests are looked at again because of it; nil where it is accepted for that reason
+    ///   already.
     package func accept(_ column: String, reason: String, on connection: isolated Connection) async throws -> Int? {
         try await connection.atomically { connection in
             let accepted = try connection.execute(

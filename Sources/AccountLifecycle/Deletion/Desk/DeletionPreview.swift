@@ -31,8 +31,8 @@ package struct DeletionPreview: Sendable {
         /// How many objects are the account's.
         package let objects: Int
         package let fate: BucketFate
-        /// How many objects of nobody its profile names that stay, since another account names them, too; nil in a bucket of which
-        /// profiles name none.
+        /// How many objects of nobody its profile names that stay, since another account names them, too; nil in a
+        /// bucket of which profiles name none.
         package let shared: Int?
     }
 
@@ -41,7 +41,8 @@ package struct DeletionPreview: Sendable {
     package let blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
-    /// What was to be asked and was not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands in the way.
+    /// What was to be asked and was not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands
+    /// in the way.
     package let untried: [DeletionPlan.Question]
     /// Those with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]

@@ -10,14 +10,15 @@ package import Postgres
 extension DeletionRehearsal {
     /// How far a rehearsal would come.
     package struct Foresight: Sendable {
-        /// The request as it would be left, or as it is when its next step begins; without its job, which is nobody's then.
+        /// The request as it would be left, or as it is when its next step begins; without its job, which is nobody's
+        /// then.
         package let details: DeletionDetails
         /// The step that it would begin with; nil where none is taken now.
         package let nextStep: DeletionStep?
     }
 
-    /// Finds out how far ``drive(with:control:)`` would come, and records that as a run does, in the transaction in which the rehearsal
-    /// was begun: whoever calls this undoes it.
+    /// Finds out how far ``drive(with:control:)`` would come, and records that as a run does, in the transaction in
+    /// which the rehearsal was begun: whoever calls this undoes it.
     ///
     /// Apple and Storage are not asked. Triggers are, where a rollback takes back whatever they do.
     ///

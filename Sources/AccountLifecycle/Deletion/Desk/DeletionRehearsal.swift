@@ -27,7 +27,8 @@ package struct DeletionRehearsal: Sendable {
     package let isNew: Bool
     let hold: JobHold
 
-    /// Opens a request without grace, or finds the open one, and takes its job before any worker can, in the caller's transaction.
+    /// Opens a request without grace, or finds the open one, and takes its job before any worker can, in the caller's
+    /// transaction.
     ///
     /// - Parameters:
     ///   - user: the account.
@@ -35,7 +36,8 @@ package struct DeletionRehearsal: Sendable {
     ///   - reason: why, for the request and the operators' log.
     ///   - holder: who holds the job.
     ///   - connection: where.
-    /// - Returns: What came of it; unless it is begun the transaction must not commit, since a request may have been opened.
+    /// - Returns: What came of it; unless it is begun the transaction must not commit, since a request may have been
+    ///   opened.
     /// - Throws: `PostgresError`.
     package static func begin(
         _ user: UUID,
@@ -66,7 +68,8 @@ package struct DeletionRehearsal: Sendable {
     ///   - services: what the steps use.
     ///   - control: connections for the heartbeats alone, which must not wait behind a long search.
     /// - Returns: Where the request was left.
-    /// - Throws: As ``DeletionDriver/drive(_:fence:lease:)``; ``JobQueueError`` `cancelled` once an operator has cancelled its job.
+    /// - Throws: As ``DeletionDriver/drive(_:fence:lease:)``; ``JobQueueError`` `cancelled` once an operator has
+    ///   cancelled its job.
     package func drive(with services: DeletionServices, control: Pool) async throws -> DeletionDriver.Pause {
         let (request, hold) = (request, hold)
         return try await hold.keep(pool: control, logger: services.log) {

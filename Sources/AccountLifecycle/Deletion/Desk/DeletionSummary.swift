@@ -35,7 +35,8 @@ package struct DeletionSummary: Sendable, Hashable {
     /// Whether the account is under a legal hold.
     package let isHeld: Bool
 
-    /// The requests in some states, the nearest legal deadline first; where `pausedOnly`, those that are paused one by one.
+    /// The requests in some states, the nearest legal deadline first; where `pausedOnly`, those that are paused one by
+    /// one.
     package static func list(
         _ states: Set<DeletionState>,
         pausedOnly: Bool = false,

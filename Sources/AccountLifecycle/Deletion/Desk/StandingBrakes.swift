@@ -7,7 +7,8 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What operators stopped, so that a deletion does not go on whatever else is done for it, and goes on once they let go.
+/// What operators stopped, so that a deletion does not go on whatever else is done for it, and goes on once they let
+/// go.
 package struct StandingBrakes: Sendable, Hashable {
     /// A pause of one request or of more.
     package struct Pause: Sendable, Hashable {

@@ -3,10 +3,11 @@ package import Postgres
 
 /// How deletions stand as a whole, for monitoring.
 ///
-/// Every process tells it for itself: told by whoever keeps the books, the figures of one that did so before would stand for ever.
+/// Every process tells it for itself: told by whoever keeps the books, the figures of one that did so before would
+/// stand for ever.
 package enum DeletionGauges {
-    /// Tells how many requests there are by state and how many of these fail, the age of the oldest open one, how near the legal deadline is, and whether
-    /// everything is paused.
+    /// Tells how many requests there are by state and how many of these fail, the age of the oldest open one, how near
+    /// the legal deadline is, and whether everything is paused.
     ///
     /// - Throws: `PostgresError`.
     package static func publish(

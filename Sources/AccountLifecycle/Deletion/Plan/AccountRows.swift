@@ -13,12 +13,14 @@ enum AccountRows {
 
     /// Has the server allow the statements of a transaction as long as their calls do.
     ///
-    /// Behind a transaction pooler the session has no limits of ours, and its own are shorter: what they end would look refused.
+    /// Behind a transaction pooler the session has no limits of ours, and its own are shorter: what they end would look
+    /// refused.
     static func allow(_ deadline: Duration, on connection: isolated Connection) throws {
         try connection.execute("select \(allowing(deadline))")
     }
 
-    /// The same within a statement: a little less than the call's own, whose end takes a cancel request over another connection.
+    /// The same within a statement: a little less than the call's own, whose end takes a cancel request over another
+    /// connection.
     static func allowing(_ deadline: Duration) -> Statement {
         "set_config('statement_timeout', \("\(Int(deadline * 0.95 / .milliseconds(1)))ms"), true)"
     }

@@ -43,8 +43,8 @@ package struct BlockerSearch: Sendable {
 
     /// Asks the triggers on the way whether they refuse, which only they know, and whatever else only a delete meets.
     ///
-    /// It is done and rolled back: for when nothing else stands in the way. Where a trigger may do what no rollback takes back,
-    /// nothing is asked. Each statement has `deadline`, or the usual one.
+    /// It is done and rolled back: for when nothing else stands in the way. Where a trigger may do what no rollback
+    /// takes back, nothing is asked. Each statement has `deadline`, or the usual one.
     package func askTriggers(deadline: Duration? = nil, on connection: isolated Connection) async throws -> Answer {
         guard !plan.questions.isEmpty else { return .pass }
         guard plan.reachingOutside.isEmpty else { return .unknown(plan.questions) }
@@ -60,8 +60,8 @@ package struct BlockerSearch: Sendable {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // NO ACTION is checked at the end of the statement: rows that go along by another way do not matter. The account's own
-            // profile has gone by then in any case, in a statement of its own.
+            // NO ACTION is checked at the end of the statement: rows that go along by another way do not matter. The
+            // account's own profile has gone by then in any case, in a statement of its own.
             let others: Statement =
                 if key.rule == .noAction, plan.parts.contains(where: { $0.table == key.table }) {
                     " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
@@ -154,7 +154,8 @@ package struct BlockerSearch: Sendable {
 
     /// A refusal of the database as a blocker.
     ///
-    /// - Throws: the error itself where it says nothing about the account, such as a lost connection or a limit of time.
+    /// - Throws: the error itself where it says nothing about the account, such as a lost connection or a limit of
+    ///   time.
     package static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
         guard let state = error.sqlState, !error.isTransient, error.connectionUsable, !error.tookTooLong else {
             throw error

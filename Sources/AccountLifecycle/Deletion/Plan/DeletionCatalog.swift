@@ -8,8 +8,9 @@ package struct DeletionCatalog: Sendable, Hashable {
         package let name: String
         package let runsOnDelete: Bool
         package let runsOnUpdate: Bool
-        /// Whether its function may do what no rollback takes back: by its language, or since the text of it, or of a function
-        /// named in it, names one of an extension that calls other systems, a foreign table, or one with such a trigger of its own.
+        /// Whether its function may do what no rollback takes back: by its language, or since the text of it, or of a
+        /// function named in it, names one of an extension that calls other systems, a foreign table, or one with such
+        /// a trigger of its own.
         package let reachesOutside: Bool
     }
 
@@ -19,8 +20,8 @@ package struct DeletionCatalog: Sendable, Hashable {
         package let mayDelete: Bool
         /// Whether row-level security applies to our role, so that rows may be there that it does not see.
         package let hidesRows: Bool
-        /// Whether there are publications of changes and the table has nothing to tell its rows apart by: where it is published, the
-        /// server refuses every delete and update.
+        /// Whether there are publications of changes and the table has nothing to tell its rows apart by: where it is
+        /// published, the server refuses every delete and update.
         package var lacksIdentity = false
     }
 
@@ -190,8 +191,8 @@ package struct DeletionCatalog: Sendable, Hashable {
         order by n.nspname, c.relname, k.conname
         """
 
-    /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement, and rules; those that partitions
-    /// have of their parent are left out.
+    /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement, and rules; those
+    /// that partitions have of their parent are left out.
     ///
     /// pg_net is not among what reaches outside: it sends after the commit.
     private static let triggers: Statement = """

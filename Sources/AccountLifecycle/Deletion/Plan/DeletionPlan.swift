@@ -8,9 +8,10 @@ import Postgres
 
 /// How one account's rows leave the database, and what would stop that; made from the catalog's foreign keys.
 ///
-/// Nothing here knows the app's tables: whatever hangs off `auth.users` by a cascading key, directly or onward, is deleted with
-/// it; whatever refers to such rows in another way stands in the way when it has rows. The account's own profile goes first, so
-/// that it does not matter how its keys are declared; by any other key a profile hangs off accounts as a row of any table does.
+/// Nothing here knows the app's tables: whatever hangs off `auth.users` by a cascading key, directly or onward, is
+/// deleted with it; whatever refers to such rows in another way stands in the way when it has rows. The account's own
+/// profile goes first, so that it does not matter how its keys are declared; by any other key a profile hangs off
+/// accounts as a row of any table does.
 package struct DeletionPlan: Sendable, Hashable {
     /// A table that loses rows, and which.
     package struct Part: Sendable, Hashable {
@@ -29,7 +30,8 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Something that may refuse a delete.
     package enum Question: Sendable, Hashable, CustomStringConvertible {
         case trigger(DeletionCatalog.Trigger)
-        /// A key onto rows that no condition here reaches: those further around a cycle, and those of one partition alone.
+        /// A key onto rows that no condition here reaches: those further around a cycle, and those of one partition
+        /// alone.
         case key(ForeignKey)
         /// The checks of rows whose key is set to NULL or a default.
         case checks(TableName)
@@ -148,8 +150,8 @@ package struct DeletionPlan: Sendable, Hashable {
 
     /// The rows of a table which an account's deletion takes along.
     ///
-    /// Self-references and cycles are followed once around; what lies deeper goes by the cascade all the same, and what refuses
-    /// there is told by a trial.
+    /// Self-references and cycles are followed once around; what lies deeper goes by the cascade all the same, and what
+    /// refuses there is told by a trial.
     func goingRows(of part: Part, user: UUID) -> WaysToRows {
         WaysToRows(rows: part.rows, conditions: ways(to: part.table, user: user, without: []))
     }
@@ -161,15 +163,16 @@ package struct DeletionPlan: Sendable, Hashable {
         return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
     }
 
-    /// The condition that holds of those rows of a key's table that go in one statement with what the key refers to: a profile is
-    /// deleted before its account, and what hangs off the account alone is still there then.
+    /// The condition that holds of those rows of a key's table that go in one statement with what the key refers to: a
+    /// profile is deleted before its account, and what hangs off the account alone is still there then.
     func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
         let ways = ways(to: key.table, user: user, without: key.target == profiles?.table ? [.users] : [])
         guard let first = ways.first else { return "false" }
         return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
     }
 
-    /// The conditions of rows of a table that go, one for the account's own row and for each key by which they are reached.
+    /// The conditions of rows of a table that go, one for the account's own row and for each key by which they are
+    /// reached.
     private func ways(to table: TableName, user: UUID, without visited: Set<TableName>) -> [Statement] {
         let own = ownRow(in: table, of: user).map { [$0] } ?? []
         let passed = visited.union([table])
@@ -185,7 +188,8 @@ package struct DeletionPlan: Sendable, Hashable {
 
     /// The keys by which rows are reached from tables that were not passed yet.
     ///
-    /// A profile that goes may take others along; elsewhere rows that refer to their own table are mostly one account's.
+    /// A profile that goes may take others along; elsewhere rows that refer to their own table are mostly one
+    /// account's.
     private func reaching(_ table: TableName, without visited: Set<TableName>) -> [ForeignKey] {
         let keys = parts.first { $0.table == table }?.reachedBy ?? []
         return keys.filter { !visited.contains($0.target) && ($0.target != table || table == profiles?.table) }

@@ -31,8 +31,8 @@ struct WaysToRows: Sendable {
 
     /// Deletes some of the rows.
     ///
-    /// One of which several conditions hold takes the places of as many: there may be more while a share of the limit is gone, which is
-    /// the limit by the number of conditions.
+    /// One of which several conditions hold takes the places of as many: there may be more while a share of the limit
+    /// is gone, which is the limit by the number of conditions.
     func deleting(upTo limit: Int) -> Statement {
         """
         delete from \(rows)

@@ -57,7 +57,8 @@ package struct ErasureList: Sendable {
         }
     }
 
-    /// Whether a request was open and is no more: those that are open are in every list, so that a newer one would have it.
+    /// Whether a request was open and is no more: those that are open are in every list, so that a newer one would have
+    /// it.
     private func isPast(_ entry: Entry) -> Bool {
         guard let wholeMoment else { return false }
         return !entry.listed.state.isFinal && entry.moment < wholeMoment

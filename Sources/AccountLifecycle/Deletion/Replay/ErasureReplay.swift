@@ -92,7 +92,8 @@ package struct ErasureReplay: Sendable {
                 continue
             }
             open[user] = isPaused || isHeld
-            // A hold that is there does not stand for a pause that is lost: once it is released, the request would go on.
+            // A hold that is there does not stand for a pause that is lost: once it is released, the request would go
+            // on.
             if let listed, !isPaused, listed.isPaused || listed.isHeld && !isHeld {
                 loose.append(Step(act: .pause, user: user, listed: listed))
             }
@@ -168,7 +169,8 @@ package struct ErasureReplay: Sendable {
 
     /// Which of some requests were cancelled here.
     ///
-    /// One that was verified here, and whose account is there as it was, is undone in another way than by a backup of everything.
+    /// One that was verified here, and whose account is there as it was, is undone in another way than by a backup of
+    /// everything.
     private static func cancelled(_ requests: [UUID], on connection: isolated Connection) throws -> Set<UUID> {
         if requests.isEmpty { return [] }
         return Set(

@@ -7,7 +7,8 @@ package import Sealing
     package import Foundation
 #endif
 
-/// A deletion request as the list of erasures holds it, which is kept outside of the database: its account stands there as a keyed hash.
+/// A deletion request as the list of erasures holds it, which is kept outside of the database: its account stands there
+/// as a keyed hash.
 package struct ListedErasure: Sendable, Hashable {
     package let request: UUID
     package let state: DeletionState

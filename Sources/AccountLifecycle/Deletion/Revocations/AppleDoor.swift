@@ -52,7 +52,8 @@ package struct AppleDoor: Sendable {
     /// The longest that one call may take, its repeats included.
     package var longestCall: Duration { clients?.longestCall ?? .zero }
 
-    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have theirs.
+    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have
+    /// theirs.
     ///
     /// What has to hold when the call is sent is to be looked at in `body`.
     func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -95,8 +96,8 @@ package struct AppleDoor: Sendable {
         guard let client = clients?[clientID] else { return .unasked(Self.unconfigured(clientID)) }
         switch try await client.revoke(token) {
         case .revoked: return .revoked
-        // A token that is dead gets the answer that it is revoked: this one is asked about under the wrong client id, or in an incident,
-        // and what it stands for may live.
+        // A token that is dead gets the answer that it is revoked: this one is asked about under the wrong client id,
+        // or in an incident, and what it stands for may live.
         case .grantUnknown:
             let detail = "Apple knows no such grant under this client id"
             return .trouble(Situation(.appleMisconfigured, subject: clientID, detail: detail))

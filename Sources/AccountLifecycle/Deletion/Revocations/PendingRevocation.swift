@@ -46,13 +46,14 @@ package enum PendingRevocation {
     /// What became of one.
     private enum Outcome {
         case apple(AppleDoor.Revocation)
-        /// The person has an account again. Revoking would end the authorisation that this account lives on, and its own erasure
-        /// revokes what it holds then; of the old one is told that it was not revoked.
+        /// The person has an account again. Revoking would end the authorisation that this account lives on, and its
+        /// own erasure revokes what it holds then; of the old one is told that it was not revoked.
         case personReturned
     }
 
-    /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were tried long enough;
-    /// none while every deletion is paused, and none of a request that something stops while its account may be there.
+    /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were
+    /// tried long enough; none while every deletion is paused, and none of a request that something stops while its
+    /// account may be there.
     ///
     /// `lease` throws before a call unless nobody can take the work over in the time that the call may take.
     ///
@@ -127,8 +128,8 @@ package enum PendingRevocation {
         }
     }
 
-    /// Whether an operator's word keeps the revocation of a request's credential from being made: a clone and a restored backup do not
-    /// know who has come back since, and an account that is held or paused lives on.
+    /// Whether an operator's word keeps the revocation of a request's credential from being made: a clone and a
+    /// restored backup do not know who has come back since, and an account that is held or paused lives on.
     private static func isStopped(_ request: Statement) -> Statement {
         """
         (

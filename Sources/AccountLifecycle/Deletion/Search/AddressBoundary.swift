@@ -20,8 +20,9 @@ enum AddressBoundary {
 
     /// Whether a longer host name begins with that of the address.
     ///
-    /// "anna@x.de." ends a sentence, "anna@x.de.example" is another address. No host name ends with a label that begins with a
-    /// digit, or with the ending of a file's name: "anna@x.de-2026-01-01.log" and "anna@x.de.pdf" are files about the address.
+    /// "anna@x.de." ends a sentence, "anna@x.de.example" is another address. No host name ends with a label that begins
+    /// with a digit, or with the ending of a file's name: "anna@x.de-2026-01-01.log" and "anna@x.de.pdf" are files
+    /// about the address.
     private static func isHostContinued(at end: Int, in text: UnsafeRawBufferPointer) -> Bool {
         var index = end
         if Neighbour.makesLonger(at: index, in: text) { return true }

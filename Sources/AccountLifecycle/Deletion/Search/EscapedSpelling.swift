@@ -1,7 +1,7 @@
 /// How URLs and JSON spell what may not stand in them as it is.
 enum EscapedSpelling {
-    /// Bytes as `encodeURIComponent` and forms write them: all but letters, digits and `-._~` by their numbers (RFC 3986, 2.1),
-    /// in lower case.
+    /// Bytes as `encodeURIComponent` and forms write them: all but letters, digits and `-._~` by their numbers (RFC
+    /// 3986, 2.1), in lower case.
     static func url(_ bytes: [UInt8]) -> [UInt8] {
         bytes.flatMap { byte in
             byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) ? [byte] : [UInt8(ascii: "%")] + hex(byte)
@@ -20,7 +20,8 @@ enum EscapedSpelling {
         [byte >> 4, byte & 0xF].map { $0 < 10 ? UInt8(ascii: "0") + $0 : UInt8(ascii: "a") + $0 - 10 }
     }
 
-    /// The character before `end`, or what the escape there stands for, and where it begins; nil at the beginning of the text.
+    /// The character before `end`, or what the escape there stands for, and where it begins; nil at the beginning of
+    /// the text.
     ///
     /// What is no UTF-8, as where a text was cut, reads as U+FFFD.
     static func character(before end: Int, in text: UnsafeRawBufferPointer) -> (scalar: Unicode.Scalar, start: Int)? {
@@ -36,7 +37,8 @@ enum EscapedSpelling {
         return (String(decoding: bytes, as: UTF8.self).unicodeScalars.last ?? "\u{FFFD}", start)
     }
 
-    /// The byte for which the escape of a URL before `end` stands, or that of a URL within another; nil where there is none.
+    /// The byte for which the escape of a URL before `end` stands, or that of a URL within another; nil where there is
+    /// none.
     private static func urlEscape(before end: Int, in text: UnsafeRawBufferPointer) -> (byte: UInt8, start: Int)? {
         guard end >= 3, let high = text[end - 2].hexValue, let low = text[end - 1].hexValue else { return nil }
         var sign = end - 3
@@ -49,7 +51,8 @@ enum EscapedSpelling {
         return text[sign] == UInt8(ascii: "%") ? (high << 4 | low, sign) : nil
     }
 
-    /// What the JSON escape before `end` stands for, a blank for one that is half of a character; nil where there is none.
+    /// What the JSON escape before `end` stands for, a blank for one that is half of a character; nil where there is
+    /// none.
     private static func jsonEscape(
         before end: Int,
         in text: UnsafeRawBufferPointer

@@ -6,8 +6,8 @@ import Postgres
     import Foundation
 #endif
 
-/// Finds other accounts that hold the same e-mail address, telephone number or provider id: a person who signed up again, or one
-/// whose second account shares an address.
+/// Finds other accounts that hold the same e-mail address, telephone number or provider id: a person who signed up
+/// again, or one whose second account shares an address.
 enum IdentifierHolders {
     static func find(_ targets: [SearchTarget], on connection: isolated Connection) throws -> [Identifier: Set<UUID>] {
         let identifiers = Set(targets.flatMap(\.identifiers).filter(\.canBeUsedAgain))

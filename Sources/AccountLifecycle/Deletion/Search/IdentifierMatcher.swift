@@ -1,7 +1,8 @@
 /// Finds many identifiers at once in text, in any case, without taking one for a part of a longer word.
 ///
-/// Wu and Manber's algorithm: a window as long as the shortest pattern slides over the text, and a table of all pairs of
-/// bytes tells how far it can jump. Most bytes are never looked at, and the cost hardly grows with the number of patterns.
+/// Wu and Manber's algorithm: a window as long as the shortest pattern slides over the text, and a table of all pairs
+/// of bytes tells how far it can jump. Most bytes are never looked at, and the cost hardly grows with the number of
+/// patterns.
 package struct IdentifierMatcher: Sendable {
     /// Where an identifier was found.
     package struct Match: Sendable, Hashable {

@@ -2,8 +2,8 @@ import Postgres
 
 /// Rows that are sent in pieces.
 ///
-/// On its way a row is in libpq's buffer, in its result and in a text of ours, each of its whole length: a document of a hundred
-/// megabytes, which anybody may have written, would take the memory that the worker has.
+/// On its way a row is in libpq's buffer, in its result and in a text of ours, each of its whole length: a document of
+/// a hundred megabytes, which anybody may have written, would take the memory that the worker has.
 extension IdentifierSearch {
     /// From how many bytes on a row is long; a piece has as many.
     private static let piece = 1 << 20
@@ -11,8 +11,8 @@ extension IdentifierSearch {
     /// How many bytes come with a piece on either side: an identifier that begins in it, and what it is judged by.
     private static let margin = 4096
 
-    /// The condition of long rows: the sizes as they are stored are known for nothing, and text is packed to less than a 250th by
-    /// neither method.
+    /// The condition of long rows: the sizes as they are stored are known for nothing, and text is packed to less than
+    /// a 250th by neither method.
     static func isLong(_ table: SearchCatalog.Table) -> Statement {
         let columns = table.columns.filter { ![.uuid, .number].contains($0.form) }
         guard !columns.isEmpty else { return "false" }
@@ -58,8 +58,8 @@ extension IdentifierSearch {
         if let row { found(row.hits, row.other) }
     }
 
-    /// The values of long rows in pieces, one row after another: its place in the table, the index of the column, and how much of the
-    /// piece is margin before it.
+    /// The values of long rows in pieces, one row after another: its place in the table, the index of the column, and
+    /// how much of the piece is margin before it.
     private func pieces(of table: SearchCatalog.Table, besides other: Statement) -> Statement {
         let values = table.columns.map(Self.value)
         let numbered = Statement(

@@ -9,7 +9,8 @@ package import Postgres
 /// Searches every readable column of a database for the identifiers of some accounts, in one pass over each table.
 ///
 /// Few accounts: the server looks for the beginning of each identifier and sends only the rows that may hold one. Many
-/// accounts: the server sends everything, and it is looked through here. Either way what comes is judged here, by one rule.
+/// accounts: the server sends everything, and it is looked through here. Either way what comes is judged here, by one
+/// rule.
 package struct IdentifierSearch: Sendable {
     /// Up to how many identifiers the server itself compares each row with.
     package static let serverSideLimit = 24
@@ -20,7 +21,8 @@ package struct IdentifierSearch: Sendable {
     let matcher: IdentifierMatcher
     /// For each identifier of the matcher: the target it belongs to, or nil for another account's user id.
     private let owners: [Int?]
-    /// For each identifier of the matcher: other accounts that hold it too, as indices of their user ids in the matcher.
+    /// For each identifier of the matcher: other accounts that hold it too, as indices of their user ids in the
+    /// matcher.
     private let sharers: [[Int]]
     /// Buckets whose objects are not searched.
     private let keptBuckets: Set<String>
@@ -29,7 +31,8 @@ package struct IdentifierSearch: Sendable {
     ///
     /// - Parameters:
     ///   - targets: The accounts.
-    ///   - holders: For identifiers that can be used again, the other accounts that hold them now: rows that name such an
+    ///   - holders: For identifiers that can be used again, the other accounts that hold them now: rows that name such
+    ///     an
     ///     account are that account's, and do not count. A person who signed up again is found so, too.
     ///   - keptBuckets: Buckets that may keep objects; their rows are not searched.
     package init(
@@ -151,8 +154,8 @@ package struct IdentifierSearch: Sendable {
 
     /// Searches the files of Storage, finished or not, whose names are their uploaders' to choose.
     ///
-    /// One that somebody else owns is somebody else's, whomever it names, and only counted: otherwise anybody who is signed in could keep
-    /// another's erasure from its end.
+    /// One that somebody else owns is somebody else's, whomever it names, and only counted: otherwise anybody who is
+    /// signed in could keep another's erasure from its end.
     private func search(
         _ files: SearchCatalog.Files,
         in table: SearchCatalog.Table,
@@ -225,8 +228,8 @@ package struct IdentifierSearch: Sendable {
         }
     }
 
-    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning of an identifier,
-    /// without long rows.
+    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning
+    /// of an identifier, without long rows.
     private func statement(for table: SearchCatalog.Table, besides other: Statement? = nil) -> Statement {
         let joined = Self.joining(table.columns) + (other.map { ", " + $0 } ?? "")
         let from = Self.rows(of: table)
@@ -249,8 +252,9 @@ package struct IdentifierSearch: Sendable {
         }
         let texts = table.columns.filter { $0.form == .text }
         guard !texts.isEmpty else { return "select \(joined) from \(from) where \(kept) and (\(Self.any(conditions)))" }
-        // Measured: joining a row's columns and lowering them once (offset 0 keeps the planner from copying the expression
-        // into each comparison) beats comparing each column, and the C collation lowers bytes instead of characters.
+        // Measured: joining a row's columns and lowering them once (offset 0 keeps the planner from copying the
+        // expression into each comparison) beats comparing each column, and the C collation lowers bytes instead of
+        // characters.
         let text = Self.concatenation(of: texts.map(Self.value), by: "' '")
         return """
             select \(joined) from \(from)
@@ -282,8 +286,8 @@ package struct IdentifierSearch: Sendable {
         Self.any(sought.flatMap(Self.starts).map { "strpos(joined.lowered, \($0) collate \"C\") > 0" })
     }
 
-    /// The columns of a row as one text, told apart by ``separator``: one in the text itself is replaced by a blank, or a person
-    /// could hide in which column it stands.
+    /// The columns of a row as one text, told apart by ``separator``: one in the text itself is replaced by a blank, or
+    /// a person could hide in which column it stands.
     private static func joining(_ columns: [SearchCatalog.Column]) -> Statement {
         let separator = "chr(\(Self.separator))"
         let values = columns.map { column in

@@ -1,8 +1,8 @@
 /// What stands beside a place in a text, and whether it makes a word there longer.
 ///
-/// Only a letter of a script with upper and lower case and a decimal digit do, and a mark does what the character does on which it
-/// stands. Quotes, blanks, dashes, symbols and emoji end a word, and so do letters of scripts without cases, which are written
-/// without blanks.
+/// Only a letter of a script with upper and lower case and a decimal digit do, and a mark does what the character does
+/// on which it stands. Quotes, blanks, dashes, symbols and emoji end a word, and so do letters of scripts without
+/// cases, which are written without blanks.
 enum Neighbour {
     /// Whether the character before `start` is of a set; an escape of a URL or of JSON counts as what it stands for.
     static func of(

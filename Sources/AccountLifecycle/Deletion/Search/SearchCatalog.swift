@@ -143,8 +143,9 @@ package struct SearchCatalog: Sendable, Hashable {
 
     /// One row per column that matters, or per table that cannot be read at all.
     ///
-    /// Domains and arrays are unwrapped to what they are made of. Left out are types that cannot hold text (other numbers, times,
-    /// booleans, enums, addresses, geometry, bits, ranges) and those of well-known extensions that hold numbers.
+    /// Domains and arrays are unwrapped to what they are made of. Left out are types that cannot hold text (other
+    /// numbers, times, booleans, enums, addresses, geometry, bits, ranges) and those of well-known extensions that hold
+    /// numbers.
     private static let catalog: Statement = """
         with recursive
         unwrapped as (

@@ -8,8 +8,8 @@ package enum SearchPass {
     /// From how many bytes on the tables are read over two connections: the server uses one core for each.
     private static let parallelFrom: Int64 = 64 << 20
 
-    /// Searches for all targets at once, over one or two connections; rows of objects in buckets that may keep them are left
-    /// out.
+    /// Searches for all targets at once, over one or two connections; rows of objects in buckets that may keep them are
+    /// left out.
     package static func run(
         _ targets: [SearchTarget],
         keptBuckets: Set<String>,

@@ -8,9 +8,11 @@ import Postgres
 
 /// The auth server's half-finished sign-ins and links of identities, which no key ties to an account.
 enum AuthFlows {
-    /// The statement that deletes those of accounts, and those that would link an identity to one, and tells the account of each.
+    /// The statement that deletes those of accounts, and those that would link an identity to one, and tells the
+    /// account of each.
     ///
-    /// With `onlyOpen`, of the links only those that can still be finished, which an index finds: they are good for minutes.
+    /// With `onlyOpen`, of the links only those that can still be finished, which an index finds: they are good for
+    /// minutes.
     static func deleting(of users: [UUID], onlyOpen: Bool, on connection: isolated Connection) throws -> Statement {
         // Older auth servers have no such column.
         let hasLinks = try connection.one(

@@ -8,8 +8,8 @@ extension DeletionRun {
 
     /// Removes the account's objects through the Storage API, until neither the database nor Storage lists any.
     ///
-    /// The API's success says little: it answers 200 with an empty list for keys that are not there, that it may not see, and
-    /// for buckets that do not exist. What counts is that the rows are gone.
+    /// The API's success says little: it answers 200 with an empty list for keys that are not there, that it may not
+    /// see, and for buckets that do not exist. What counts is that the rows are gone.
     func deleteAvatars() async throws -> StepResult {
         var deleted = 0
         let result: StepResult
@@ -63,8 +63,8 @@ extension DeletionRun {
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
     }
 
-    /// Has Storage delete those of some objects that are the account's still: they were found before the line at Storage, and before
-    /// all parts that came first, and Storage deletes by key, whoever has it by now.
+    /// Has Storage delete those of some objects that are the account's still: they were found before the line at
+    /// Storage, and before all parts that came first, and Storage deletes by key, whoever has it by now.
     ///
     /// - Returns: What Storage was asked to delete, and what kept it from that.
     private func delete(_ objects: [StoredObject], in bucket: String) async throws -> ([StoredObject], Situation?) {
@@ -90,7 +90,8 @@ extension DeletionRun {
         }
     }
 
-    /// The account's objects in the buckets that are to be emptied, and how many stay since somebody else's profile names them, too.
+    /// The account's objects in the buckets that are to be emptied, and how many stay since somebody else's profile
+    /// names them, too.
     func objectsToDelete() async throws -> (objects: [StoredObject], shared: Int) {
         let found = try await services.objects.answer(for: user)
         return (found.objects.filter { services.policy.buckets.contains($0.bucket) }, found.shared)

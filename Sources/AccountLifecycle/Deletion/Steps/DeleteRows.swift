@@ -3,8 +3,8 @@ import Postgres
 extension DeletionRun {
     /// Removes the profile and the auth user with all that cascades, in one short transaction with the step's own row.
     ///
-    /// What would stop it is looked for again: the app's tables may have changed since the preflight. Tables with many rows of
-    /// the account are emptied before, in batches, deepest first, so that the transaction stays short.
+    /// What would stop it is looked for again: the app's tables may have changed since the preflight. Tables with many
+    /// rows of the account are emptied before, in batches, deepest first, so that the transaction stays short.
     func deleteRows() async throws -> StepResult {
         let (plan, blockers, shared) = try await patiently { deadline in
             try await services.pool.withTransaction { connection in
@@ -25,7 +25,8 @@ extension DeletionRun {
         do {
             try await emptyLargeTables(of: plan)
             try await services.probe(.middle(.deleteRows))
-            // What a trigger does outside, no rollback takes back: it is not to be cut short. Nor is reading all profiles brief.
+            // What a trigger does outside, no rollback takes back: it is not to be cut short. Nor is reading all
+            // profiles brief.
             let isSlow = !plan.reachingOutside.isEmpty || shared > 0
             return try await patiently(isSlow: isSlow) { deadline in
                 try await services.pool.withTransaction { connection in
@@ -53,7 +54,8 @@ extension DeletionRun {
         // Reads all profiles: before anybody has to wait for our locks.
         if try isLastToNameAnObject(in: plan.profiles, on: connection) { return .back(to: .deleteAvatars) }
         try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-        // The last look at the brakes: nothing can be undone after this. A pause of everything is seen, or waits for us.
+        // The last look at the brakes: nothing can be undone after this. A pause of everything is seen, or waits for
+        // us.
         try connection.execute("select \(DeletionBrakes.holding)")
         if try lockAndLookAgain(.deleteRows, on: connection), try isAppleOpen(on: connection) {
             return .back(to: .revokeApple)
@@ -82,10 +84,11 @@ extension DeletionRun {
         return try AccountObjects.findNamed(by: [user], profiles: profiles, on: connection).contains { !$0.isShared }
     }
 
-    /// Whether a code or a credential came in since revoking ended; it would go with the account, and the grant live on at Apple.
+    /// Whether a code or a credential came in since revoking ended; it would go with the account, and the grant live on
+    /// at Apple.
     ///
-    /// Looked at under the lock of the account's row, which whoever brings one has to take. Where nothing is to be revoked, but what is
-    /// known is not what was said, it is said anew.
+    /// Looked at under the lock of the account's row, which whoever brings one has to take. Where nothing is to be
+    /// revoked, but what is known is not what was said, it is said anew.
     private func isAppleOpen(on connection: isolated Connection) throws -> Bool {
         let reckoning = try AppleReckoning.read(
             record.id,
@@ -100,8 +103,8 @@ extension DeletionRun {
         return false
     }
 
-    /// Counts the life of access tokens, and of what they can have signed, from now where a session was begun since the lock-out, or the ban was lifted so that one
-    /// could be: by a sign-in that was under way, or by an administrator.
+    /// Counts the life of access tokens, and of what they can have signed, from now where a session was begun since the
+    /// lock-out, or the ban was lifted so that one could be: by a sign-in that was under way, or by an administrator.
     private func waitForLateTokens(on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -119,18 +122,20 @@ extension DeletionRun {
         )
     }
 
-    /// Whether rows of a table are looked at under the lock under which the account goes, and therefore not emptied before; an
-    /// account has few of them.
+    /// Whether rows of a table are looked at under the lock under which the account goes, and therefore not emptied
+    /// before; an account has few of them.
     ///
-    /// Identities tell whether a grant that came late is the account's own, sessions whether somebody signed in since the lock-out.
+    /// Identities tell whether a grant that came late is the account's own, sessions whether somebody signed in since
+    /// the lock-out.
     private static func goesWithTheAccount(_ table: TableName) -> Bool {
         table.schema == "accountctl" || (table.schema == "auth" && ["identities", "sessions"].contains(table.name))
     }
 
-    /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete from is
-    /// left to the cascade, which runs as the table's owner.
+    /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete
+    /// from is left to the cascade, which runs as the table's owner.
     ///
-    /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a moment.
+    /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a
+    /// moment.
     private func emptyLargeTables(of plan: DeletionPlan) async throws {
         let batch = services.policy.batchRows
         let large = plan.parts

@@ -1,14 +1,16 @@
 import Postgres
 
 extension DeletionRun {
-    /// How long a statement of the trial may take: half an hour for the delete itself, but meanwhile nobody can stop the request.
+    /// How long a statement of the trial may take: half an hour for the delete itself, but meanwhile nobody can stop
+    /// the request.
     private static let trialDeadline = Duration.seconds(120)
 
-    /// Tries the delete once more where the preflight had no time for it: nobody waits for the account's row now, and it is the last
-    /// moment at which all can be taken back.
+    /// Tries the delete once more where the preflight had no time for it: nobody waits for the account's row now, and
+    /// it is the last moment at which all can be taken back.
     ///
-    /// - Returns: How the step ends where the delete is refused, or has to wait for Apple's answer to a code. Nil where it is not, and
-    ///   where even this was no time enough: rows of large tables, which are tried all at once, go in batches.
+    /// - Returns: How the step ends where the delete is refused, or has to wait for Apple's answer to a code. Nil where
+    ///   it is not, and where even this was no time enough: rows of large tables, which are tried all at once, go in
+    ///   batches.
     func askOnceMore() async throws -> StepResult? {
         // What Apple holds up has been asked.
         guard record.appleFailures == 0 else { return nil }
@@ -51,7 +53,8 @@ extension DeletionRun {
         return codeIsUnderWay
     }
 
-    /// Takes back that the step began, so that whoever has to decide can cancel; unless this try or another came as far as Apple.
+    /// Takes back that the step began, so that whoever has to decide can cancel; unless this try or another came as far
+    /// as Apple.
     private func withdrawUnasked() async throws {
         try await services.pool.withTransaction { connection in
             try journal.fence(connection)

@@ -10,7 +10,8 @@ import Sealing
 extension DeletionRun {
     /// Bans the account and ends its sessions, in one transaction with the step's own row.
     ///
-    /// Everything that could have changed since the preflight is looked at again under the locks that keep it from changing.
+    /// Everything that could have changed since the preflight is looked at again under the locks that keep it from
+    /// changing.
     func lockOut() async throws -> StepResult {
         do {
             return try await services.pool.withTransaction { connection in
@@ -22,10 +23,11 @@ extension DeletionRun {
     }
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
-        // Nobody waits for the disk under the ceiling's lock, where every lock-out passes: before anybody outside is asked, they do.
+        // Nobody waits for the disk under the ceiling's lock, where every lock-out passes: before anybody outside is
+        // asked, they do.
         try journal.fence(connection)
-        // Whoever cancels at this moment comes before or after us, not between. The app may hold the account's row while it asks
-        // for a status token, which refers to this one: that lets it pass.
+        // Whoever cancels at this moment comes before or after us, not between. The app may hold the account's row
+        // while it asks for a status token, which refers to this one: that lets it pass.
         let request = try connection.first(
             """
             select finished_at is not null, locked_out_at is not null, paused_at is not null
@@ -160,8 +162,8 @@ extension DeletionRun {
 
 /// The ban of a lock-out, told from one that somebody else set by its end.
 enum LockOutBan {
-    /// How long it lasts from the lock-out on: finite, since Supabase's auth server cannot read an infinite one; in hours, which
-    /// are as long in every time zone.
+    /// How long it lasts from the lock-out on: finite, since Supabase's auth server cannot read an infinite one; in
+    /// hours, which are as long in every time zone.
     static let length: Statement = "interval '87660 hours'"
 
     /// Takes the ban of a cancelled request back; one that was lifted or replaced since is left as it is.

@@ -83,11 +83,11 @@ extension DeletionRun {
         return view
     }
 
-    /// Stores what to search for later, with what an earlier preflight stored: an address that was changed since is in old rows
-    /// all the same.
+    /// Stores what to search for later, with what an earlier preflight stored: an address that was changed since is in
+    /// old rows all the same.
     ///
-    /// What does not open is not replaced, be the account still there: another worker's keys may open it, and what it names is in no
-    /// account any more. Once an operator has said that the key is lost, it is collected anew.
+    /// What does not open is not replaced, be the account still there: another worker's keys may open it, and what it
+    /// names is in no account any more. Once an operator has said that the key is lost, it is collected anew.
     private func sealIdentifiers(_ identifiers: [Identifier]?) async throws -> Situation? {
         let known: [Identifier]
         do {
@@ -128,7 +128,8 @@ extension DeletionRun {
         let buckets = Set(try await services.objects.answer(for: user).objects.map(\.bucket))
         let undecided = buckets.subtracting(services.policy.buckets).subtracting(services.policy.keptBuckets)
         if let situation = Situation.undecided(undecided) { return situation }
-        // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is not.
+        // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is
+        // not.
         guard services.storage.isConfigured || !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
         return try await services.storage.trouble()
     }
@@ -142,7 +143,8 @@ extension DeletionRun {
         return nil
     }
 
-    /// When the run goes on without Apple: after the time the operator gives it, and a day before the legal deadline at the latest.
+    /// When the run goes on without Apple: after the time the operator gives it, and a day before the legal deadline at
+    /// the latest.
     var appleGiveUp: Date {
         let waitingSince = record.appleWaitingSince ?? record.facts.now
         let patience = waitingSince.addingTimeInterval(Double(services.policy.appleGiveUp.components.seconds))

@@ -8,10 +8,11 @@ import Sealing
 #endif
 
 extension DeletionRun {
-    /// Revokes every credential held, each with its own client id, after checking that it is not somebody else's by now.
+    /// Revokes every credential held, each with its own client id, after checking that it is not somebody else's by
+    /// now.
     ///
-    /// What Apple does not take within some attempts is handed over to later attempts apart from this request: the account is
-    /// locked out, and its erasure does not wait for Apple.
+    /// What Apple does not take within some attempts is handed over to later attempts apart from this request: the
+    /// account is locked out, and its erasure does not wait for Apple.
     func revokeApple() async throws -> StepResult {
         if let refused = try await askOnceMore() { return refused }
         // A credential may come in, or take the place of one that is being revoked: done is when none is left.
@@ -43,7 +44,8 @@ extension DeletionRun {
         do {
             token = try services.vault.keys.openText(credential.sealedToken, for: credential.context)
         } catch {
-            // Our own fault, not Apple's: a worker with an older file of keys must not destroy what the others can open.
+            // Our own fault, not Apple's: a worker with an older file of keys must not destroy what the others can
+            // open.
             guard record.withoutApple || record.facts.now >= appleGiveUp else {
                 return Situation(.sealingKeyMissing, subject: credential.sealingKeyID, detail: "\(error)")
             }

@@ -6,7 +6,8 @@ import Postgres
     import Foundation
 #endif
 
-/// Removes what the cascade leaves in the auth schema, by user id alone: an e-mail address may be somebody else's by now.
+/// Removes what the cascade leaves in the auth schema, by user id alone: an e-mail address may be somebody else's by
+/// now.
 enum AuthScrub {
     /// How many rows of each kind were removed or cleaned for one account.
     struct Counts: Sendable, Hashable {
@@ -29,11 +30,11 @@ enum AuthScrub {
     /// The whole log is read; the usual deadline is for statements with an index.
     private static let deadline = Duration.seconds(1800)
 
-    /// Scrubs in one pass for those of the accounts whose requests nothing stops, and tells for each what there was; nil for the
-    /// others.
+    /// Scrubs in one pass for those of the accounts whose requests nothing stops, and tells for each what there was;
+    /// nil for the others.
     ///
-    /// The log, which may take half an hour to read, is read before anything is written. Where somebody is stopped while the pass
-    /// writes, only that is taken back, and done for the rest with the brakes held from the beginning.
+    /// The log, which may take half an hour to read, is read before anything is written. Where somebody is stopped
+    /// while the pass writes, only that is taken back, and done for the rest with the brakes held from the beginning.
     ///
     /// - Throws: ``Braked`` when somebody is stopped all the same, by another account under the id for one.
     static func pass(for users: [UUID], keptBuckets: Set<String>, pool: Pool) async throws -> [Counts?] {
@@ -118,9 +119,11 @@ enum AuthScrub {
         )
     }
 
-    /// Where to read entries `e` that name one of the accounts as the actor `a`, the subject `s` or by a provider's name `p`.
+    /// Where to read entries `e` that name one of the accounts as the actor `a`, the subject `s` or by a provider's
+    /// name `p`.
     ///
-    /// An entry with a zero in a text, which the server takes and cannot read, names nobody: the proof scan tells of it.
+    /// An entry with a zero in a text, which the server takes and cannot read, names nobody: the proof scan tells of
+    /// it.
     private static func entriesNaming(_ users: [String]) -> Statement {
         """
         from auth.audit_log_entries as e
@@ -138,10 +141,10 @@ enum AuthScrub {
 
     /// Takes what is personal out of audit entries; the entries stay.
     ///
-    /// Of the actor where the account acted, of the subject where it was acted upon: an administrator who deleted it stays named.
-    /// What an entry tells besides is about the account where it acted itself, and names it in more than one way: an identity that
-    /// was unlinked stands there with the provider's name for the person, which for e-mail and phone is the user id. Of that only
-    /// kinds stay.
+    /// Of the actor where the account acted, of the subject where it was acted upon: an administrator who deleted it
+    /// stays named. What an entry tells besides is about the account where it acted itself, and names it in more than
+    /// one way: an identity that was unlinked stands there with the provider's name for the person, which for e-mail
+    /// and phone is the user id. Of that only kinds stay.
     private static func scrubAuditLog(
         _ users: [String],
         _ entries: [UUID],
@@ -208,8 +211,8 @@ enum AuthScrub {
 }
 
 extension DeletionRun {
-    /// Removes what the cascade leaves in the auth schema, together with every request that waits for it; what was removed when
-    /// the step was done before counts with it.
+    /// Removes what the cascade leaves in the auth schema, together with every request that waits for it; what was
+    /// removed when the step was done before counts with it.
     func scrubAuth() async throws -> StepResult {
         guard let found = try await services.scrubs.answer(for: user) else { throw Braked() }
         let before = try await services.pool.withConnection { try journal.counts(of: .scrubAuth, on: $0) }

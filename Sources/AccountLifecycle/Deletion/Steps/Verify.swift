@@ -55,7 +55,8 @@ extension DeletionRun {
             kept: try await keptObjects(),
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable
         )
-        // Given up with their key, or the account was gone before they could be collected. An anonymous account has none but its id.
+        // Given up with their key, or the account was gone before they could be collected. An anonymous account has
+        // none but its id.
         if record.sealedIdentifiers == nil || record.withoutIdentifiers { return .done(.notVerifiable, facts) }
         return .done(findings.isEmpty ? .ok : .accepted, facts)
     }

@@ -125,7 +125,8 @@ extension AccountDirectory {
         return "case when provider = 'apple' then \(takesApple) else \(takesOthers) end"
     }
 
-    /// A range of the column's index, in whatever order its collation has; what that lets through besides is taken out again.
+    /// A range of the column's index, in whatever order its collation has; what that lets through besides is taken out
+    /// again.
     private static func starts(_ column: Statement, _ start: String) -> Statement {
         column + " >= \(start) and " + column + " < \(start + "\u{10FFFF}") and starts_with(" + column + ", \(start))"
     }

@@ -9,8 +9,8 @@ package import Sealing
 
 /// Looks accounts up by whatever somebody was told.
 ///
-/// Each branch of the lookup is written for an index that Supabase's own schema has: nobody but its owner can add one. Plans and times of
-/// each are in the reference on Supabase, section 1.3.
+/// Each branch of the lookup is written for an index that Supabase's own schema has: nobody but its owner can add one.
+/// Plans and times of each are in the reference on Supabase, section 1.3.
 package struct AccountDirectory: Sendable {
     /// The most rows one lookup shows.
     package var limit = 50
@@ -49,8 +49,8 @@ package struct AccountDirectory: Sendable {
         if let candidates = candidates(term, in: schema) {
             hits = try matches(candidates, isInstalled: schema.isInstalled, on: connection)
         }
-        // A receipt's number may be a phone number or a username as well, and the id of one that is gone an id at somebody's provider:
-        // then both are told.
+        // A receipt's number may be a phone number or a username as well, and the id of one that is gone an id at
+        // somebody's provider: then both are told.
         let isAnothers = term.userID != nil && !hits.contains(where: \.isNamedByID)
         let isGoneSought = schema.isInstalled && (hits.isEmpty || term.receipt != nil || isAnothers)
         let gone = isGoneSought ? try gone(term, on: connection) : Gone()
@@ -161,8 +161,8 @@ package struct AccountDirectory: Sendable {
         var leaving: [LeavingAccount] = []
     }
 
-    /// What is known of an account that is gone: by its user id, which has become a keyed hash with the receipt, by its request, by its
-    /// receipt.
+    /// What is known of an account that is gone: by its user id, which has become a keyed hash with the receipt, by its
+    /// request, by its receipt.
     ///
     /// As of one moment, so that none is missed while it goes from the one to the other.
     private func gone(_ term: LookupTerm, on connection: isolated Connection) throws -> Gone {

@@ -16,7 +16,8 @@ package struct LookupAnswer: Sendable, Equatable {
     package let leaving: [LeavingAccount]
     /// Whether our own tables are there.
     package let isInstalled: Bool
-    /// Why nothing could tell whether there was such an account; nil where one is told, or it is certain that there was none.
+    /// Why nothing could tell whether there was such an account; nil where one is told, or it is certain that there was
+    /// none.
     package let doubt: LookupDoubt?
     /// Whether usernames could be compared.
     package let usernames: Usernames

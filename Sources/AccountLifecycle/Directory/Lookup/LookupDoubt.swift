@@ -15,7 +15,8 @@ extension LookupTerm {
     ///
     /// - Parameters:
     ///   - schema: what could be asked.
-    ///   - otherKeys: the hash keys beside the one at hand that were used here, by name; nil where there is none at hand.
+    ///   - otherKeys: the hash keys beside the one at hand that were used here, by name; nil where there is none at
+    ///     hand.
     /// - Returns: Why it is not certain; nil where it is.
     /// - Throws: What `otherKeys` throws.
     func doubt(in schema: DirectorySchema, otherKeys: () throws -> [String]?) rethrows -> LookupDoubt? {

@@ -6,8 +6,8 @@
 
 /// A term that somebody looks an account up by, in the forms that the database stores; or the start, or a part, of one.
 ///
-/// A term may be several things at once: digits are a phone number as well as a receipt's. All that fit are looked up, and the answer
-/// says which of them matched.
+/// A term may be several things at once: digits are a phone number as well as a receipt's. All that fit are looked up,
+/// and the answer says which of them matched.
 package struct LookupTerm: Sendable, Hashable {
     /// What was typed, without blanks around it.
     package let text: String
@@ -28,10 +28,12 @@ package struct LookupTerm: Sendable, Hashable {
     /// How it is compared.
     package let comparison: LookupComparison
 
-    /// The fewest digits that the start of an id or of a phone number has, unless somebody said that it is one: fewer fit by chance.
+    /// The fewest digits that the start of an id or of a phone number has, unless somebody said that it is one: fewer
+    /// fit by chance.
     package static let fewestDigits = (ofID: 6, ofPhone: 3)
 
-    /// Whether it may be the start of a user id, and no whole one: those of erased accounts are kept as hashes, which have no starts.
+    /// Whether it may be the start of a user id, and no whole one: those of erased accounts are kept as hashes, which
+    /// have no starts.
     package var isStartOfUserID: Bool { comparison == .prefix && kind != .request && ids != nil && userID == nil }
 
     /// Whether it may name an account that is gone.

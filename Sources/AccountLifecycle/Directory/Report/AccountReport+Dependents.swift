@@ -12,8 +12,8 @@ extension AccountReport {
 
     /// Tables of the app that refer to the account, or to its profile by the key that is the user id.
     ///
-    /// Rows are counted where an index leads to them or the table is small, our role sees them, and it takes no time: no table of an app
-    /// is a reason to tell nothing of the account.
+    /// Rows are counted where an index leads to them or the table is small, our role sees them, and it takes no time:
+    /// no table of an app is a reason to tell nothing of the account.
     static func dependents(_ id: UUID, on connection: isolated Connection) async throws -> [Dependent] {
         let keys = try connection.query(
             """
@@ -71,7 +71,8 @@ extension AccountReport {
         }
     }
 
-    /// What each statement counts, nil for one that takes long: all at once, and where that fails each by itself as long as there is time.
+    /// What each statement counts, nil for one that takes long: all at once, and where that fails each by itself as
+    /// long as there is time.
     private static func counts(_ statements: [Statement], on connection: isolated Connection) async throws -> [Int?] {
         if statements.isEmpty { return [] }
         let start = ContinuousClock.now

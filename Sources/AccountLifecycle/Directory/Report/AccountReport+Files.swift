@@ -26,8 +26,8 @@ extension AccountReport {
         return try connection.one("select \(size(of: name)) < 67108864", as: Bool.self)
     }
 
-    /// By the folder named after the account, which the index on the lower-case name serves (Swift's upper-case ids are found too), by
-    /// the name in the profile, and by the owner, for which there is no index.
+    /// By the folder named after the account, which the index on the lower-case name serves (Swift's upper-case ids are
+    /// found too), by the name in the profile, and by the owner, for which there is no index.
     static func files(
         _ id: UUID,
         _ profile: [String: String?]?,
@@ -111,8 +111,8 @@ extension AccountReport {
         return files
     }
 
-    /// The keys of nobody's objects that the profile names and that are not shared, and how many are: those that a deletion would leave,
-    /// since another account names them, too, or they are older than this one.
+    /// The keys of nobody's objects that the profile names and that are not shared, and how many are: those that a
+    /// deletion would leave, since another account names them, too, or they are older than this one.
     ///
     /// Where telling would take long no object counts as shared, and how many are is nil: a deletion's plan tells it.
     private static func named(

@@ -183,7 +183,8 @@ extension AccountReport {
             .map { "(\($0)::text, to_json(p.\(identifier: $0)))" as Statement }
         guard let first = values.first else { return nil }
         let pairs = try connection.query(
-            // A text without its quotes, all else as JSON. Not every escape that JSON may hold is a character to the server.
+            // A text without its quotes, all else as JSON. Not every escape that JSON may hold is a character to the
+            // server.
             """
             select
                 v.name,
@@ -204,7 +205,8 @@ extension AccountReport {
 }
 
 extension RelayDirectory.Entry {
-    /// By the same rule as `accountctl.relay_accounts`, for a database without our schema; nil when it is no relay address.
+    /// By the same rule as `accountctl.relay_accounts`, for a database without our schema; nil when it is no relay
+    /// address.
     fileprivate init?(
         of user: UUID,
         sign: AccountReport.Sign,

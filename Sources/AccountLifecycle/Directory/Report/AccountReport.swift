@@ -108,8 +108,8 @@ package struct AccountReport: Sendable {
         }
     }
 
-    /// The account's files in a bucket, by the rule of a deletion: those it owns, and of those nobody owns what lies in its folder or is
-    /// named by its profile and by no other.
+    /// The account's files in a bucket, by the rule of a deletion: those it owns, and of those nobody owns what lies in
+    /// its folder or is named by its profile and by no other.
     package struct Files: Sendable {
         package let bucket: String
         package let count: Int
@@ -118,8 +118,8 @@ package struct AccountReport: Sendable {
         package let unused: Int?
         /// Those of nobody that its profile names and another account names, too.
         ///
-        /// They stay when the account goes, and are not counted among its own. Nil where profiles do not name files of this bucket, and
-        /// where telling would take long: there they are.
+        /// They stay when the account goes, and are not counted among its own. Nil where profiles do not name files of
+        /// this bucket, and where telling would take long: there they are.
         package let shared: Int?
     }
 
@@ -144,7 +144,8 @@ package struct AccountReport: Sendable {
     /// The row of `public.profiles` as JSON text, where there is one.
     package let profile: [String: String?]?
     package let files: [Files]
-    /// Whether files were looked for by their owner too, wherever they lie: there is no index, so a large Storage is not read for it.
+    /// Whether files were looked for by their owner too, wherever they lie: there is no index, so a large Storage is
+    /// not read for it.
     package let filesAreWhole: Bool
     package let deletions: [Deletion]
     /// What operators stopped its open deletion by; nil where none is open.
