@@ -310,6 +310,39 @@ import Testing
         }
     }
 
+    /// What another claim wrote while this one waited for the queue is no clock that went back: time would be lost with each.
+    @Test func timeCountsForWhoeverWaitedForTheQueue() async throws {
+        try await JobHarness.with { harness in
+            let lanes = [Lane(queue: "slow", kind: "a", timeout: .seconds(60))]
+            let worker = try await harness.pool.withConnection { connection in
+                try harness.queue.limitRate(queue: "slow", to: (1, .seconds(3600)), on: connection)
+                return try harness.queue.register(
+                    .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: [], lifetime: .seconds(60)),
+                    on: connection
+                ).id
+            }
+            let (claim, written) = try await harness.pool.withTransaction { connection in
+                try connection.execute("select from accountctl.queues where name = 'slow' for update")
+                let claim = Task {
+                    try await harness.pool.withConnection { connection in
+                        try await harness.queue.claimLimited(lanes, .init(worker: worker, limit: 9), on: connection)
+                    }
+                }
+                try await harness.database.waitUntilBlocked(sessions: 1)
+                let counted: Statement = """
+                    update accountctl.queues
+                    set rate_counted_at = clock_timestamp()
+                    where name = 'slow'
+                    returning extract(epoch from rate_counted_at)::text
+                    """
+                return (claim, try connection.one(counted, as: String.self))
+            }
+            #expect(try await claim.value.jobs.isEmpty)
+            let left = "select extract(epoch from rate_counted_at) from accountctl.queues where name = 'slow'"
+            #expect(try await harness.database.psql(left) == written)
+        }
+    }
+
     /// Kinds of one queue share its tokens in the order of their jobs, not of their names.
     @Test func tokensGoToTheOldestJobOfTheQueue() async throws {
         try await JobHarness.with { harness in

@@ -61,10 +61,10 @@ import Testing
         ("0057_job_running.sql", "8549669131ef1cbf2616aa28be6385d41eda87c468fb2325e78b33d0310b42c5"),
         ("0058_relay_reports_log.sql", "06fbf24ec4e74100c80e913fbb2f7e1efdf6189f6ab47d16b942a2c101966564"),
         ("0059_profiles_sign_up_mark.sql", "5cc57c4628e6eec489b4867f45f2b5b00333285f89723525d7193204392324f3"),
-        ("0060_inner_paths.sql", "b3093d424f71d3afb9a98dc2f6c1e3a5919fa09e80ecba113f94f6607066b056"),
-        ("0061_own_deletion.sql", "592e0abc735050d2a9ed454ca0677cdb19c1573c10f1eea12b4cb0e87bcbeff5"),
-        ("0062_deletion_status_proof.sql", "50dc5d77d8652224a458dd51033ab690f8424edfcebcb7e1e8f2c6940c9d1f26"),
-        ("0063_apple_step_begun.sql", "8229455f2f63828f05be84111f9424bf4b97930abffd6c0c5eabb8eeae4f0408"),
+        ("0060_inner_paths.sql", "11b5f0f5806dad4711cb164cd6da44002d21a6557b891d27e82b1a26d15c97c3"),
+        ("0061_own_deletion.sql", "e0297b77adb7bfca966fbbcfdbb7a68fbbc2ca59444972b86e834b9a7f8b2e7d"),
+        ("0062_deletion_status_proof.sql", "87997925872d189f9170e4322dee1356f5494d1788a32790ed46d490418d575c"),
+        ("0063_apple_step_begun.sql", "c5416d7fab1ef10997ea045ef5d9d4b7ceee7cebca0eeab03b1ae042a5e40b53"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {

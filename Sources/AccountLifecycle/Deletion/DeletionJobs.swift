@@ -78,16 +78,11 @@ package enum DeletionJobs {
         drivenBy jobs: [Int64],
         on connection: isolated Connection
     ) throws -> [(job: Int64, request: UUID)] {
-        try connection.query(
-            """
-            select id, args ->> 'request'
-            from accountctl.jobs
-            where id = any(\(jobs)) and kind = \(delete.name)
-            order by id
-            """,
-            as: (Int64, String?).self
-        )
-        .compactMap { job, request in request.flatMap { UUID(uuidString: $0) }.map { (job, $0) } }
+        try JobQueue().find(ids: jobs, on: connection)
+            .compactMap { job in
+                guard job.kind == delete.name, let key = job.uniqueKey, key.hasPrefix(keyPrefix) else { return nil }
+                return UUID(uuidString: String(key.dropFirst(keyPrefix.count))).map { (job.id, $0) }
+            }
     }
 
     /// Registers every handler and the periodic jobs.

@@ -255,10 +255,10 @@ struct ClientSecretPushTests {
             try await program.submit(other.code, of: other, clientID: "com.example.unknown")
             #expect(try await program.run("worker", "--until-idle").status == 0)
             let report = try await program.run("doctor", "--database-only", "--json", "what,why").output
-            let refused = "Apple refused all 3 codes that the app submitted for com.example.web"
+            let refused = "Apple refused all 3 codes that 3 accounts submitted for com.example.web"
             #expect(report.contains(refused), "\(report)")
             #expect(report.contains("usually a Services ID was named for a native sign-in"))
-            #expect(report.contains("submits codes for com.example.unknown, which is not configured"), "\(report)")
+            #expect(report.contains("for 1 client id that is not configured here: com.example.unknown"), "\(report)")
         }
     }
 }
