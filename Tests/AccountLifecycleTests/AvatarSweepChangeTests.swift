@@ -1,6 +1,7 @@
 import AccountLifecycle
 import Foundation
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -25,8 +26,14 @@ import Testing
             try await stage.sql("update storage.objects set updated_at = now() where name = '1-anew.png'")
             try await stage.sql("update public.profiles set avatar_url = '2-named.png' where id = \(person.id)")
             _ = try await stage.pool.withConnection { try await stage.desk.hold(held.id, reason: "court", on: $0) }
-            let (asked, stayed) = try await sweep.delete(found, by: StorageDoor(stage.storage), pool: stage.pool)
+            let recorded = Mutex(0)
+            let (asked, stayed) = try await sweep.delete(found, by: StorageDoor(stage.storage), pool: stage.pool) {
+                leftovers,
+                _ in
+                recorded.withLock { $0 += leftovers.count }
+            }
             #expect(asked == 1 && stayed == 0)
+            #expect(recorded.withLock(\.self) == 1)
             let left = try await stage.value(
                 "select string_agg(name, ' ' order by name) from storage.objects",
                 as: String.self

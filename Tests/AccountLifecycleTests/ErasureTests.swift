@@ -58,17 +58,9 @@ import Testing
             let request = try await stage.request(person, code: code)
             var registry = JobRegistry()
             try DeletionJobs.register(in: &registry, services: stage.services())
-            let worker = try Worker(
-                queue: JobQueue(),
-                pool: stage.pool,
-                listener: nil,
-                registry: registry,
-                configuration: WorkerConfiguration(name: "test"),
-                logger: .silent
-            )
             // The code's exchange may come second: then the deletion waits some seconds for it.
             for _ in 0..<20 where try await stage.state(request) != "verified" {
-                try await worker.runUntilIdle()
+                try await registry.work(in: stage.pool)
                 try await stage.sql("update accountctl.jobs set run_at = now() where state = 'scheduled'")
             }
             #expect(try await stage.state(request) == "verified")

@@ -32,15 +32,7 @@ import Testing
         try await with { stage, request in
             var registry = JobRegistry()
             try DeletionJobs.register(in: &registry, services: stage.services())
-            let worker = try Worker(
-                queue: JobQueue(),
-                pool: stage.pool,
-                listener: nil,
-                registry: registry,
-                configuration: WorkerConfiguration(name: "test"),
-                logger: .silent
-            )
-            try await worker.runUntilIdle()
+            try await registry.work(in: stage.pool)
             #expect(try await stage.count("select from accountctl.job_history where outcome = 'discarded'") == 0)
             #expect(try await stage.count("select from accountctl.jobs where attempt > 0 and state = 'scheduled'") == 1)
             await unreadable { _ = try await stage.drive(request) }

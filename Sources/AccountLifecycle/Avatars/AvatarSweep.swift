@@ -160,17 +160,25 @@ package struct AvatarSweep: Sendable {
     /// Others, judged pages ago, may have been uploaded anew, be named by their owners or under a hold by now, and
     /// Storage deletes by key.
     ///
+    /// - Parameters:
+    ///   - leftovers: as ``next(after:limit:except:on:)`` found them.
+    ///   - storage: where they are deleted.
+    ///   - pool: where they are judged.
+    ///   - record: told right before of those that go; what cannot be recorded is not done.
     /// - Returns: how many Storage was asked to delete, and how many of these have a row still.
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.
     package func delete(
         _ leftovers: [Leftover],
         by storage: StorageDoor,
-        pool: Pool
+        pool: Pool,
+        record: @escaping @Sendable ([Leftover], isolated Connection) throws -> Void
     ) async throws -> (asked: Int, stayed: Int) {
         let keys = try await storage.inTurn {
             let keys = try await pool.withConnection { connection in
                 let rows = try rows(of: judged(only: leftovers.map(\.key)), on: connection)
-                return try unnamed(rows.compactMap(\.leftover), sources(on: connection), on: connection).map(\.key)
+                let left = try unnamed(rows.compactMap(\.leftover), sources(on: connection), on: connection)
+                if !left.isEmpty { try record(left, connection) }
+                return left.map(\.key)
             }
             if !keys.isEmpty, let situation = try await storage.delete(keys, in: AccountObjects.bucketOfProfiles) {
                 throw Failure.storage(situation)

@@ -32,23 +32,31 @@ package struct AppleCredential: Sendable {
     }
 
     /// Whether another account has the identity that the token of a credential `c` speaks for.
-    private static let isAnothers: Statement = """
+    private static let isAnothers = isAnothers(
+        anyOf: """
+            c.apple_sub || array(
+                select t.new_sub
+                from accountctl.apple_transfers as t
+                where t.user_id = c.user_id
+                  and t.client_id = c.client_id
+                  and t.new_sub is not null
+            )
+            """,
+        than: "c.user_id"
+    )
+
+    /// Whether another account has one of these Apple subs by now, as an expression.
+    static func isAnothers(anyOf subs: Statement, than user: Statement) -> Statement {
+        """
         exists (
             select
-            from auth.identities as i
-            where i.provider = 'apple'
-              and i.user_id <> c.user_id
-              and i.provider_id = any(
-                  c.apple_sub || array(
-                      select t.new_sub
-                      from accountctl.apple_transfers as t
-                      where t.user_id = c.user_id
-                        and t.client_id = c.client_id
-                        and t.new_sub is not null
-                  )
-              )
+            from auth.identities as other
+            where other.provider = 'apple'
+              and other.user_id <> \(user)
+              and other.provider_id = any(\(subs))
         )
         """
+    }
 
     /// Whether another account has the identity by now; not once the credential is gone.
     func isAnothers(on connection: isolated Connection) throws -> Bool {

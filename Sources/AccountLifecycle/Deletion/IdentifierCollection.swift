@@ -31,17 +31,6 @@ enum IdentifierCollection {
     private static let isNumberChecked: Statement =
         "\(isOfProvider) and i.identity_data ->> 'phone_verified' = 'true'"
 
-    /// Whether another account has an Apple sub by now.
-    private static func isAnothers(_ sub: Statement, than user: Statement) -> Statement {
-        """
-        exists (
-            select
-            from auth.identities as other
-            where other.provider = 'apple' and other.provider_id = \(sub) and other.user_id <> \(user)
-        )
-        """
-    }
-
     /// Every identifier of each of the accounts that there are.
     static func read(of users: [UUID], on connection: isolated Connection) throws -> [UUID: [Identifier]] {
         let rows = try connection.query(
@@ -72,12 +61,12 @@ enum IdentifierCollection {
             union
             select c.user_id, 'provider_id', c.apple_sub
             from accountctl.apple_credentials as c
-            where c.user_id = any(\(users)) and not \(isAnothers("c.apple_sub", than: "c.user_id"))
+            where c.user_id = any(\(users)) and not \(AppleCredential.isAnothers(anyOf: "array[c.apple_sub]", than: "c.user_id"))
             union
             select t.user_id, 'provider_id', v.sub
             from accountctl.apple_transfers as t
             cross join lateral (values (t.old_sub), (t.new_sub)) as v (sub)
-            where t.user_id = any(\(users)) and not \(isAnothers("v.sub", than: "t.user_id"))
+            where t.user_id = any(\(users)) and not \(AppleCredential.isAnothers(anyOf: "array[v.sub]", than: "t.user_id"))
             union
             select r.user_id, 'email', r.address
             from accountctl.relay_addresses as r

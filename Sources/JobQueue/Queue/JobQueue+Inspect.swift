@@ -217,6 +217,14 @@ extension JobQueue {
         """
     }
 
+    /// Those of these jobs that are unfinished.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func find(ids: [Int64], on connection: isolated Connection) throws -> [JobRecord] {
+        guard !ids.isEmpty else { return [] }
+        return try records("\(liveColumns) where j.id = any(\(ids)) order by j.id", on: connection)
+    }
+
     func records(_ statement: Statement, on connection: isolated Connection) throws -> [JobRecord] {
         try connection.query(
             statement,

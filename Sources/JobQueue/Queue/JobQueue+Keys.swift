@@ -9,14 +9,6 @@ extension JobQueue {
         return try records("\(liveColumns) where j.unique_key = any(\(keys)) order by j.id", on: connection)
     }
 
-    /// Those of these jobs that are unfinished.
-    ///
-    /// - Throws: ``PostgresError``.
-    package func find(ids: [Int64], on connection: isolated Connection) throws -> [JobRecord] {
-        guard !ids.isEmpty else { return [] }
-        return try records("\(liveColumns) where j.id = any(\(ids)) order by j.id", on: connection)
-    }
-
     /// That an unfinished job has a unique key, as an expression.
     package func hasJob(key: Statement) -> Statement {
         "exists (select from \(tables.jobs) as j where j.unique_key = \(key))"

@@ -161,17 +161,15 @@ struct AvatarsSweepCommand: AccountctlCommand {
             let limit = min(AvatarSweep.batch, survey.objects - swept.done)
             let batch = try await pool.withConnection { [last, names] connection in
                 if let pause = try Self.pause(on: connection) { throw CommandError(.blocked, pause) }
-                let batch = try sweep.next(after: last, limit: limit, except: names, on: connection)
-                guard !batch.leftovers.isEmpty else { return batch }
-                // Before they go: what cannot be recorded is not done.
-                let bytes = batch.leftovers.reduce(0) { $0 + $1.bytes }
-                let facts = ["objects": Int64(batch.leftovers.count), "bytes": bytes]
-                try actor.log("avatars.sweep", on: nil, reason: reason, facts: facts, connection)
-                return batch
+                return try sweep.next(after: last, limit: limit, except: names, on: connection)
             }
             if batch.leftovers.isEmpty { return }
             swept.isBegun = true
-            let (asked, stayed) = try await sweep.delete(batch.leftovers, by: storage, pool: pool)
+            let record = { @Sendable (files: [AvatarSweep.Leftover], connection: isolated Connection) in
+                let facts = ["objects": Int64(files.count), "bytes": files.reduce(0) { $0 + $1.bytes }]
+                try actor.log("avatars.sweep", on: nil, reason: reason, facts: facts, connection)
+            }
+            let (asked, stayed) = try await sweep.delete(batch.leftovers, by: storage, pool: pool, record: record)
             swept.deleted += asked - stayed
             swept.stayed += stayed
             swept.done += batch.leftovers.count

@@ -14,15 +14,7 @@ import Testing
     private func work(_ stage: CredentialStage, _ services: CredentialServices) async throws {
         var registry = JobRegistry()
         try CredentialJobs.register(in: &registry, services: services)
-        let worker = try Worker(
-            queue: JobQueue(),
-            pool: stage.pool,
-            listener: nil,
-            registry: registry,
-            configuration: WorkerConfiguration(name: "test"),
-            logger: .silent
-        )
-        try await worker.runUntilIdle()
+        try await registry.work(in: stage.pool)
     }
 
     @Test func consentRevokedSignsOutAndForgets() async throws {
