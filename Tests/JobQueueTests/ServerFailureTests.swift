@@ -62,6 +62,8 @@ import Testing
                 conninfo: harness.database.conninfo(port: Int(proxy.port))
             )
             connection.statementDeadline = .seconds(1)
+            // A handler that is cut off within its transaction keeps its job's row until then.
+            connection.idleInTransactionLimit = .seconds(5)
             connection.allowsPlaintext = true
             let through = PoolConfiguration(connection: connection)
             try await enqueue(harness, 100)
