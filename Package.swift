@@ -164,8 +164,9 @@ let package = Package(
         .executableTarget(
             name: "accountctl",
             dependencies: [
-                "AccountLifecycle", "HTTPService", "Migrations", "JobQueue", "Postgres", "SignInWithApple",
-                "ObjectStorage", "MailRelay", "Sealing", "Settings", "Telemetry", "Terminal", "HTTPCalls",
+                "AccountLifecycle", "EventThread", "HTTPService", "Migrations", "JobQueue", "Postgres",
+                "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "Settings", "Telemetry", "Terminal",
+                "HTTPCalls",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),

@@ -9,7 +9,7 @@ extension Benchmark {
 
 /// What an operator waits for who looks one account up, by whatever they were told.
 private struct LookupFind {
-    private let rounds = 21
+    private let rounds = 101
     private let database = "directory"
     private static let users = 1_000_000
 

@@ -22,13 +22,14 @@ final class EventLoop: Sendable {
     }
 
     let waker: Waker
-    private let name: String
+    /// nil for a thread that keeps its name.
+    private let name: String?
     private let state = Mutex(State())
     /// Used by the thread alone; a lock that nobody else takes costs next to nothing.
     private let alarm: Mutex<WaitAlarm>
 
     /// The thread that rings the alarms of the others can have none itself.
-    init(name: String, hasAlarms: Bool = true) throws(EventThreadError) {
+    init(name: String?, hasAlarms: Bool = true) throws(EventThreadError) {
         self.name = name
         alarm = Mutex(WaitAlarm(isUsable: hasAlarms))
         waker = try Waker()
@@ -66,8 +67,8 @@ final class EventLoop: Sendable {
         if mustWake { waker.signal() }
     }
 
-    private func run() {
-        nameThread()
+    func run() {
+        if let name { rename(name) }
         CurrentThread.setLoop(Unmanaged.passUnretained(self).toOpaque())
         defer { CurrentThread.setLoop(nil) }
         while true {
@@ -214,7 +215,7 @@ final class EventLoop: Sendable {
         return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
-    private func nameThread() {
+    private func rename(_ name: String) {
         let short = String(name.prefix(15))
         #if canImport(Glibc)
             // Glibc's pthread_setname_np is a GNU extension that the module leaves out.

@@ -19,6 +19,19 @@ package final class EventThread: SerialExecutor, TaskExecutor {
         try loop.start()
     }
 
+    /// A thread that is yet to run: the calling one, by ``run()``.
+    ///
+    /// - Throws: ``EventThreadError`` when the system has no descriptor left.
+    package init() throws(EventThreadError) {
+        loop = try EventLoop(name: nil)
+    }
+
+    /// Runs on the calling thread, for good, what is queued.
+    package func run() -> Never {
+        loop.run()
+        preconditionFailure("ended while it was referred to")
+    }
+
     deinit {
         loop.stop()
     }

@@ -58,6 +58,15 @@ struct LookupTermTests {
         #expect(LookupTerm("#42")?.receipt == 42)
     }
 
+    @Test("The start of a number with its country is no address's, unless it is said to be one")
+    func startOfANumber() {
+        #expect(LookupTerm("+4915", compared: .prefix)?.email == nil)
+        #expect(LookupTerm("+4915", compared: .prefix)?.phone == "4915")
+        #expect(LookupTerm("+4915", as: .email, compared: .prefix)?.email == "+4915")
+        #expect(LookupTerm("+4", compared: .prefix)?.email == "+4")
+        #expect(LookupTerm("4915", compared: .prefix)?.email == "4915")
+    }
+
     @Test func appleSub() {
         let sub = "001234.0123456789abcdef0123456789abcdef.0123"
         #expect(LookupTerm(sub)?.providerID == sub)

@@ -10,6 +10,27 @@ import Testing
         #expect(!probe.thread.isCurrent)
     }
 
+    @Test func runsOnTheThreadThatCallsIt() async throws {
+        let thread = try EventThread()
+        let probe = Probe(thread: thread)
+        // Of this thread there is no end: whoever calls run() has nothing else to do.
+        let name = Mutex<String?>(nil)
+        try startDetachedThread {
+            name.withLock { $0 = Self.threadName() }
+            thread.run()
+        }
+        #expect(await probe.isOnThread())
+        await withTaskExecutorPreference(thread) {
+            #expect(await onThread(thread))
+            // It keeps the name it had.
+            #expect(Self.threadName() == name.withLock(\.self))
+        }
+    }
+
+    private static func threadName() -> String? {
+        try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+    }
+
     @Test func carriesItsTasksAndTheirChildren() async throws {
         let thread = try EventThread(name: "probe")
         await withTaskExecutorPreference(thread) {

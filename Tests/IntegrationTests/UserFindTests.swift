@@ -380,6 +380,11 @@ struct UserFindTests {
             }
             let short = try await find(["--prefix", "ab"], stage).result
             #expect(short.errors.contains("not compared with it: id (from 6 hexadecimal digits on"), "\(short.errors)")
+            // A number with its country is one, unless one says otherwise.
+            let number = try await find(["--prefix", "+4915"], stage).result
+            #expect(number.errors.contains("email (only with --by)"), "\(number.errors)")
+            let address = try await find(["--prefix", "+4915", "--by", "email"], stage).result
+            #expect(address.status == 3 && !address.errors.contains("email"), "\(address.errors)")
             let other = try await find(["--prefix", "ab", "--by", "phone"], stage).result
             #expect(other.status == 2 && other.errors.contains("cannot be the start of"), "\(other.errors)")
             let part = try await find(["--contains", "ab", "--by", "phone"], stage).result

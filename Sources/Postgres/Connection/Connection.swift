@@ -1,4 +1,4 @@
-import EventThread
+package import EventThread
 import LibPQ
 package import Logging
 
@@ -48,11 +48,15 @@ package actor Connection {
         thread.asUnownedSerialExecutor()
     }
 
-    init(configuration: ConnectionConfiguration, logger: Logger) throws(PostgresError) {
+    init(
+        configuration: ConnectionConfiguration,
+        logger: Logger,
+        on thread: EventThread? = nil
+    ) throws(PostgresError) {
         self.configuration = configuration
         self.logger = logger
         do throws(EventThreadError) {
-            thread = try EventThread(name: "postgres")
+            self.thread = if let thread { thread } else { try EventThread(name: "postgres") }
         } catch {
             throw PostgresError(.resources, reason: error.description, connectionUsable: false)
         }
@@ -67,9 +71,10 @@ package actor Connection {
         _ configuration: ConnectionConfiguration,
         logger: Logger,
         openUntil deadline: ContinuousClock.Instant? = nil,
+        on thread: EventThread? = nil,
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
-        let connection = try Connection(configuration: configuration, logger: logger)
+        let connection = try Connection(configuration: configuration, logger: logger, on: thread)
         _ = try await connection.open(until: deadline)
         do {
             let result = try await connection.lease(body)

@@ -18,6 +18,7 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     private static let limits = 1...10_000
 
     static let outputFields = AppleCredentialsCommand.fields.map(\.name)
+    static let isSequential = true
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
     var user: UserIDArgument?

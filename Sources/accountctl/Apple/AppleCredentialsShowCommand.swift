@@ -18,6 +18,7 @@ struct AppleCredentialsShowCommand: AccountctlCommand {
     )
 
     static let outputFields = AppleCredentialsCommand.fields.map(\.name)
+    static let isSequential = true
 
     @Argument(help: "The id that list shows.")
     var id: Int64

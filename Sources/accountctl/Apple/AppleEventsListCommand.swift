@@ -21,6 +21,7 @@ struct AppleEventsListCommand: AccountctlCommand {
     private static let limits = 1...10_000
 
     static let outputFields = AppleEventsCommand.fields.map(\.name)
+    static let isSequential = true
 
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
     var user: UserIDArgument?

@@ -18,6 +18,7 @@ struct AppleEventsShowCommand: AccountctlCommand {
     )
 
     static let outputFields = AppleEventsCommand.fields.map(\.name)
+    static let isSequential = true
 
     @Argument(help: "The id that list shows.")
     var id: Int64

@@ -35,6 +35,7 @@ struct AuditListCommand: AccountctlCommand {
     private static let limits = 1...100_000
 
     static let outputFields = fields.map(\.name)
+    static let isSequential = true
 
     @Option(name: .long, help: ArgumentHelp("About this account: any term that user find takes.", valueName: "term"))
     var user: String?

@@ -28,6 +28,8 @@ struct AuditShowCommand: AccountctlCommand {
             """
     )
 
+    static let isSequential = true
+
     static let outputFields = [
         "id", "logged_at", "operator", "machine_user", "database_role", "action", "subject", "subject_key",
         "is_about_user", "reason", "ticket", "facts",

@@ -32,7 +32,11 @@ extension CommandContext {
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
         let settings = try settingsForDatabase()
-        return try await Connection.with(connectionConfiguration(settings), logger: logger(settings)) { connection in
+        return try await Connection.with(
+            connectionConfiguration(settings),
+            logger: logger(settings),
+            on: thread
+        ) { connection in
             if let key = actingKey.take() { try warn(ofNew: key, on: connection) }
             return try await body(connection)
         }

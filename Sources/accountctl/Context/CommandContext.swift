@@ -1,3 +1,4 @@
+import EventThread
 import Settings
 import Terminal
 
@@ -19,6 +20,8 @@ struct CommandContext: Sendable {
     let isInteractive: Bool
     /// The clock of this machine.
     let now: @Sendable () -> Date
+    /// The one thread that all of the command runs on; nil where it has several.
+    var thread: EventThread?
     /// The settings, once they were read.
     let cache = SettingsCache()
     /// What acts are hashed with, once somebody acts.

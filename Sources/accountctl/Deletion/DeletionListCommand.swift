@@ -56,6 +56,7 @@ struct DeletionListCommand: AccountctlCommand {
     private static let limits = 1...100_000
 
     static let outputFields = fields(withBrakes: true, withProof: true).map(\.name)
+    static let isSequential = true
 
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
     var state: [DeletionState] = []

@@ -26,6 +26,8 @@ struct DeletionPlanCommand: AccountctlCommand {
             """
     )
 
+    static let isSequential = true
+
     static let outputFields = [
         "user_id", "apple", "held", "blockers", "tables", "objects", "identifiers", "triggers", "untried",
         "unindexed",

@@ -22,6 +22,8 @@ struct DeletionReceiptCommand: AccountctlCommand {
             """
     )
 
+    static let isSequential = true
+
     static let outputFields = [
         "number", "seal", "request", "subject", "subject_key", "origin", "requested_at", "locked_out_at", "finished_at",
         "legal_deadline", "proof", "apple", "steps", "out_of_scope",

@@ -21,6 +21,8 @@ struct DeletionShowCommand: AccountctlCommand {
             """
     )
 
+    static let isSequential = true
+
     static let outputFields = [
         "id", "user_id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
         "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "proof",

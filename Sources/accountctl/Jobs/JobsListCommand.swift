@@ -19,6 +19,7 @@ struct JobsListCommand: AccountctlCommand {
     )
 
     static let outputFields = JobFields.list.map(\.name)
+    static let isSequential = true
 
     @OptionGroup
     var global: GlobalOptions

@@ -30,6 +30,7 @@ struct JobsSchedulesCommand: AccountctlCommand {
     ]
 
     static let outputFields = fields.map(\.name)
+    static let isSequential = true
 
     @OptionGroup
     var global: GlobalOptions

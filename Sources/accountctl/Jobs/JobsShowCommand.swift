@@ -15,6 +15,8 @@ struct JobsShowCommand: AccountctlCommand {
             """
     )
 
+    static let isSequential = true
+
     static let outputFields =
         JobFields.list.map(\.name) + [
             "cancel_requested", "arguments", "arguments_version", "progress", "output", "errors",

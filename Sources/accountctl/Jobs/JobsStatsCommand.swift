@@ -18,6 +18,8 @@ struct JobsStatsCommand: AccountctlCommand {
             """
     )
 
+    static let isSequential = true
+
     static let outputFields = [
         "queues", "settings", "limits", "exhausted", "ended_last_minute", "oldest_snapshot_seconds", "oldest_xmin_age",
         "dead_rows", "history_default_rows",

@@ -32,6 +32,7 @@ struct JobsWorkersCommand: AccountctlCommand {
     ]
 
     static let outputFields = fields.map(\.name)
+    static let isSequential = true
 
     @OptionGroup
     var global: GlobalOptions

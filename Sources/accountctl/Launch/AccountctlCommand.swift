@@ -16,6 +16,11 @@ protocol AccountctlCommand: ParsableCommand {
     /// The names of ``outputFields`` that what is asked for has.
     var selectableFields: [String] { get }
 
+    /// Whether it asks over one connection and does nothing else meanwhile.
+    ///
+    /// One thread is enough for it then, and starts and ends sooner than five.
+    static var isSequential: Bool { get }
+
     /// Does the work.
     ///
     /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is
@@ -27,6 +32,7 @@ extension AccountctlCommand {
     static var outputFields: [String] { [] }
     static var sectionFields: [String] { [] }
     var selectableFields: [String] { Self.outputFields }
+    static var isSequential: Bool { false }
 
     /// The command that the words after its name ask for; nil when they ask for something else, or are wrong.
     static func parsed(_ words: [String]) -> Self? {

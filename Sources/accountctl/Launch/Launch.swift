@@ -1,4 +1,6 @@
 import ArgumentParser
+import EventThread
+import Postgres
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -26,7 +28,10 @@ struct Launch {
     }
 
     /// Runs the command; everything that ``answerPlainly()`` answers as well.
-    func run() async -> ExitStatus {
+    ///
+    /// - Parameter thread: What the caller runs on, and what a command stays on that needs no other.
+    /// - Returns: What the process ends with.
+    func run(on thread: EventThread) async -> ExitStatus {
         if let unknown = CommandWords.unknownField(words, root: Accountctl.self) { return report(unknown) }
         let command: any AccountctlCommand
         do {
@@ -61,10 +66,18 @@ struct Launch {
                 environment: environment,
                 output: output,
                 isInteractive: isInteractive(command.global),
-                now: { Date() }
+                now: { Date() },
+                thread: type(of: command).isSequential ? thread : nil
             )
+            // Most commands connect.
+            if let failure = Connection.loadLibrary() {
+                throw CommandError(.failure, "libpq cannot be loaded: \(failure)", hint: "install libpq 5")
+            }
             do {
-                return try await command.run(in: context)
+                guard context.thread == nil else { return try await command.run(in: context) }
+                return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                    try await command.run(in: context)
+                }
             } catch {
                 throw await SchemaGap(context: context).explanation(of: error) ?? error
             }

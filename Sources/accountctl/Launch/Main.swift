@@ -1,4 +1,4 @@
-import Postgres
+import EventThread
 
 #if canImport(Glibc)
     import Glibc
@@ -10,24 +10,22 @@ import Postgres
 
 @main
 enum Main {
-    static func main() async {
+    static func main() {
         StandardDescriptors.occupy()
         // A reader that goes away is an error of the write, not the end of the process in the middle of something.
         signal(SIGPIPE, SIG_IGN)
         CoreDumps.forbid()
         let launch = Launch(arguments: Array(CommandLine.arguments.dropFirst()))
         if let status = launch.answerPlainly() { end(status) }
-        // Most commands connect.
-        if let failure = Connection.loadLibrary() {
-            end(launch.report(CommandError(.failure, "libpq cannot be loaded: \(failure)", hint: "install libpq 5")))
+        let thread: EventThread
+        do {
+            thread = try EventThread()
+        } catch {
+            end(launch.report(CommandError(.failure, "this program cannot start: \(error)")))
         }
-        await run(launch)
-    }
-
-    /// Leaves the main actor, which an asynchronous `main` starts on and everything it calls would stay on.
-    @concurrent
-    private static func run(_ launch: Launch) async {
-        end(await launch.run())
+        // Not by an asynchronous `main`: it would start three threads before anything is asked for.
+        Task.detached(executorPreference: thread) { end(await launch.run(on: thread)) }
+        thread.run()
     }
 
     /// Ends the process from any thread: the way back to `main` would start another one.

@@ -84,6 +84,7 @@ struct UserFindCommand: AccountctlCommand {
     private static let usualLimit = 50
 
     static let outputFields = fields.map(\.name)
+    static let isSequential = true
 
     @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input.", valueName: "term"))
     var terms: [String]

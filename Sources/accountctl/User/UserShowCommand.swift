@@ -36,6 +36,8 @@ struct UserShowCommand: AccountctlCommand {
 
     static let sectionFields = AccountSheet.sectionFields
 
+    static let isSequential = true
+
     static let outputFields = [
         "id", "state", "banned_until", "deleted_at", "request", "step", "situation", "subject", "paused",
         "legal_deadline", "warnings", "auth", "identities", "apple", "relay", "apple_events", "profile", "files",

@@ -61,7 +61,9 @@ package struct LookupAnswer: Sendable, Equatable {
                 case .userID where term.isStartOfUserID: .wholeErasedIDs
                 case .userID, .request:
                     term.ids == nil ? .hexadecimalDigits(LookupTerm.fewestDigits.ofID) : nil
-                case .email: term.email == nil ? .blanks : nil
+                case .email where term.email == nil:
+                    term.text.contains(where: \.isWhitespace) ? .blanks : .unlessNamed
+                case .email: nil
                 case .phone: term.phone == nil ? .digits(LookupTerm.fewestDigits.ofPhone) : nil
                 case .appleSub, .providerID: term.providerID == nil ? .unlessNamed : nil
                 case .username where term.username == nil: .unlessNamed

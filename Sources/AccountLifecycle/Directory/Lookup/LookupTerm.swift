@@ -67,13 +67,16 @@ package struct LookupTerm: Sendable, Hashable {
         } else {
             ids = fits(.userID, .request) && !isWhole ? Self.ids(startingWith: trimmed, isSaid: kind != nil) : nil
         }
+        let fewest = isWhole ? 6 : kind == .phone ? 1 : Self.fewestDigits.ofPhone
+        phone = fits(.phone) ? Self.digits(trimmed, atLeast: fewest) : nil
         if isWhole {
             email = fits(.email) && isAddress ? Self.address(trimmed) : nil
         } else {
-            email = fits(.email) && !trimmed.contains(where: \.isWhitespace) ? trimmed.lowercased() : nil
+            // An address may begin like a number that is written with its country, but nobody means one.
+            let isNumber = kind == nil && phone != nil && trimmed.hasPrefix("+")
+            let isStart = fits(.email) && !isNumber && !trimmed.contains(where: \.isWhitespace)
+            email = isStart ? trimmed.lowercased() : nil
         }
-        let fewest = isWhole ? 6 : kind == .phone ? 1 : Self.fewestDigits.ofPhone
-        phone = fits(.phone) ? Self.digits(trimmed, atLeast: fewest) : nil
         receipt = fits(.receipt) ? Self.number(trimmed) : nil
         let isWord = !isAddress && userID == nil
         let hasPlusOrBlank = trimmed.hasPrefix("+") || trimmed.contains(" ")
