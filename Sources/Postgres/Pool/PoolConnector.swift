@@ -1,0 +1,60 @@
+import Logging
+import Synchronization
+
+/// Makes a pool's connections, and remembers what that told of the server.
+final class PoolConnector: Sendable {
+    /// What came of an attempt.
+    enum Outcome: Sendable {
+        case made(Connection)
+        /// Whether another attempt may help: not when the server said who we are or what we want is wrong.
+        case failed(any Error, mayRetry: Bool)
+    }
+
+    private struct Lessons {
+        /// Found out by a connection.
+        var route: Route?
+        /// Why the last attempt to connect failed; nil once one went well.
+        var failure: PostgresError?
+    }
+
+    private let configuration: ConnectionConfiguration
+    private let logger: Logger
+    private let lessons = Mutex(Lessons())
+
+    init(_ configuration: ConnectionConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Why the last attempt failed that may go well another time; nil once one went well.
+    var failure: PostgresError? { lessons.withLock(\.failure) }
+
+    /// Makes a connection for a request that waits until `deadline`.
+    func connect(until deadline: ContinuousClock.Instant) async -> Outcome {
+        // A little before the end of the request that it is made for, which can then tell why it got none.
+        let end = deadline.advanced(by: .zero - min((deadline - .now) / 10, .milliseconds(100)))
+        do {
+            let connection = try Connection(configuration: configuration, logger: logger)
+            let route = try await connection.open(knownRoute: lessons.withLock(\.route), until: end)
+            lessons.withLock { lessons in
+                // One that could not be found out is asked for again.
+                if route != .unknownPooler { lessons.route = route }
+                lessons.failure = nil
+            }
+            return .made(connection)
+        } catch {
+            let failure = (error as? PostgresError).flatMap { Self.mayRetry($0) ? $0 : nil }
+            logger.debug("could not connect", metadata: ["reason": "\(error)"])
+            // An attempt that was cut off says less than one that the server answered.
+            let isCutOff = ContinuousClock.now >= end
+            lessons.withLock { lessons in
+                if !isCutOff || lessons.failure == nil { lessons.failure = failure ?? lessons.failure }
+            }
+            return .failed(error, mayRetry: failure != nil)
+        }
+    }
+
+    private static func mayRetry(_ error: PostgresError) -> Bool {
+        (error.code == .connectionFailed || error.code == .connectionLost) && error.isTransient
+    }
+}
