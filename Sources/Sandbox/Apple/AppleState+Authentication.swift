@@ -1,3 +1,5 @@
+import Crypto
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -9,6 +11,14 @@ extension AppleState {
     struct AuthenticatedClient {
         let client: AppleClient
         let teamID: String
+    }
+
+    /// Makes a key for a team, valid for the given primary App IDs.
+    mutating func addKey(teamID: String, groups: Set<String>) -> DeveloperKey {
+        let key = P256.Signing.PrivateKey()
+        let id = RandomText.developerIdentifier()
+        keys[id] = ClientSecret.Key(id: id, teamID: teamID, publicKey: key.publicKey, groups: groups)
+        return DeveloperKey(teamID: teamID, keyID: id, privateKey: key.pemRepresentation)
     }
 
     /// Judges the client before anything else in the request, as Apple does.

@@ -1,0 +1,125 @@
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What a person does about an app in the settings of a device, and what Apple tells the app of it.
+extension AppleSandbox {
+    /// What holds between a person and an app.
+    package enum Consent: Sendable, Equatable {
+        /// The person never signed in to the app or its group.
+        case never
+        case given(since: Date)
+        case ended(at: Date)
+    }
+
+    /// The consent of a person to an app, by the sub its team knows.
+    package func consent(sub: String, clientID: String) -> Consent {
+        state.withLock { state in
+            guard
+                let client = state.clients[clientID],
+                let person = state.person(subject: sub, teamID: client.teamID),
+                let latest = state.latestAuthorization(of: person, teamID: client.teamID, group: client.group)
+            else { return .never }
+            return latest.endedAt.map { .ended(at: $0) } ?? .given(since: latest.since)
+        }
+    }
+
+    /// How many consents are given at present.
+    package var liveConsents: Int {
+        state.withLock { state in state.authorizations.count { $0.endedAt == nil } }
+    }
+
+    /// The person stops using their Apple Account with the app, in the settings of a device.
+    ///
+    /// - Returns: what Apple tells the app's server, for ``NotificationSender/post(_:to:copies:forgery:)``; nil when
+    ///   there was no consent to end.
+    @discardableResult
+    package func stopUsing(sub: String, clientID: String) -> AppleNotification? {
+        let now = clock.now
+        return withPerson(sub, clientID) { state, client, person in
+            guard
+                let live = state.liveAuthorization(of: person, teamID: client.teamID, group: client.group),
+                state.end(live.id, now: now)
+            else { return nil }
+            return AppleNotification(.consentRevoked, sub: sub, audience: client.group, eventTime: now)
+        }
+    }
+
+    /// The person changes their password: refresh tokens die, the consent stays, and nobody is told.
+    package func changePassword(sub: String, clientID: String) {
+        _ = withPerson(sub, clientID) { state, _, person in
+            for (text, token) in state.refreshTokens where token.person == person {
+                state.refreshTokens[text]?.isDead = true
+            }
+            return nil
+        }
+    }
+
+    /// The person deletes their Apple Account: every consent ends.
+    ///
+    /// - Returns: what Apple tells the app's server, in the given spelling; nil for a person who is not known.
+    @discardableResult
+    package func deleteAccount(
+        sub: String,
+        clientID: String,
+        spelling: AppleNotification.Event = .accountDeleted
+    ) -> AppleNotification? {
+        let now = clock.now
+        return withPerson(sub, clientID) { state, client, person in
+            state.people[person]?.isDeleted = true
+            for authorization in state.authorizations where authorization.person == person {
+                state.end(authorization.id, now: now)
+            }
+            return AppleNotification(spelling, sub: sub, audience: client.group, eventTime: now)
+        }
+    }
+
+    /// The person switches the forwarding of their relay address on or off.
+    ///
+    /// - Returns: what Apple tells the app's server; nil for a person who is not known or has no relay address.
+    @discardableResult
+    package func setForwarding(_ isOn: Bool, sub: String, clientID: String) -> AppleNotification? {
+        let now = clock.now
+        return withPerson(sub, clientID) { state, client, person in
+            guard
+                state.people[person]?.hidesEmail == true,
+                let address = state.people[person]?.relayAddresses[client.teamID]
+            else { return nil }
+            return AppleNotification(
+                isOn ? .emailEnabled : .emailDisabled,
+                sub: sub,
+                audience: client.group,
+                eventTime: now,
+                email: address,
+                isPrivateEmail: true
+            )
+        }
+    }
+
+    private func withPerson(
+        _ sub: String,
+        _ clientID: String,
+        _ body: (inout AppleState, AppleClient, Int) -> AppleNotification?
+    ) -> AppleNotification? {
+        state.withLock { state in
+            guard
+                let client = state.clients[clientID],
+                let person = state.person(subject: sub, teamID: client.teamID)
+            else { return nil }
+            return body(&state, client, person)
+        }
+    }
+
+    /// The notification that follows the end of a consent, whoever ended it; told to the primary App ID.
+    func consentRevoked(_ ended: AppleState.Ended, at time: Date) -> AppleNotification? {
+        state.withLock { state in
+            state.people[ended.person]?.subjects[ended.teamID].map { subject in
+                AppleNotification(.consentRevoked, sub: subject, audience: ended.group, eventTime: time)
+            }
+        }
+    }
+}
