@@ -21,7 +21,7 @@ struct SPFPathCheck<Source: Resolver> {
     consuming func run(by deadline: ContinuousClock.Instant) async -> (PathVerdict, [Finding]) {
         let deadline = min(deadline, .now.advanced(by: Self.evaluationLimit))
         alias = stream.provider.returnPathTarget
-        await checkTarget(by: deadline)
+        findings += await ReturnPathCheck(stream, resolver).run(by: deadline)
         let tree = await SPFTreeReader(resolver).read(domain, by: deadline)
         alias = await resolver.lookup(Question(domain, .txt), by: deadline).chain.last ?? alias
         let verdict: PathVerdict
@@ -44,7 +44,7 @@ struct SPFPathCheck<Source: Resolver> {
             )
             verdict = .broken
         case .none(let outcome):
-            findings += SPFRemarks.missing(tree.root, outcome, alias: alias, suggestion: suggestion(adding: nil))
+            findings += SPFRemarks.missing(tree.root, outcome, alias: alias, suggestion: suggestion(amending: nil))
             verdict = .broken
         case .unknown(let outcome):
             findings.append(Finding(.spfUnknown, at: domain, "the SPF policy could not be read: \(outcome)"))
@@ -55,84 +55,6 @@ struct SPFPathCheck<Source: Resolver> {
         return (verdict, findings)
     }
 
-    // MARK: Who sends
-
-    private struct Senders {
-        var networks: [IPNetwork] = []
-        /// Whether mail may leave from elsewhere, too, so that what these may do does not settle it.
-        var isOpen = false
-    }
-
-    private mutating func senders(_ tree: SPFTree, by deadline: ContinuousClock.Instant) async -> Senders {
-        guard stream.provider.addresses.isEmpty else { return Senders(networks: stream.provider.addresses) }
-        var senders = Senders()
-        for include in stream.provider.includes {
-            let listed = await SPFTreeReader(resolver).read(include, by: deadline)
-            tellOfGaps(listed, at: include, "the provider's policy")
-            let networks = listed.nodes.flatMap(\.networks)
-            senders.networks += networks
-            guard networks.isEmpty else { continue }
-            senders.isOpen = true
-            if let finding = withoutNetworks(listed, include) { findings.append(finding) }
-        }
-        guard stream.provider.includes.isEmpty else { return senders }
-        findings.append(
-            Finding(
-                .spfSenderUnstated,
-                at: domain,
-                "neither addresses nor an include of the provider were stated; the policy was tried with its own addresses"
-            )
-        )
-        tellOfGaps(tree, at: domain, "the policy")
-        return Senders(networks: tree.nodes.flatMap(\.networks), isOpen: true)
-    }
-
-    /// Why a provider's include lists no addresses; nil where that was told already.
-    ///
-    /// It is no fault of the stream's policy: a name may have been typed wrong, or be out of use.
-    private func withoutNetworks(_ listed: SPFTree, _ include: DomainName) -> Finding? {
-        if !listed.gaps.isEmpty || listed.isCut { return nil }
-        let open = listed.nodes.flatMap(\.openTerms)
-        guard open.isEmpty else {
-            return Finding(
-                .spfCannotEnumerate,
-                at: include,
-                "the provider's policy depends on the sender; state some of its addresses with the stream",
-                seen: open
-            )
-        }
-        var summary = "the provider's include lists no addresses"
-        if case .none(let outcome) = listed.root.content {
-            summary = "the provider's include publishes no policy; is the name right? \(outcome)"
-        }
-        return Finding(.spfTargetWithoutPolicy, .unknown, at: include, summary)
-    }
-
-    /// Silence of DNS anywhere below is no list without addresses: what was found is not all there is.
-    private mutating func tellOfGaps(_ tree: SPFTree, at subject: DomainName, _ name: String) {
-        if let gap = tree.gaps.first {
-            let isWhole = gap.question.name == tree.root.domain && gap.question.type == .txt
-            let what = isWhole ? "\(name) could not be read" : "part of \(name) could not be read, \(gap.question)"
-            findings.append(
-                Finding(
-                    .spfUnknown,
-                    at: subject,
-                    "\(what): \(gap.outcome)",
-                    seen: isWhole ? [] : tree.gaps.map { "\($0.question): \($0.outcome)" }
-                )
-            )
-        }
-        if tree.isCut {
-            findings.append(
-                Finding(
-                    .checkCut,
-                    at: subject,
-                    "\(name) leads to more policies and names than are asked for; its ranges are not all known"
-                )
-            )
-        }
-    }
-
     // MARK: The verdict
 
     private mutating func judge(
@@ -140,7 +62,8 @@ struct SPFPathCheck<Source: Resolver> {
         _ record: SPFRecord,
         by deadline: ContinuousClock.Instant
     ) async -> PathVerdict {
-        let senders = await senders(tree, by: deadline)
+        let senders = await SPFSenders.of(stream, tree, resolver, by: deadline)
+        findings += senders.findings
         guard !senders.networks.isEmpty else {
             guard tree.letsNobodySend else { return .unknown }
             let seen = [PrintableBytes.escaped(tree.root.texts.first { SPFRecord.isPolicy($0) } ?? [])]
@@ -218,7 +141,7 @@ struct SPFPathCheck<Source: Resolver> {
                         at: domain,
                         "none of the provider's addresses may send" + SPFRemarks.place(alias),
                         seen: shown + examples,
-                        publish: suggestion(adding: record, in: tree)
+                        publish: suggestion(amending: record)
                     )
                 )
             }
@@ -230,7 +153,7 @@ struct SPFPathCheck<Source: Resolver> {
                 at: domain,
                 "\(failed.count) of \(results.count) addresses tried may not send" + SPFRemarks.place(alias),
                 seen: shown + examples,
-                publish: suggestion(adding: record, in: tree)
+                publish: suggestion(amending: record)
             )
         )
         return .weak
@@ -265,25 +188,6 @@ struct SPFPathCheck<Source: Resolver> {
 
     // MARK: Beside the policy
 
-    private mutating func checkTarget(by deadline: ContinuousClock.Instant) async {
-        guard let expected = stream.provider.returnPathTarget else { return }
-        let outcome = await resolver.lookup(Question(domain, .cname), by: deadline)
-        var chain = outcome.chain
-        if case .records(let answer) = outcome {
-            chain += answer.records.compactMap { if case .cname(let name) = $0 { name } else { nil } }
-        }
-        guard !outcome.isTemporary, !chain.contains(expected) else { return }
-        findings.append(
-            Finding(
-                .envelopeTarget,
-                at: domain,
-                "the provider expects the envelope domain to be an alias of \(expected)",
-                seen: chain.map(\.description),
-                publish: Finding.Publication(type: "CNAME", name: domain.description, value: expected.description)
-            )
-        )
-    }
-
     private mutating func lookForRetiredType(by deadline: ContinuousClock.Instant) async {
         guard case .records(let answer) = await resolver.lookup(Question(domain, .spf), by: deadline) else { return }
         findings.append(
@@ -296,37 +200,7 @@ struct SPFPathCheck<Source: Resolver> {
         )
     }
 
-    /// The policy as it should be: the provider's include put before "all", or a new policy; nil beside an alias.
-    private func suggestion(adding record: SPFRecord?, in tree: SPFTree? = nil) -> Finding.Publication? {
-        var terms = stream.provider.includes.map { "include:\($0)" }
-        if terms.isEmpty {
-            terms = stream.provider.addresses.map { network in
-                switch network {
-                case .v4: "ip4:\(network)"
-                case .v6: "ip6:\(network)"
-                }
-            }
-        }
-        guard !terms.isEmpty, alias == nil else { return nil }
-        guard let record else {
-            let value = (["v=spf1"] + terms + ["-all"]).joined(separator: " ")
-            return Finding.Publication(type: "TXT", name: domain.description, value: value)
-        }
-        var present = record.directives.map { record.shown($0) }
-        terms.removeAll { present.contains($0) }
-        guard !terms.isEmpty else { return nil }
-        let position = record.directives.firstIndex { $0.mechanism == .all } ?? present.count
-        present.insert(contentsOf: terms, at: position)
-        if let redirect = record.redirect { present.append("redirect=\(record.shown(redirect))") }
-        if let explanation = record.explanation { present.append("exp=\(record.shown(explanation))") }
-        let value = (["v=spf1"] + present).joined(separator: " ")
-        return Finding.Publication(type: "TXT", name: domain.description, value: value)
-    }
-}
-
-extension Finding {
-    /// The same finding where it breaks only part of the mail.
-    var weakened: Finding {
-        Finding(code, min(severity, .weak), at: subject, summary, seen: seen, publish: publish)
+    private func suggestion(amending record: SPFRecord?) -> Finding.Publication? {
+        alias == nil ? SPFSuggestion.publication(for: stream, amending: record) : nil
     }
 }

@@ -1,0 +1,88 @@
+/// Where a stream's provider sends from, as far as is stated and its policies tell.
+struct SPFSenders {
+    private(set) var networks: [IPNetwork] = []
+    /// Whether mail may leave from elsewhere, too, so that what these may do does not settle it.
+    private(set) var isOpen = false
+    /// What is to be said about the policies that were read.
+    private(set) var findings: [Finding] = []
+
+    /// The addresses that were stated, or those of the provider's includes; `tree`, the stream's own policy, stands in
+    /// where neither is stated.
+    static func of(
+        _ stream: MailStream,
+        _ tree: SPFTree,
+        _ resolver: some Resolver,
+        by deadline: ContinuousClock.Instant
+    ) async -> Self {
+        let (provider, domain) = (stream.provider, stream.envelopeDomain)
+        guard provider.addresses.isEmpty else { return Self(networks: provider.addresses) }
+        var senders = Self()
+        for include in provider.includes {
+            let listed = await SPFTreeReader(resolver).read(include, by: deadline)
+            senders.tellOfGaps(listed, at: include, "the provider's policy")
+            let networks = listed.nodes.flatMap(\.networks)
+            senders.networks += networks
+            guard networks.isEmpty else { continue }
+            senders.isOpen = true
+            if let finding = withoutNetworks(listed, include) { senders.findings.append(finding) }
+        }
+        guard provider.includes.isEmpty else { return senders }
+        senders.findings.append(
+            Finding(
+                .spfSenderUnstated,
+                at: domain,
+                "neither addresses nor an include of the provider were stated; the policy was tried with its own addresses"
+            )
+        )
+        senders.tellOfGaps(tree, at: domain, "the policy")
+        senders.networks = tree.nodes.flatMap(\.networks)
+        senders.isOpen = true
+        return senders
+    }
+
+    /// Why a provider's include lists no addresses; nil where that was told already.
+    ///
+    /// It is no fault of the stream's policy: a name may have been typed wrong, or be out of use.
+    private static func withoutNetworks(_ listed: SPFTree, _ include: DomainName) -> Finding? {
+        if !listed.gaps.isEmpty || listed.isCut { return nil }
+        let open = listed.nodes.flatMap(\.openTerms)
+        guard open.isEmpty else {
+            return Finding(
+                .spfCannotEnumerate,
+                at: include,
+                "the provider's policy depends on the sender; state some of its addresses with the stream",
+                seen: open
+            )
+        }
+        var summary = "the provider's include lists no addresses"
+        if case .none(let outcome) = listed.root.content {
+            summary = "the provider's include publishes no policy; is the name right? \(outcome)"
+        }
+        return Finding(.spfTargetWithoutPolicy, .unknown, at: include, summary)
+    }
+
+    /// Silence of DNS anywhere below is no list without addresses: what was found is not all there is.
+    private mutating func tellOfGaps(_ tree: SPFTree, at subject: DomainName, _ name: String) {
+        if let gap = tree.gaps.first {
+            let isWhole = gap.question.name == tree.root.domain && gap.question.type == .txt
+            let what = isWhole ? "\(name) could not be read" : "part of \(name) could not be read, \(gap.question)"
+            findings.append(
+                Finding(
+                    .spfUnknown,
+                    at: subject,
+                    "\(what): \(gap.outcome)",
+                    seen: isWhole ? [] : tree.gaps.map { "\($0.question): \($0.outcome)" }
+                )
+            )
+        }
+        if tree.isCut {
+            findings.append(
+                Finding(
+                    .checkCut,
+                    at: subject,
+                    "\(name) leads to more policies and names than are asked for; its ranges are not all known"
+                )
+            )
+        }
+    }
+}

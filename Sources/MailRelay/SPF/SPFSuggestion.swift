@@ -1,0 +1,31 @@
+/// The policy that the envelope domain of a stream is to publish.
+enum SPFSuggestion {
+    /// The provider's includes, or its addresses, put before "all" of the policy there is, or into a new one; nil where
+    /// nothing is missing.
+    static func publication(for stream: MailStream, amending record: SPFRecord?) -> Finding.Publication? {
+        let name = stream.envelopeDomain.description
+        var terms = stream.provider.includes.map { "include:\($0)" }
+        if terms.isEmpty {
+            terms = stream.provider.addresses.map { network in
+                switch network {
+                case .v4: "ip4:\(network)"
+                case .v6: "ip6:\(network)"
+                }
+            }
+        }
+        guard !terms.isEmpty else { return nil }
+        guard let record else {
+            let value = (["v=spf1"] + terms + ["-all"]).joined(separator: " ")
+            return Finding.Publication(type: "TXT", name: name, value: value)
+        }
+        var present = record.directives.map { record.shown($0) }
+        terms.removeAll { present.contains($0) }
+        guard !terms.isEmpty else { return nil }
+        let position = record.directives.firstIndex { $0.mechanism == .all } ?? present.count
+        present.insert(contentsOf: terms, at: position)
+        if let redirect = record.redirect { present.append("redirect=\(record.shown(redirect))") }
+        if let explanation = record.explanation { present.append("exp=\(record.shown(explanation))") }
+        let value = (["v=spf1"] + present).joined(separator: " ")
+        return Finding.Publication(type: "TXT", name: name, value: value)
+    }
+}
