@@ -114,13 +114,13 @@ package struct NotificationIntake: Sendable {
         guard let user = owner?.user else {
             let outcome: CredentialRules.Outcome =
                 found != nil ? .echo : event.sub == nil ? .unknownType : .unknownAccount
-            try CredentialEvents.settle(id, outcome, on: connection)
+            try CredentialEventRows.settle(id, outcome, on: connection)
             return true
         }
         if kind == .emailEnabled || kind == .emailDisabled {
             // The address stands in no row of ours but the one that is about it: used here, or not at all.
             let outcome = try switchForwarding(event, kind, user, services, on: connection)
-            try CredentialEvents.settle(id, outcome, on: connection)
+            try CredentialEventRows.settle(id, outcome, on: connection)
             return true
         }
         try CredentialJobs.enqueueHandling(of: id, on: connection)

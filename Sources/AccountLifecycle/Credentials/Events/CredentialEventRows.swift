@@ -1,0 +1,96 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The rows of `credential_events` that wait, as they are handled.
+enum CredentialEventRows {
+    /// Some of those whose time has come; each is settled or steps back before it is asked for again.
+    static func due(on connection: isolated Connection) throws -> [Int64] {
+        try connection.query(
+            """
+            select id
+            from accountctl.credential_events
+            where handled_at is null
+              and next_try_at <= statement_timestamp()
+            order by next_try_at, id
+            limit 500
+            """,
+            as: Int64.self
+        )
+    }
+
+    /// Reads an event that waits, and whom of the account's Apple identities it is about, where that can be told.
+    static func read(
+        _ id: Int64,
+        on connection: isolated Connection
+    ) throws -> (event: CredentialEvent, subject: String?)? {
+        try connection.first(
+            """
+            select
+                e.source, e.kind, e.client_id, e.user_id, e.happened_at,
+                coalesce(
+                    (
+                        select i.provider_id
+                        from auth.identities as i
+                        where i.id = e.identity_id and i.user_id = e.user_id
+                    ),
+                    (
+                        select c.apple_sub
+                        from accountctl.apple_credentials as c
+                        where c.user_id = e.user_id and c.client_id = e.client_id
+                    )
+                )
+            from accountctl.credential_events as e
+            where e.id = \(id)
+              and e.handled_at is null
+            for update of e
+            """,
+            as: (CredentialEvent.Source, String, String?, UUID?, Date, String?).self
+        ).map { source, kind, clientID, user, happenedAt, subject in
+            let event = CredentialEvent(
+                id: id,
+                source: source,
+                kind: CredentialEvent.Kind(stored: kind),
+                clientID: clientID,
+                user: user,
+                happenedAt: happenedAt
+            )
+            return (event, subject)
+        }
+    }
+
+    /// Has an event count as handled; one that does already stays as it is.
+    static func settle(_ id: Int64, _ outcome: CredentialRules.Outcome, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.credential_events
+            set handled_at = clock_timestamp(),
+                outcome = \(outcome.rawValue)
+            where id = \(id)
+              and handled_at is null
+            """
+        )
+    }
+
+    /// Has an event step back, so that it stands in nobody's way: a minute, then twice as long each time, up to an
+    /// hour.
+    ///
+    /// - Returns: Whether it has waited for a day; nil when it is handled.
+    static func stepBack(_ id: Int64, on connection: isolated Connection) throws -> Bool? {
+        try connection.first(
+            """
+            update accountctl.credential_events
+            set tries = least(tries + 1, 1000),
+                next_try_at = clock_timestamp() + least(60, 2 ^ least(tries, 6)) * interval '1 minute'
+            where id = \(id)
+              and handled_at is null
+            returning received_at < clock_timestamp() - interval '1 day'
+            """,
+            as: Bool.self
+        )
+    }
+}

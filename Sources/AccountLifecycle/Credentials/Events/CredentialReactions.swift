@@ -1,0 +1,95 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Carries out on an account what is decided about an event.
+struct CredentialReactions {
+    private let user: UUID
+    private let event: CredentialEvent
+
+    init(on user: UUID, to event: CredentialEvent) {
+        self.user = user
+        self.event = event
+    }
+
+    /// Which credentials of an account are gone.
+    struct Dead {
+        let clientIDs: Set<String>
+        /// Whom they speak for: several Apple Accounts may be linked to one account; nil where that does not matter.
+        let subject: String?
+    }
+
+    /// Carries out reactions, with what is to be noted of the identity and which credentials are to be forgotten.
+    func carryOut(
+        _ reactions: Set<CredentialReaction>,
+        mark state: CredentialRules.Mark,
+        dead: Dead,
+        _ policy: CredentialPolicy,
+        on connection: isolated Connection
+    ) throws {
+        if reactions.contains(.forgetCredential) {
+            try forget(dead, on: connection)
+        }
+        if reactions.contains(.signOut) {
+            try AccountSessions.end(of: user, on: connection)
+        }
+        if reactions.contains(.markIdentity) {
+            try mark(state, on: connection)
+        }
+        if reactions.contains(.requestDeletion) {
+            let grace = policy.deletionGrace.map { $0.components.seconds }
+            try connection.execute(
+                """
+                select request_id
+                from accountctl.open_deletion_request(\(user), 'apple', null, \(grace) * interval '1 second')
+                """
+            )
+        }
+    }
+
+    /// Forgets the credentials of the client ids that the event is about, and has Apple asked about the others at once.
+    ///
+    /// Consent is given to an app group. Which apps are grouped stands in Apple's portal alone, and a token that is
+    /// forgotten while its grant lives can never be revoked: so the others' are kept until Apple refuses them too.
+    private func forget(_ dead: Dead, on connection: isolated Connection) throws {
+        let clientIDs = Array(dead.clientIDs)
+        // Not one obtained since: the facts were read under another snapshot.
+        try connection.execute(
+            """
+            delete from accountctl.apple_credentials
+            where user_id = \(user)
+              and client_id = any (\(clientIDs))
+              and apple_sub = coalesce(\(dead.subject), apple_sub)
+              and obtained_at < \(event.happenedAt)
+            """
+        )
+        // Apple tells milliseconds: an answer within the same one may be of before.
+        try connection.execute(
+            """
+            update accountctl.apple_credentials
+            set check_after = now()
+            where user_id = \(user)
+              and client_id <> all (\(clientIDs))
+              and date_trunc('milliseconds', greatest(obtained_at, checked_at)) <= \(event.happenedAt)
+            """
+        )
+    }
+
+    /// Notes on the account what the event says of its Apple identity, unless a later one did.
+    func mark(_ state: CredentialRules.Mark, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            insert into accountctl.apple_identity_marks as m (user_id, state, since)
+            values (\(user), \(state.rawValue), \(event.happenedAt))
+            on conflict (user_id) do update
+            set state = excluded.state,
+                since = excluded.since
+            where m.since <= excluded.since
+            """
+        )
+    }
+}
