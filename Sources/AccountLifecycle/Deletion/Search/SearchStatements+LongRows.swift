@@ -4,9 +4,9 @@ import Postgres
 ///
 /// On its way a row is in libpq's buffer, in its result and in a text of ours, each of its whole length: a document of
 /// a hundred megabytes, which anybody may have written, would take the memory that the worker has.
-extension IdentifierSearch {
+extension SearchStatements {
     /// From how many bytes on a row is long; a piece has as many.
-    private static let piece = 1 << 20
+    static let piece = 1 << 20
 
     /// How many bytes come with a piece on either side: an identifier that begins in it, and what it is judged by.
     private static let margin = 4096
@@ -28,39 +28,9 @@ extension IdentifierSearch {
         )
     }
 
-    /// Calls `found` for each long row with what is in it, and with something else of the row.
-    func searchLongRows(
-        of table: SearchCatalog.Table,
-        besides other: Statement = "''",
-        on connection: isolated Connection,
-        _ found: ([Hit], String) -> Void
-    ) throws {
-        guard table.hasLongValues else { return }
-        var row: (place: String, hits: [Hit], other: String)?
-        try connection.stream(
-            pieces(of: table, besides: other),
-            as: (String, Int32, Int32, [UInt8], String).self,
-            deadline: Self.deadline
-        ) { place, column, margin, bytes, other in
-            if row?.place != place {
-                if let row { found(row.hits, row.other) }
-                row = (place, [], other)
-            }
-            // What begins in a margin begins in another piece.
-            let own = Int(margin)..<Int(margin) + Self.piece
-            bytes.withUnsafeBytes { bytes in
-                matcher.forEachMatch(in: bytes) { match in
-                    guard own.contains(match.offset) else { return }
-                    row?.hits.append(Hit(identifier: match.identifier, column: Int(column)))
-                }
-            }
-        }
-        if let row { found(row.hits, row.other) }
-    }
-
     /// The values of long rows in pieces, one row after another: its place in the table, the index of the column, and
     /// how much of the piece is margin before it.
-    private func pieces(of table: SearchCatalog.Table, besides other: Statement) -> Statement {
+    func pieces(of table: SearchCatalog.Table, besides other: Statement) -> Statement {
         let values = table.columns.map(Self.value)
         let numbered = Statement(
             unsafeSQL: values.enumerated().map { "(\($0), \($1))" }.joined(separator: ", ")

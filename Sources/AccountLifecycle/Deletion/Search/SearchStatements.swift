@@ -1,0 +1,129 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Writes the statements that send what may hold an identifier, in rows whose columns are joined to one text.
+struct SearchStatements: Sendable {
+    /// Up to how many identifiers the server itself compares each row with.
+    private static let serverSideLimit = 24
+
+    /// Stands between the columns of a row; a control character that text hardly ever holds.
+    static let separator: UInt8 = 0x1F
+
+    /// The user ids of the accounts.
+    let accounts: [UUID]
+    /// The accounts' identifiers.
+    let identifiers: [Identifier]
+    /// Those of them that stand in columns of numbers.
+    let numbers: [String]
+    /// Buckets whose objects are not searched.
+    let keptBuckets: Set<String>
+
+    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning
+    /// of an identifier, without long rows.
+    func rows(of table: SearchCatalog.Table, besides other: Statement? = nil) -> Statement {
+        let joined = Self.joining(table.columns) + (other.map { ", " + $0 } ?? "")
+        let from = Self.rows(of: table)
+        let kept = isSearched(table) + (table.hasLongValues ? " and not " + Self.isLong(table) : "")
+        // What is compared as a number need not be sent to be looked through.
+        guard isLookedThroughByServer || table.columns.allSatisfy(\.form.isOfNumbers) else {
+            return "select \(joined) from \(from) where \(kept)"
+        }
+        var conditions: [Statement] = []
+        for column in table.columns {
+            switch column.form {
+            case .uuid: conditions.append("searched.\(identifier: column.name)::uuid = any(\(accounts))")
+            case .uuidArray: conditions.append("searched.\(identifier: column.name)::uuid[] && \(accounts)")
+            case .number: conditions.append("searched.\(identifier: column.name)::numeric = any(\(numbers)::numeric[])")
+            case .numberArray:
+                conditions.append("searched.\(identifier: column.name)::numeric[] && \(numbers)::numeric[]")
+            case .text: break
+            }
+        }
+        let texts = table.columns.filter { $0.form == .text }
+        guard !texts.isEmpty else { return "select \(joined) from \(from) where \(kept) and (\(Self.any(conditions)))" }
+        // Measured: joining a row's columns and lowering them once (offset 0 keeps the planner from copying the
+        // expression into each comparison) beats comparing each column, and the C collation lowers bytes instead of
+        // characters.
+        let text = Self.concatenation(of: texts.map(Self.value), by: "' '")
+        return """
+            select \(joined) from \(from)
+            cross join lateral (select lower(\(text) collate "C") collate "C" as lowered offset 0) as joined
+            where \(kept) and (\(Self.any(conditions + [holdsABeginning])))
+            """
+    }
+
+    /// A table's rows, as `searched`.
+    static func rows(of table: SearchCatalog.Table) -> Statement {
+        "only \(identifier: table.schema).\(identifier: table.name) as searched"
+    }
+
+    /// The condition of rows that are searched at all: objects of buckets that may keep them are no residue.
+    func isSearched(_ table: SearchCatalog.Table) -> Statement {
+        table.files != nil && !keptBuckets.isEmpty
+            ? "coalesce(searched.bucket_id, '') <> all(\(keptBuckets.sorted()))" : "true"
+    }
+
+    /// Whether they are few enough for the server to compare each row with.
+    var isLookedThroughByServer: Bool { identifiers.count <= Self.serverSideLimit }
+
+    /// The condition that the text `joined.lowered` has the beginning of an identifier in it.
+    var holdsABeginning: Statement {
+        Self.any(identifiers.flatMap(Self.starts).map { "strpos(joined.lowered, \($0) collate \"C\") > 0" })
+    }
+
+    /// The columns of a row as one text, told apart by ``separator``: one in the text itself is replaced by a blank, or
+    /// a person could hide in which column it stands.
+    private static func joining(_ columns: [SearchCatalog.Column]) -> Statement {
+        let separator = "chr(\(Self.separator))"
+        let values = columns.map { column in
+            // Not every collation lets search in its texts.
+            column.form == .text ? "replace(\(value(column)) collate \"C\", \(separator), ' ')" : value(column)
+        }
+        return concatenation(of: values, by: separator)
+    }
+
+    /// The value of a column as text; a NULL counts as empty, so that every row has as many separators.
+    static func value(_ column: SearchCatalog.Column) -> String {
+        "coalesce(searched.\(quoteIdentifier(column.name))::text, '')"
+    }
+
+    /// In groups, since a function takes at most a hundred arguments; there are as many separators either way.
+    private static func concatenation(of values: [String], by separator: String) -> Statement {
+        let groups = stride(from: 0, to: values.count, by: 50).map { start in
+            "concat_ws(\(separator), \(values[start..<min(start + 50, values.count)].joined(separator: ", ")))"
+        }
+        return Statement(
+            unsafeSQL: groups.count == 1 ? groups[0] : "concat_ws(\(separator), \(groups.joined(separator: ", ")))"
+        )
+    }
+
+    private static func any(_ conditions: [Statement]) -> Statement {
+        conditions.dropFirst().reduce(conditions.first ?? "false") { $0 + " or " + $1 }
+    }
+
+    /// What the forms of an identifier begin with: the server looks for that, and may send a few rows too many.
+    private static func starts(of identifier: Identifier) -> [String] {
+        switch identifier.kind {
+        case .userID: [String(identifier.value.prefix(8))]
+        case .email, .phone, .providerID:
+            starts(of: IdentifierPattern.patterns(of: identifier).map(\.bytes))
+        }
+    }
+
+    /// How much spellings must have in common to be looked for by that: less is found in too many rows.
+    private static let longEnough = 8
+
+    /// What the spellings have in common, or each: every one more costs the server a look at all there is.
+    private static func starts(of spellings: [[UInt8]]) -> [String] {
+        let common = spellings.dropFirst().reduce(spellings.first ?? []) { common, spelling in
+            // Not into the middle of a character, where the cases of one differ.
+            Array(zip(common, spelling).prefix { $0 == $1 && $0 < 0x80 }.map(\.0))
+        }
+        return (common.count >= longEnough ? [common] : spellings).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,41 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a search finds, counted by account and column.
+struct SearchTallies {
+    /// Where something is found: an account, as its index among the targets, and a column.
+    struct Place: Hashable {
+        let target: Int
+        let column: String
+    }
+
+    private struct Tally {
+        private(set) var kinds: Set<Identifier.Kind> = []
+        private(set) var count = 0
+
+        mutating func add(_ kind: Identifier.Kind) {
+            kinds.insert(kind)
+            count += 1
+        }
+    }
+
+    private var tallies: [Place: Tally] = [:]
+
+    mutating func add(_ kind: Identifier.Kind, at place: Place) {
+        tallies[place, default: Tally()].add(kind)
+    }
+
+    /// What is told of each account's request, in order.
+    func findings(of targets: [SearchTarget]) -> [UUID: [Situation.Finding]] {
+        var findings: [UUID: [Situation.Finding]] = [:]
+        for (place, tally) in tallies {
+            findings[targets[place.target].request, default: []].append(
+                Situation.Finding(column: place.column, identifiers: tally.kinds.sorted(), count: tally.count)
+            )
+        }
+        return findings.mapValues { $0.sorted() }
+    }
+}

@@ -1,0 +1,88 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What is searched for, and whose that is which is found.
+struct SoughtIdentifiers: Sendable {
+    /// What is searched for in columns of numbers.
+    let numbers: [String]
+    let matcher: IdentifierMatcher
+    /// For each identifier of the matcher: the target it belongs to, or nil for another account's user id.
+    private let owners: [Int?]
+    /// For each identifier of the matcher: other accounts that hold it too, as indices of their user ids in the
+    /// matcher.
+    private let sharers: [[Int]]
+
+    /// - Parameters:
+    ///   - targets: The accounts.
+    ///   - holders: For identifiers that can be used again, the other accounts that hold them now.
+    init(_ targets: [SearchTarget], holders: [Identifier: Set<UUID>]) {
+        var identifiers: [Identifier] = []
+        var owners: [Int?] = []
+        for (index, target) in targets.enumerated() {
+            for identifier in target.identifiers where identifier.isSearchable {
+                identifiers.append(identifier)
+                owners.append(index)
+            }
+        }
+        numbers = Set(identifiers.compactMap(\.number)).sorted()
+        var others: [UUID: Int] = [:]
+        for account in holders.values.joined() where others[account] == nil {
+            others[account] = identifiers.count
+            identifiers.append(Identifier(userID: account))
+            owners.append(nil)
+        }
+        sharers = zip(identifiers, owners).map { identifier, owner in
+            guard let owner, identifier.canBeUsedAgain else { return [] }
+            return (holders[identifier] ?? []).subtracting([targets[owner].userID]).compactMap { others[$0] }
+        }
+        self.owners = owners
+        matcher = IdentifierMatcher(identifiers)
+    }
+
+    /// The accounts' own identifiers.
+    var identifiers: [Identifier] {
+        matcher.identifiers.indices.filter { owners[$0] != nil }.map { matcher.identifiers[$0] }
+    }
+
+    /// An identifier in a row.
+    struct Hit {
+        /// The index of the identifier in the matcher.
+        let identifier: Int
+        /// The index of the column in the table.
+        let column: Int
+    }
+
+    /// What is in a row whose columns are joined by ``SearchStatements/separator``.
+    func hits(in row: String) -> [Hit] {
+        var hits: [Hit] = []
+        var text = row
+        text.withUTF8 { bytes in
+            let row = UnsafeRawBufferPointer(bytes)
+            matcher.forEachMatch(in: row) { match in
+                let column = row[..<match.offset].lazy.filter { $0 == SearchStatements.separator }.count
+                hits.append(Hit(identifier: match.identifier, column: column))
+            }
+        }
+        return hits
+    }
+
+    /// Judges what is in one row.
+    func judge(_ hits: [Hit], of table: SearchCatalog.Table, _ found: (SearchTallies.Place, Identifier.Kind) -> Void) {
+        let present = Set(hits.map(\.identifier))
+        for hit in hits {
+            guard let target = owners[hit.identifier], present.isDisjoint(with: sharers[hit.identifier]) else {
+                continue
+            }
+            let (identifier, column) = (matcher.identifiers[hit.identifier], table.columns[hit.column])
+            // The row was sent for something else.
+            if column.form.isOfNumbers, identifier.number == nil { continue }
+            found(
+                SearchTallies.Place(target: target, column: "\(table.schema).\(table.name).\(column.name)"),
+                identifier.kind
+            )
+        }
+    }
+}
