@@ -1,0 +1,192 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import accountctl
+
+/// Who asks it, what lies between, how it is laid out, and what became of the schema.
+@Suite("The doctor finds, of the database:", .timeLimit(.minutes(3)))
+struct DoctorDatabaseTests {
+    @Test("a role that row-level security binds, which would see nothing and call it clean")
+    func blindRole() async throws {
+        try await DoctorStage.with { deployment in
+            let role = "blind_\(UUID().uuidString.prefix(8).lowercased())"
+            try await deployment.database.psql(
+                """
+                create role \(role) login;
+                grant usage on schema auth, storage, accountctl to \(role);
+                grant select on all tables in schema auth, storage, accountctl to \(role);
+                """
+            )
+            let what = try await deployment.find("database.role", "error", ["PGUSER": role])
+            #expect(what.contains(role))
+            try await deployment.database.psql("drop owned by \(role); create role \(role)_2 login")
+            let none = try await deployment.find("database.rights", "error", ["PGUSER": "\(role)_2"])
+            #expect(none.contains("auth.users"))
+            try await deployment.database.psql("drop role \(role), \(role)_2")
+        }
+    }
+
+    @Test("keys without a rule or an index, and triggers, that block or slow a deletion")
+    func catalog() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                create table public.posts (id int primary key, author uuid references auth.users);
+                create table public.likes (author uuid references auth.users on delete cascade);
+                create function public.refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+                create trigger keep before delete on public.likes for each row execute function public.refuse();
+                """
+            )
+            #expect(try await deployment.find("deletion.blocking_key", "warning").contains("public.posts"))
+            let (_, findings) = try await deployment.examine()
+            let unindexed = findings.filter { $0.code == "deletion.missing_index" }.map(\.what).joined()
+            #expect(unindexed.contains("public.posts") && unindexed.contains("public.likes"))
+            #expect(findings.contains { $0.code == "deletion.trigger" && $0.what.contains("keep") }, "\(findings)")
+            #expect(!findings.contains { $0.code == "deletion.trigger_outside" }, "\(findings)")
+            // What a trigger does through another function counts as its own.
+            try await deployment.database.psql(
+                """
+                create extension dblink schema extensions;
+                create function public.tell() returns void language sql as $$ select extensions.dblink_exec('', '') $$;
+                create or replace function public.refuse() returns trigger language plpgsql as
+                $$ begin perform public.tell(); return old; end $$;
+                """
+            )
+            #expect(try await deployment.find("deletion.trigger_outside", "notice").contains("keep"))
+            let strict = try await AccountctlProcess.run(
+                "doctor",
+                "--database-only",
+                "--strict",
+                environment: deployment.variables
+            )
+            #expect(strict.status == 1)
+        }
+    }
+
+    @Test("a big table without an index: a warning where it can be heeded, a notice where it is Supabase's own")
+    func bigTables() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                create table public."Likes" ("byWhom" uuid references auth.users on delete cascade);
+                create table auth.notes (author uuid references auth.users on delete cascade);
+                update pg_class set reltuples = 20000 where relname in ('Likes', 'notes');
+                """
+            )
+            let (_, findings) = try await deployment.examine()
+            func finding(_ table: String) -> DoctorFinding? {
+                findings.first { $0.code == "deletion.missing_index" && $0.what.contains(table) }
+            }
+            #expect(finding("public.Likes")?.severity == "warning")
+            #expect(finding("public.Likes")?.todo == #"create index concurrently on "public"."Likes" ("byWhom")"#)
+            #expect(finding("auth.notes")?.severity == "notice")
+        }
+    }
+
+    @Test("a pooler in transaction mode; one in session mode is as good as none")
+    func pooler() async throws {
+        try await DoctorStage.with { deployment in
+            for mode in [PgBouncer.PoolMode.transaction, .session] {
+                try await PgBouncer.with(mode, to: deployment.database.cluster) { pooler in
+                    let through = ["PGHOST": "127.0.0.1", "PGPORT": "\(pooler.port)"]
+                    let (_, findings) = try await deployment.examine(through)
+                    let isFound = findings.contains { $0.code == "database.pooler" && $0.severity == "warning" }
+                    #expect(isFound == (mode == .transaction), "\(findings)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "which server it was not tested with",
+        arguments: [(149_999, "warning"), (150_000, "ok"), (160_000, "notice"), (180_000, "warning")]
+    )
+    func versions(_ number: Int, _ severity: String) {
+        #expect(DatabaseDoctor.version(number, "1").severity.rawValue == severity)
+    }
+
+    @Test("clocks that differ")
+    func clock() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                create schema skewed;
+                create function skewed.clock_timestamp() returns timestamptz language sql volatile
+                as $$ select pg_catalog.clock_timestamp() + interval '90 seconds' $$;
+                grant usage on schema skewed to public;
+                alter role postgres in database \(deployment.database.name) set search_path = skewed, pg_catalog, public;
+                """
+            )
+            let what = try await deployment.find("database.clock", "warning")
+            // The clock is read after the server's answer.
+            let seconds = try #require(what.firstMatch(of: /(\d+) s/).flatMap { Int($0.1) })
+            #expect((70...90).contains(seconds), "\(what)")
+        }
+    }
+
+    @Test("a schema that is missing, behind, or not as the migrations made it")
+    func schema() async throws {
+        try await TestDatabase.with(.platform) { database in
+            let missing = try await AccountctlProcess.run(
+                "doctor",
+                "--database-only",
+                "--json",
+                "code",
+                environment: database.variables
+            )
+            #expect(missing.status == 1 && missing.output.contains("schema.installed"), "\(missing.output)")
+        }
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql("alter table public.profiles disable row level security")
+            #expect(try await deployment.find("schema.drift", "error").contains("profiles"))
+            try await deployment.database.psql(
+                """
+                alter table public.profiles enable row level security;
+                alter function public.cancel_account_deletion() set search_path = pg_temp;
+                alter policy profiles_insert_open on public.profiles with check (true);
+                """
+            )
+            #expect(try await deployment.find("schema.drift", "warning").contains("cancel_account_deletion"))
+            // As an earlier version left it where the app signs up by a function of its own.
+            try await deployment.database.psql(
+                """
+                update accountctl.settings set value = '"starter"' where name = 'profiles.origin';
+                update accountctl.adoption_notes set decision = 'kept', reason = 'the app''s'
+                where item = 'profiles.sign_up';
+                alter table public.profiles drop constraint profiles_username_key;
+                """
+            )
+            #expect(try await deployment.find("schema.username_rule", "warning").contains("username_length"))
+            try await deployment.database.psql(
+                """
+                drop policy profiles_update_open on public.profiles;
+                drop trigger on_auth_user_created on auth.users;
+                grant truncate on public.profiles to anon;
+                grant execute on function public.cancel_account_deletion() to public;
+                """
+            )
+            let grave = try await deployment.examine().findings.filter {
+                $0.code == "schema.drift" && $0.severity == "error"
+            }
+            #expect(
+                grave.map(\.what) == [
+                    "changed: function cancel_account_deletion()", "changed: policy profiles_insert_open on profiles",
+                    "removed: policy profiles_update_open on profiles",
+                    "changed: relation public.profiles", "removed: trigger on_auth_user_created on auth.users",
+                ]
+            )
+            try await deployment.database.psql(
+                "delete from accountctl.migrations where number = (select max(number) from accountctl.migrations)"
+            )
+            #expect(try await deployment.find("schema.pending", "error").contains("1 migration"))
+            try await deployment.database.psql(
+                """
+                insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
+                values (9001, 'tomorrow', 'core', repeat('0', 64), 'done', 1, '99.1.0')
+                """
+            )
+            #expect(try await deployment.find("schema.ahead", "warning").contains("99.1.0"))
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What keeps requests from their end.
+@Suite("The doctor finds, of deletions and those who carry them out:", .timeLimit(.minutes(3)))
+struct DoctorDeletionTests {
+    @Test("that no worker is there, and jobs that wait too long for one")
+    func workers() async throws {
+        try await DoctorStage.with(working: false) { deployment in
+            #expect(try await deployment.find("workers.alive", "error").contains("none was ever seen"))
+            try await deployment.database.psql(
+                """
+                select accountctl.enqueue_job(kind => 'mail.check', args => '{"stream": 1}', queue => 'mail');
+                update accountctl.jobs set run_at = now() - interval '1 hour';
+                """
+            )
+            #expect(
+                try await deployment.find("jobs.age", "warning")
+                    == "a job in the queue mail has been waiting to run for 1 h"
+            )
+            // A worker that was there an hour ago is another matter than none at all.
+            let worker = try AccountctlProcess(["worker"], environment: deployment.variables)
+            #expect(try await worker.waitForErrors(containing: "worker registered"))
+            worker.signal(SIGKILL)
+            _ = try await worker.result()
+            func silent(for time: String) async throws {
+                try await deployment.database.psql(
+                    """
+                    update accountctl.workers
+                    set beat_at = now() - interval '\(time)', expires_at = now() - interval '\(time)' + interval '1 second'
+                    """
+                )
+            }
+            try await silent(for: "1 minute")
+            #expect(try await deployment.find("workers.alive", "warning").contains("the last one was seen"))
+            // Minutes are too long: a code is dead by then. The command line is that of the manifest, to the letter.
+            try await silent(for: "4 minutes")
+            #expect(try await deployment.find("workers.alive", "error").contains("the last one was seen"))
+            let manifest = try String(
+                contentsOfFile: Repository.path("deploy/kubernetes/accountctl.yaml"),
+                encoding: .utf8
+            )
+            let line = try #require(manifest.firstMatch(of: /args: \[(doctor.*)\]/))
+            let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+            #expect(
+                readme.contains("by `accountctl \(line.1.replacing(",", with: ""))` from cron: its exit code tells")
+            )
+            let words = line.1.replacing(",", with: "").split(separator: " ").map(String.init)
+            func exit(_ more: [String]) async throws -> Int32 {
+                try await AccountctlProcess(words + more, environment: deployment.variables).result().status
+            }
+            #expect(try await exit([]) == 1)
+            #expect(try await exit(["--expect-worker-within", "6h"]) == 0)
+            #expect(try await exit(["--expect-worker-within", "soon"]) == 2)
+            // Somebody who holds one job by hand does the work of no worker.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('rehearsal', '1', 1, '{}', '{}', now() + interval '1 hour')
+                """
+            )
+            #expect(try await exit([]) == 1)
+        }
+    }
+
+    @Test("deletions that somebody paused or that wait for the ceiling, and queues that are paused")
+    func brakes() async throws {
+        try await DoctorStage.with { deployment in
+            func run(_ words: String...) async throws {
+                let result = try await AccountctlProcess(words, environment: deployment.variables).result()
+                #expect(result.status == 0, "\(words): \(result.errors)")
+            }
+            try await run("deletion", "pause", "--all", "--reason", "a complaint", "--as", "olga")
+            let all = try await deployment.find("deletion.paused", "warning")
+            #expect(all.contains("every deletion is paused") && all.contains("by olga"), "\(all)")
+            try await deployment.database.psql(
+                "update accountctl.deletion_brakes set paused_at = now() - interval '25 hours'"
+            )
+            #expect(try await deployment.find("deletion.paused", "error").contains("every deletion is paused, for 1 d"))
+            try await run("deletion", "resume", "--all", "--confirm=all")
+            try await deployment.database.psql(
+                """
+                insert into accountctl.deletion_requests (user_id, origin, state, situation, run_after, legal_deadline, paused_at)
+                select gen_random_uuid(), 'app', state, situation::jsonb, now(), now() + interval '1 month', paused_at
+                from (
+                    values
+                        ('held', '{"code": "ceiling"}', null::timestamptz), ('held', '{"code": "ceiling"}', null),
+                        ('held', '{"code": "legal_hold"}', null), ('held', '{"code": "paused"}', now() - interval '3 days')
+                ) as r (state, situation, paused_at)
+                """
+            )
+            let one = try await deployment.find("deletion.paused", "warning")
+            #expect(one.contains("1 request is paused") && one.contains("3 d"), "\(one)")
+            // What it names to see them, typed as it stands.
+            let todo = try await deployment.examine().findings.first { $0.what == one }?.todo ?? ""
+            let hint = try #require(todo.firstMatch(of: /accountctl (deletion list[^;]*) shows/), "\(todo)")
+            let words = hint.1.split(separator: " ").map(String.init) + ["--tsv", "situation"]
+            let listed = try await AccountctlProcess(words, environment: deployment.variables).result()
+            #expect(listed.output == "paused\n", "\(listed)")
+            #expect(try await deployment.find("deletion.ceiling", "warning").contains("2 requests"))
+            try await run("jobs", "pause", "mail", "--yes", "--reason", "a storm")
+            #expect(try await deployment.find("jobs.paused", "warning").contains("the queue mail"))
+            // Codes live for five minutes.
+            try await run("jobs", "pause", "apple", "--yes")
+            #expect(try await deployment.find("jobs.paused", "error").contains("the queue apple"))
+        }
+    }
+
+    @Test("requests that stand still and go on by themselves, and such as fail again and again")
+    func standing() async throws {
+        try await DoctorStage.with { deployment in
+            func findings(_ changes: String) async throws -> [DoctorFinding] {
+                try await deployment.database.psql("update accountctl.deletion_requests set \(changes)")
+                return try await deployment.examine().findings.filter {
+                    $0.code.hasPrefix("deletion.") && $0.severity != "notice"
+                }
+            }
+            try await deployment.database.psql(
+                """
+                insert into auth.users (id) values ('\(OperatorStage.id(1))');
+                select accountctl.open_deletion_request('\(OperatorStage.id(1))', 'app')
+                """
+            )
+            for (state, time) in [("blocked", "within five minutes"), ("residue", "within the hour")] {
+                let found = try await findings("state = '\(state)', locked_out_at = now(), settle_after = now()")
+                #expect(found.map(\.code) == ["deletion.\(state)"] && found.map(\.severity) == ["error"], "\(found)")
+                let why = found.first?.why ?? ""
+                #expect(why.contains("they go on by themselves") && why.contains(time), "\(why)")
+            }
+            for (failures, time, severity) in [
+                (2, "3 hours", nil), (3, "10 minutes", nil), (3, "20 minutes", "warning"), (3, "3 hours", "error"),
+            ] {
+                let found = try await findings(
+                    """
+                    state = 'running', failures = \(failures), situation = '{"code": "storage_unusable"}',
+                    situation_since = now() - interval '\(time)'
+                    """
+                )
+                #expect(found.map(\.severity) == (severity.map { [$0] } ?? []), "\(time): \(found)")
+                #expect(found.allSatisfy { $0.code == "deletion.failing" && $0.what.hasSuffix(": storage_unusable") })
+            }
+        }
+    }
+
+    @Test("legal deadlines at risk, and passed")
+    func deadlines() async throws {
+        try await DoctorStage.with { deployment in
+            let user = UUID().uuidString.lowercased()
+            try await deployment.database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
+            let requested = try await AccountctlProcess.run(
+                "deletion",
+                "request",
+                user,
+                "--confirm",
+                user,
+                environment: deployment.variables
+            )
+            #expect(requested.status == 0, "\(requested.errors)")
+            for left in ["3 days", "-1 hour"] {
+                try await deployment.database.psql(
+                    """
+                    update accountctl.deletion_requests
+                    set requested_at = now() - interval '40 days', legal_deadline = now() + interval '\(left)'
+                    """
+                )
+                #expect(try await deployment.find("deletion.deadline", "error").contains("legal deadline"))
+            }
+        }
+    }
+}

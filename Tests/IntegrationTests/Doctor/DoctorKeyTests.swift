@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the program is given, and what the database holds of it.
+@Suite("The doctor finds, of keys and settings:", .timeLimit(.minutes(3)))
+struct DoctorKeyTests {
+    @Test("Keys that a worker would refuse to start with")
+    func otherKeys() async throws {
+        try await DoctorStage.with { deployment in
+            let sealing = try String(
+                contentsOfFile: deployment.variables["ACCOUNTCTL_KEYS_SEALING_FILE"] ?? "",
+                encoding: .utf8
+            )
+            let same = try deployment.file("same", sealing)
+            let shared = try await deployment.find("keys.hash", "error", ["ACCOUNTCTL_KEYS_HASH_FILE": same])
+            #expect(shared.contains("hold the same key"))
+            let garbage = try deployment.file("garbage", "not a key")
+            let unreadable = try await deployment.find("keys.hash", "error", ["ACCOUNTCTL_KEYS_HASH_FILE": garbage])
+            #expect(unreadable.contains("keys.hash_file"))
+            for (setting, code, name) in [
+                ("ACCOUNTCTL_KEYS_SEALING_FILE", "keys.sealing", "sealing"),
+                ("ACCOUNTCTL_KEYS_HASH_FILE", "keys.hash", "hash"),
+            ] {
+                let other = try deployment.file(
+                    "other.\(name)",
+                    try await AccountctlProcess.run("keys", "new", name).output
+                )
+                let said = try await deployment.find(code, "error", [setting: other])
+                #expect(said.contains("under that name"), "\(said)")
+                let worker = try await AccountctlProcess(
+                    ["worker", "--until-idle"],
+                    environment: deployment.variables.merging([setting: other]) { $1 }
+                ).result()
+                #expect(worker.status == 5, "\(worker.errors)")
+            }
+        }
+    }
+
+    @Test("a hash key of another name than the one that was used, before it is used and after")
+    func otherHashKey() async throws {
+        try await DoctorStage.with { deployment in
+            let newer = try deployment.file(
+                "newer.hash",
+                try await AccountctlProcess.run("keys", "new", "hash-2").output
+            )
+            let other = ["ACCOUNTCTL_KEYS_HASH_FILE": newer]
+            let unknown = try await deployment.find("keys.hash", "error", other)
+            #expect(unknown == #"the hash key "hash-2" was never used here, and "hash" was"#)
+            // What hashes makes it known, as in a rotation.
+            let paused = try await AccountctlProcess(
+                ["deletion", "pause", "--all"],
+                environment: deployment.variables.merging(other) { $1 }
+            ).result()
+            #expect(paused.status == 0, "\(paused.errors)")
+            #expect(try await deployment.find("keys.hash", "notice", other).contains(#"is newer than "hash""#))
+            #expect(try await deployment.find("keys.hash", "warning").contains(#"is older than "hash-2""#))
+        }
+    }
+
+    @Test("sealed values whose key is gone")
+    func keys() async throws {
+        try await DoctorStage.with { deployment in
+            let user = UUID().uuidString.lowercased()
+            try await deployment.database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
+            let requested = try await AccountctlProcess.run(
+                "deletion",
+                "request",
+                user,
+                "--confirm",
+                user,
+                "--grace-seconds",
+                "0",
+                environment: deployment.variables
+            )
+            #expect(requested.status == 0, "\(requested.errors)")
+            try await deployment.database.psql(
+                "update accountctl.deletion_requests set sealing_key_id = 'gone', sealed_identifiers = 'x'"
+            )
+            #expect(try await deployment.find("keys.sealing", "error").contains("gone"))
+        }
+    }
+
+    @Test("settings that are wrong, key files that others can read, a web client secret that ends")
+    func settings() async throws {
+        try await DoctorStage.with { deployment in
+            let readable = try deployment.file(
+                "sealing",
+                try String(
+                    contentsOfFile: deployment.variables["ACCOUNTCTL_KEYS_SEALING_FILE"] ?? "",
+                    encoding: .utf8
+                )
+            )
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: readable)
+            let open = try await deployment.find(
+                "keys.sealing_file",
+                "warning",
+                ["ACCOUNTCTL_KEYS_SEALING_FILE": readable],
+                everything: true
+            )
+            #expect(open.contains(readable))
+            let wrong = try await deployment.find(
+                "settings",
+                "error",
+                ["ACCOUNTCTL_DELETION_GRACE": "soon"],
+                everything: true
+            )
+            #expect(wrong.contains("deletion.grace"))
+            for (days, severity, said) in [(10, "warning", "ends in 9 days"), (-1, "error", "has ended")] {
+                let secret = try deployment.file("secret\(days)", Self.clientSecret(endsIn: days))
+                let ends = try await deployment.find(
+                    "apple.web_secret",
+                    severity,
+                    ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": secret],
+                    everything: true
+                )
+                #expect(ends.contains(said), "\(ends)")
+            }
+            let pasted = try deployment.file("p8", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+            let key = try await deployment.find(
+                "apple.web_secret",
+                "error",
+                ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": pasted],
+                everything: true
+            )
+            #expect(key.contains(".p8"))
+        }
+    }
+
+    /// A client secret as Supabase keeps it; nobody checks its signature here.
+    private static func clientSecret(endsIn days: Int) -> String {
+        let now = Int(Date.now.timeIntervalSince1970)
+        let header = #"{"alg":"ES256","kid":"ABCDE12345"}"#
+        let claims =
+            #"{"iss":"FGHIJ67890","iat":\#(now - 30 * 86_400),"exp":\#(now + days * 86_400),"#
+            + #""aud":"https://appleid.apple.com","sub":"com.example.web"}"#
+        return [header, claims, "signature"].map { part in
+            Data(part.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+                .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        }.joined(separator: ".")
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A deployment: a database that the program migrated, keys, and whatever else a test sets.
+struct DoctorStage: Sendable {
+    let database: TestDatabase
+    let variables: [String: String]
+    let folder: URL
+
+    func file(_ name: String, _ text: String) throws -> String {
+        let path = folder.appendingPathComponent(name).path
+        _ = FileManager.default.createFile(
+            atPath: path,
+            contents: Data(text.utf8),
+            attributes: [.posixPermissions: 0o600]
+        )
+        return path
+    }
+
+    /// What it finds, and its exit code; everything but what is sound.
+    func examine(
+        _ more: [String: String] = [:],
+        everything: Bool = false
+    ) async throws -> (status: Int32, findings: [DoctorFinding]) {
+        let result = try await AccountctlProcess(
+            ["doctor", "--json"] + (everything ? [] : ["--database-only"]),
+            environment: variables.merging(more) { $1 }
+        ).result()
+        let findings = try? JSONDecoder().decode([DoctorFinding].self, from: Data(result.output.utf8))
+        return (result.status, try #require(findings, "\(result.errors)").filter { $0.severity != "ok" })
+    }
+
+    /// The finding of a code, which has to be there and to say what it means and what to do.
+    func find(
+        _ code: String,
+        _ severity: String,
+        _ more: [String: String] = [:],
+        everything: Bool = false,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let (status, findings) = try await examine(more, everything: everything)
+        let found = findings.first { $0.code == code && $0.severity == severity }
+        let finding = try #require(found, "\(findings)", sourceLocation: sourceLocation)
+        #expect(finding.why != nil && finding.todo != nil, sourceLocation: sourceLocation)
+        let hasError = findings.contains { $0.severity == "error" }
+        #expect(status == (hasError ? 1 : 0), sourceLocation: sourceLocation)
+        return finding.what
+    }
+
+    /// Gives `body` a deployment; `working` with a worker that was there and seems to be still.
+    static func with(
+        working: Bool = true,
+        _ body: @Sendable (DoctorStage) async throws -> Void
+    ) async throws {
+        let keys = try await TestKeys.make()
+        defer { keys.remove() }
+        try await TestDatabase.withPlatform { database in
+            let variables = database.variables.merging(keys.variables) { $1 }
+            let migrated = try await AccountctlProcess.run("migrate", "up", environment: variables)
+            #expect(migrated.status == 0, "\(migrated.errors)")
+            if working {
+                let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: variables)
+                #expect(worked.status == 0, "\(worked.errors)")
+                // As if it were still there: the test is about other things.
+                try await database.psql(
+                    "update accountctl.workers set stopped_at = null, stop_reason = null, expires_at = now() + interval '1 hour'"
+                )
+            }
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("doctor-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try await body(DoctorStage(database: database, variables: variables, folder: folder))
+        }
+    }
+}
+
+/// What the doctor says of one thing, in JSON.
+struct DoctorFinding: Decodable {
+    let severity: String
+    let code: String
+    let what: String
+    let why: String?
+    let todo: String?
+}
