@@ -114,6 +114,43 @@ import Testing
         }
     }
 
+    /// What a round of upkeep rescued is counted, whatever becomes of its other parts.
+    @Test func whatWasRescuedIsCounted() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, worker, attempt, args)
+                values ('one', 'test.good', 'running', 4711, 1, '{"text":""}')
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, parked_for, limit_key)
+                values ('one', 'test.good', 'parked', 'limit', 'k')
+                """
+            )
+            try await harness.database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    raise exception 'no' using errcode = 'lock_not_available';
+                end
+                $$;
+                create trigger refuse before update on accountctl.jobs
+                for each row when (old.parked_for = 'limit') execute function public.refuse()
+                """
+            )
+            let worker = try worker(harness, metrics)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.until { try await harness.finished("completed") == 1 }
+                try await harness.until(within: .seconds(10)) { value("jobs_rescued_total", metrics.text()) == 1 }
+                group.cancelAll()
+            }
+        }
+    }
+
     /// Cancelled while it ran, a job is neither retried nor one that somebody should look at, whatever its handler
     /// asked for; one that its handler ended is counted, too.
     @Test func whatWasWrittenIsCounted() async throws {

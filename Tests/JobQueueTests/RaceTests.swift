@@ -430,7 +430,9 @@ import Testing
             )
             var registry = JobRegistry()
             try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
-            try await harness.worker(registry) { $0.overdueGrace = .zero }.rescueLost()
+            let rescuer = try harness.worker(registry) { $0.overdueGrace = .zero }
+            try await rescuer.rescueLost()
+            try await rescuer.takeOverdue()
             let records = try await [harness.show(ids[0]), harness.show(ids[1])].map { $0?.record }
             #expect(records.map { $0?.state } == [.available, .scheduled])
             #expect(records.map { $0?.crashes } == [1, 0])

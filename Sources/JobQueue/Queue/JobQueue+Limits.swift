@@ -103,7 +103,8 @@ extension JobQueue {
         try notify([JobTables.beatNote], on: connection)
     }
 
-    /// Lets jobs go on that waited for room under a limit per key which is no more.
+    /// Lets jobs go on that waited for room under a limit per key which is no more; one whose row somebody has locked
+    /// is left for the next round.
     ///
     /// Returns how many.
     func unparkUnlimited(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
@@ -114,20 +115,25 @@ extension JobQueue {
         """
         update \(tables.jobs)
         set state = 'available', parked_for = null
-        where state = 'parked'
-        and parked_for = 'limit'
-        -- Decided before any job is looked at: thousands may wait for a key of a kind that is still limited.
-        and kind = any(array(
-            select lane.kind
-            from unnest(\(Set(lanes.map(\.kind)).sorted())::text[]) as lane(kind)
-            where not exists (
-                select
-                from \(tables.limits) l
-                where l.kind = lane.kind
-                and \(Self.runningPerKey) is not null
-            )
+        where id = any(array(
+            select id
+            from \(tables.jobs)
+            where state = 'parked'
+            and parked_for = 'limit'
+            -- Decided before any job is looked at: thousands may wait for a key of a kind that is still limited.
+            and kind = any(array(
+                select lane.kind
+                from unnest(\(Set(lanes.map(\.kind)).sorted())::text[]) as lane(kind)
+                where not exists (
+                    select
+                    from \(tables.limits) l
+                    where l.kind = lane.kind
+                    and \(Self.runningPerKey) is not null
+                )
+            ))
+            and limit_key is not null
+            for update skip locked
         ))
-        and limit_key is not null
         """
     }
 

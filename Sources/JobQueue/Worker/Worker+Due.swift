@@ -33,7 +33,10 @@ extension Worker {
             let nextDue = await attempt("promote") { try await self.promoteDue() } ?? nil
             if nextRescue <= now {
                 nextRescue = now.advanced(by: rescueInterval)
+                // Each by itself: what one has done is told, whatever becomes of the next.
                 await attempt("rescue") { try await self.rescueLost() }
+                await attempt("overdue") { try await self.takeOverdue() }
+                await attempt("limits") { try await self.unparkUnlimited() }
             }
             // More rarely: it walks over all jobs of these kinds that are set aside, which may be a million waiting for
             // one key.
@@ -90,32 +93,42 @@ extension Worker {
 
     func rescueLost() async throws {
         let queue = self.queue
+        let rescued = try await control.withConnection { connection in try queue.rescue(on: connection) }
+        guard rescued.jobs > 0 || rescued.workers > 0 else { return }
+        metrics.rescued.increment(by: rescued.jobs)
+        logger.warning(
+            "took the jobs of lost workers",
+            metadata: ["jobs": "\(rescued.jobs)", "workers": "\(rescued.workers)"]
+        )
+        if rescued.jobs > 0 { await madeRoom() }
+    }
+
+    func takeOverdue() async throws {
+        let queue = self.queue
         let grace = configuration.overdueGrace
         let alarmed = registry.entries.mapValues(\.retry).filter { !$0.value.hasLastAttempt }
+        let overdue = try await control.withConnection { connection in
+            try queue.takeOverdue(grace: grace, alarmed: alarmed, on: connection)
+        }
+        guard overdue > 0 else { return }
+        metrics.overdue.increment(by: overdue)
+        logger.error("took jobs whose handlers did not stop at their deadline", metadata: ["jobs": "\(overdue)"])
+        await madeRoom()
+    }
+
+    /// Jobs of any kinds run no longer, which leaves room under their limits.
+    private func madeRoom() async {
+        wake()
+        await tellOthers()
+    }
+
+    func unparkUnlimited() async throws {
+        let queue = self.queue
         let all = lanes
-        let (rescued, overdue, unparked) = try await control.withConnection { connection in
-            (
-                try queue.rescue(on: connection), try queue.takeOverdue(grace: grace, alarmed: alarmed, on: connection),
-                try queue.unparkUnlimited(all, on: connection)
-            )
+        let unparked = try await control.withConnection { connection in
+            try queue.unparkUnlimited(all, on: connection)
         }
         if unparked > 0 { wake() }
-        if rescued.jobs > 0 || rescued.workers > 0 {
-            metrics.rescued.increment(by: rescued.jobs)
-            logger.warning(
-                "took the jobs of lost workers",
-                metadata: ["jobs": "\(rescued.jobs)", "workers": "\(rescued.workers)"]
-            )
-        }
-        if rescued.jobs > 0 || overdue > 0 {
-            // Of any kinds, and those that were running leave room under their limits.
-            wake()
-            await tellOthers()
-        }
-        if overdue > 0 {
-            metrics.overdue.increment(by: overdue)
-            logger.error("took jobs whose handlers did not stop at their deadline", metadata: ["jobs": "\(overdue)"])
-        }
     }
 
     func retryNewer() async throws {

@@ -24,6 +24,8 @@ extension Worker {
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
         // It could be idle, and gone, before its upkeep has looked once.
         try await rescueLost()
+        try await takeOverdue()
+        try await unparkUnlimited()
         try await retryNewer()
         try await enqueuePeriodic(try await readZones())
         _ = try await promoteDue()
