@@ -215,6 +215,17 @@ struct JobsCommandTests {
             let moment = try Date(String(row?.dropFirst("mail.schedule\t".count) ?? ""), strategy: .iso8601)
             #expect(moment.timeIntervalSinceNow > -60 && moment.timeIntervalSinceNow < 360)
             #expect(moment.timeIntervalSince1970.truncatingRemainder(dividingBy: 300) == 0)
+            #expect(!told.errors.contains("clock"), "\(told)")
+
+            try await database.psql(
+                "insert into accountctl.periodic_slots (name, slot, job) values ('mail.schedule', '2100-01-02 03:00Z', 8)"
+            )
+            let ahead = try await jobs(database, ["schedules", "--json", "name,last_at,last_job,ahead_at"])
+            let line = """
+                {"ahead_at":"2100-01-02T03:00:00.000Z","last_at":"2026-01-02T03:05:00.000Z","last_job":7,"name":"mail.schedule"}
+                """
+            #expect(ahead.status == 0 && ahead.output.contains(line), "\(ahead)")
+            #expect(ahead.errors.contains("mail.schedule") && ahead.errors.contains("a clock was set back"), "\(ahead)")
         }
     }
 

@@ -56,10 +56,21 @@ extension JobQueue {
     package func schedules(_ known: [PeriodicJob], on connection: isolated Connection) throws -> [ScheduleRecord] {
         let now = try connection.one("select extract(epoch from now())::bigint", as: Int64.self)
         let slots = try connection.query(
-            "select distinct on (name) name, slot, job from \(tables.slots) order by name, slot desc",
-            as: (String, Date, Int64?).self
+            """
+            select distinct on (name, is_ahead) name, slot, job, is_ahead
+            from (
+                select name, slot, job, \(Self.isAhead) as is_ahead
+                from \(tables.slots)
+            ) as slots
+            order by name, is_ahead, slot desc
+            """,
+            as: (String, Date, Int64?, Bool).self
         )
-        let last = Dictionary(uniqueKeysWithValues: slots.map { ($0.0, (slot: $0.1, job: $0.2)) })
+        var last: [String: (slot: Date, job: Int64?)] = [:]
+        var ahead: [String: Date] = [:]
+        for (name, slot, job, isAhead) in slots {
+            if isAhead { ahead[name] = slot } else { last[name] = (slot, job) }
+        }
         let records = try known.map { periodic in
             let next = periodic.schedule.next(after: Int(now), in: try zoneRules(periodic.zone, on: connection))
             return ScheduleRecord(
@@ -69,15 +80,28 @@ extension JobQueue {
                 kind: periodic.job.kind,
                 last: last[periodic.name]?.slot,
                 job: last[periodic.name]?.job,
-                next: next.map { Date(timeIntervalSince1970: Double($0)) }
+                next: next.map { Date(timeIntervalSince1970: Double($0)) },
+                ahead: ahead[periodic.name]
             )
         }
-        let names = Set(known.map(\.name))
-        let others = slots.filter { !names.contains($0.0) }.map {
-            ScheduleRecord(name: $0.0, line: nil, zone: nil, kind: nil, last: $0.1, job: $0.2, next: nil)
+        let others = Set(slots.map(\.0)).subtracting(known.map(\.name)).map { name in
+            ScheduleRecord(
+                name: name,
+                line: nil,
+                zone: nil,
+                kind: nil,
+                last: last[name]?.slot,
+                job: last[name]?.job,
+                next: nil,
+                ahead: ahead[name]
+            )
         }
         return (records + others).sorted { $0.name < $1.name }
     }
+
+    /// That a slot is one of the future, as a clock left it that was wrong; those of two servers differ by less than a
+    /// minute.
+    static let isAhead: Statement = "slot > now() + interval '1 minute'"
 
     /// Takes note of a schedule that has no instant of the past.
     func remember(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) throws {
@@ -119,7 +143,7 @@ extension JobQueue {
                     from \(self.tables.slots)
                     where name = \(periodic.name)
                     and slot > to_timestamp(\(Double(instant)))
-                    and slot < clock_timestamp() + interval '1 minute'
+                    and not (\(Self.isAhead))
                 )
                 """,
                 as: Bool.self

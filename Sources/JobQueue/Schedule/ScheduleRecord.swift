@@ -12,10 +12,12 @@ package struct ScheduleRecord: Sendable, Hashable {
     /// The zone of the line.
     package let zone: String?
     package let kind: String?
-    /// The latest instant that a worker dealt with; nil before the first.
+    /// The latest instant of the past that a worker dealt with; nil before the first.
     package let last: Date?
     /// The job that was added for it; nil for an instant that was only remembered.
     package let job: Int64?
     /// The next instant; nil where the line is not known.
     package let next: Date?
+    /// The latest instant still to come that a worker dealt with all the same, by a clock that was set back since.
+    package let ahead: Date?
 }

@@ -11,7 +11,8 @@ struct JobsSchedulesCommand: AccountctlCommand {
         abstract: "List the periodic jobs: when each came last, and when it comes next.",
         discussion: """
             A worker adds a job for each instant of a schedule, and of those that passed without a worker for the latest. Some schedules
-            hold only where what they look after is set, such as Apple's keys: elsewhere they have no last instant.
+            hold only where what they look after is set, such as Apple's keys: elsewhere they have no last instant. A last instant still to
+            come is what a clock left that was set back; it is told apart.
 
             EXAMPLES
               accountctl jobs schedules
@@ -27,6 +28,7 @@ struct JobsSchedulesCommand: AccountctlCommand {
         Field("last_at", "Last") { .date($0.last) },
         Field("last_job", "Job", alignment: .right) { $0.job.map { .integer($0) } ?? .null },
         Field("next_at", "Next") { .date($0.next) },
+        Field("ahead_at", nil) { .date($0.ahead) },
     ]
 
     static let outputFields = fields.map(\.name)
@@ -41,6 +43,13 @@ struct JobsSchedulesCommand: AccountctlCommand {
             try JobQueue().schedules(known, on: connection)
         }
         try context.output.list(schedules, Self.fields)
+        for schedule in schedules {
+            guard let ahead = schedule.ahead else { continue }
+            context.messages.warning(
+                "\(schedule.name) has had its turn of \(Wording.moment(ahead)), which is still to come: a clock was set back. "
+                    + "It keeps the turns before that"
+            )
+        }
         return .ok
     }
 }
