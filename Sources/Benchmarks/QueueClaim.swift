@@ -111,11 +111,7 @@ private struct QueueClaim {
             )
             times.append((ContinuousClock.now - start).inSeconds * 1000)
             bounds.claimed(claimed, isFull: claimed.count == 100, wasBounded: known != nil, now: start)
-            let ended = JobQueue.Ending(
-                outcome: .completed,
-                ids: claimed.map(\.id),
-                leases: claimed.map(\.lease)
-            )
+            let ended = JobQueue.Ending(outcome: .completed, jobs: claimed.map(\.leased))
             guard try bench.queue.finish(ended, on: connection).count == 100 else {
                 throw BenchmarkError("a claim of a hundred came back short")
             }

@@ -108,11 +108,11 @@ import Testing
                 }
                 let landed = try await harness.pool.withConnection { connection in
                     try harness.queue.finish(
-                        .init(outcome: outcome, ids: [job.id], leases: [lease]),
+                        .init(outcome: outcome, jobs: [JobLease(id: job.id, lease: lease)]),
                         on: connection
                     )
                 }
-                #expect(landed == [lease])
+                #expect(landed == [JobLease(id: job.id, lease: lease)])
             }
             #expect(ids.count == 2)
         }

@@ -420,11 +420,11 @@ import Testing
         }
 
         func finish(_ job: ClaimedJob) async throws {
-            let ending = JobQueue.Ending(outcome: .completed, ids: [job.id], leases: [job.lease])
+            let ending = JobQueue.Ending(outcome: .completed, jobs: [job.leased])
             let ended = try await harness.pool.withConnection { [harness] connection in
                 try harness.queue.finish(ending, on: connection)
             }
-            #expect(ended == [job.lease])
+            #expect(ended == [job.leased])
         }
 
         func enqueue(_ limitKeys: [String?], runAt: Date? = nil) async throws -> [Int64] {

@@ -76,7 +76,7 @@ import Testing
                     case 6, 7:
                         guard let claim = claims.randomElement(using: &random) else { break }
                         let landed = try harness.queue.finish(
-                            .init(outcome: .completed, ids: [claim.id], leases: [claim.real]),
+                            .init(outcome: .completed, jobs: [JobLease(id: claim.id, lease: claim.real)]),
                             on: connection
                         )
                         #expect(landed.isEmpty != model.finish(claim.id, claim.model, "completed"))
@@ -100,7 +100,8 @@ import Testing
                         )
                     case 9:
                         guard let claim = claims.randomElement(using: &random) else { break }
-                        let real = try harness.queue.release(ids: [claim.id], leases: [claim.real], on: connection)
+                        let held = JobLease(id: claim.id, lease: claim.real)
+                        let real = try harness.queue.release([held], on: connection)
                         #expect((real == 1) == model.release(claim.id, claim.model))
                     case 10:
                         guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }

@@ -139,7 +139,7 @@ struct ModelTable {
         guard let host = hosts[worker], !host.isStopped else { return BeatAnswer(isKnown: false) }
         hosts[worker]?.expiresAt = now + lifetime
         var answer = BeatAnswer(time: now)
-        let wanted = Set(beaten.map(\.lease))
+        let wanted = Set(beaten)
         for held in beaten {
             guard let job = jobs[held.id], job.state == "running", job.lease == held.lease else { continue }
             answer.held.insert(held)
@@ -147,8 +147,8 @@ struct ModelTable {
         }
         if let releasesBefore {
             for (id, job) in jobs.sorted(by: { $0.key < $1.key })
-            where job.worker == worker && !wanted.contains(job.lease) && job.claimedAt < releasesBefore {
-                free(id, attempt: -1)
+            where job.worker == worker && job.claimedAt < releasesBefore {
+                if !wanted.contains(JobLease(id: id, lease: job.lease)) { free(id, attempt: -1) }
             }
         }
         return answer

@@ -78,7 +78,7 @@ import Testing
                     #expect(jobs.count == 100)
                     bounds.claimed(jobs, isFull: true, wasBounded: known != nil, now: .now)
                     let ended = try queue.finish(
-                        .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                        .init(outcome: .completed, jobs: jobs.map(\.leased)),
                         on: connection
                     )
                     #expect(ended.count == 100)
@@ -138,7 +138,7 @@ import Testing
                             on: connection
                         )
                         _ = try queue.finish(
-                            .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                            .init(outcome: .completed, jobs: jobs.map(\.leased)),
                             on: connection
                         )
                     }
@@ -188,8 +188,7 @@ import Testing
             let request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: known)
             let claim = try await queue.claimLimited(lanes, request, on: connection)
             bounds.claimed(claim, wasBounded: known != nil, now: .now)
-            let (ids, leases) = (claim.jobs.map(\.id), claim.jobs.map(\.lease))
-            _ = try queue.finish(.init(outcome: .completed, ids: ids, leases: leases), on: connection)
+            _ = try queue.finish(.init(outcome: .completed, jobs: claim.jobs.map(\.leased)), on: connection)
         }
         let bounded = JobQueue.ClaimRequest(worker: worker, limit: 10, bounds: bounds.bounds(now: .now))
         let near = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, bounded, on: $0) }

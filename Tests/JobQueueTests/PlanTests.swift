@@ -55,7 +55,7 @@ import Testing
                 as: (Int64, Int64).self
             )
         }
-        let ending = JobQueue.Ending(outcome: .completed, ids: held.map(\.0), leases: held.map(\.1))
+        let ending = JobQueue.Ending(outcome: .completed, jobs: held.map { JobLease(id: $0.0, lease: $0.1) })
         let request = JobQueue.ClaimRequest(worker: Int64(worker), limit: 100)
         let bounded = JobQueue.ClaimRequest(
             worker: Int64(worker),

@@ -33,8 +33,8 @@ import Testing
 
     private func finish(_ harness: JobHarness, _ job: ClaimedJob) async throws -> Bool {
         try await harness.pool.withConnection { connection in
-            try harness.queue.finish(.init(outcome: .completed, ids: [job.id], leases: [job.lease]), on: connection)
-                .contains(job.lease)
+            try harness.queue.finish(.init(outcome: .completed, jobs: [job.leased]), on: connection)
+                .contains(job.leased)
         }
     }
 
@@ -149,7 +149,7 @@ import Testing
             let worker = try await host(harness)
             let stale = try await claim(harness, worker)[0]
             _ = try await harness.pool.withConnection { connection in
-                try harness.queue.release(ids: [stale.id], leases: [stale.lease], on: connection)
+                try harness.queue.release([stale.leased], on: connection)
             }
             let fresh = try await claim(harness, worker)[0]
             let failure = Verdict.Failure(at: Date(), attempt: 1, error: "x")
@@ -163,7 +163,7 @@ import Testing
             for verdict in verdicts {
                 let written = try await write([FinishedJob(job: stale, verdict: verdict)], harness)
                 #expect(written.landed.isEmpty, "\(verdict)")
-                #expect(written.lost == [stale.lease], "\(verdict)")
+                #expect(written.lost == [stale.leased], "\(verdict)")
                 let after = try await harness.pool.withConnection { try $0.one(job, as: String.self) }
                 #expect(after == before, "\(verdict)")
             }
@@ -190,7 +190,7 @@ import Testing
             } else {
                 for job in [jobs[0], jobs[2]] {
                     _ = try await harness.pool.withConnection { connection in
-                        try harness.queue.release(ids: [job.id], leases: [job.lease], on: connection)
+                        try harness.queue.release([job.leased], on: connection)
                     }
                 }
                 #expect(try await claim(harness, worker, 2).count == 2)
@@ -211,16 +211,61 @@ import Testing
             let (landed, released) = try await harness.pool.withConnection { connection in
                 (
                     try harness.queue.finish(
-                        .init(outcome: .completed, ids: jobs.map(\.id), leases: jobs.map(\.lease)),
+                        .init(outcome: .completed, jobs: jobs.map(\.leased)),
                         on: connection
                     ),
-                    try harness.queue.release(ids: jobs.map(\.id), leases: jobs.map(\.lease), on: connection)
+                    try harness.queue.release(jobs.map(\.leased), on: connection)
                 )
             }
-            #expect(landed == [jobs[1].lease])
+            #expect(landed == [jobs[1].leased])
             #expect(released == 0)
             #expect(try await harness.unfinished() == 2)
         }
+    }
+
+    /// Jobs that were given one number, as after such a failover, and end together: each has its own end and output.
+    @Test(arguments: [false, true]) func aBatchKeepsJobsOfOneNumberApart(_ isFused: Bool) async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue((0..<3).map { _ in try Self.kind.job(Note()) })
+            let worker = try await host(harness)
+            let jobs = try await [claim(harness, worker)[0], repeated(harness, worker), repeated(harness, worker)]
+            #expect(Set(jobs.map(\.lease)).count == 1)
+            // In the middle, so that neither the first nor the last output of the number will do for both others.
+            try await harness.execute(
+                "update accountctl.jobs set lease = nextval('accountctl.job_leases') where id = \(jobs[1].id)"
+            )
+            let batch = try zip(jobs, "abc").map { job, text in
+                FinishedJob(
+                    job: job,
+                    verdict: .end(.completed, output: try JobDocument(encoding: Note(text: String(text))))
+                )
+            }
+            if isFused {
+                let ended = try await harness.pool.withConnection { connection in
+                    try harness.queue.exchange(
+                        Settlement.split(batch).completed,
+                        Self.lanes,
+                        .init(worker: worker, limit: 1),
+                        on: connection
+                    )
+                }
+                #expect(ended.landed.count == 2)
+            } else {
+                let written = try await write(batch, harness)
+                #expect(written.landed.count == 2)
+                #expect(written.lost.count == 1)
+            }
+            let outputs: Statement = "select string_agg(output ->> 'text', '' order by id) from accountctl.job_history"
+            #expect(try await harness.pool.withConnection { try $0.one(outputs, as: String.self) } == "ac")
+        }
+    }
+
+    /// Claims a job under the number that the claim before it was given.
+    private func repeated(_ harness: JobHarness, _ worker: Int64) async throws -> ClaimedJob {
+        try await harness.database.psql(
+            "select setval('accountctl.job_leases', (select last_value from accountctl.job_leases), false)"
+        )
+        return try await claim(harness, worker)[0]
     }
 
     /// A newer job takes the key while the old one is brought back: that is an answer, not a failure of the database.
@@ -253,7 +298,7 @@ import Testing
             let exchange = { @Sendable (job: ClaimedJob) in
                 try await harness.pool.withConnection { connection in
                     try harness.queue.exchange(
-                        .init(outcome: .completed, ids: [job.id], leases: [job.lease]),
+                        .init(outcome: .completed, jobs: [job.leased]),
                         Self.lanes,
                         .init(worker: worker, limit: 5),
                         on: connection
@@ -264,7 +309,7 @@ import Testing
                 try harness.queue.pause(queue: "default", reason: "test", on: connection)
             }
             let paused = try await exchange(first)
-            #expect(paused.landed == [first.lease])
+            #expect(paused.landed == [first.leased])
             #expect(paused.claimed.jobs.isEmpty)
             _ = try await harness.pool.withConnection { connection in
                 try harness.queue.resume(queue: "default", on: connection)
@@ -311,10 +356,10 @@ import Testing
                 #expect(try await self.rescue(harness) == 0)
                 try harness.effect(job.id, "fenced", on: connection)
                 let landed = try harness.queue.finish(
-                    .init(outcome: .completed, ids: [job.id], leases: [job.lease]),
+                    .init(outcome: .completed, jobs: [job.leased]),
                     on: connection
                 )
-                #expect(landed == [job.lease])
+                #expect(landed == [job.leased])
             }
             #expect(try await rescue(harness) == 0)
             #expect(try await harness.effects() == 1)
@@ -331,10 +376,10 @@ import Testing
             try await expire(harness, worker)
             try await harness.pool.withTransaction { connection in
                 let landed = try harness.queue.finish(
-                    .init(outcome: .completed, ids: [job.id], leases: [job.lease]),
+                    .init(outcome: .completed, jobs: [job.leased]),
                     on: connection
                 )
-                #expect(landed == [job.lease])
+                #expect(landed == [job.leased])
                 #expect(try await self.rescue(harness) == 0)
             }
             #expect(try await harness.finished("completed") == 1)
@@ -507,7 +552,7 @@ import Testing
             #expect(result == .requested)
             let verdict = Verdict.giveBack(wait: .seconds(9), givesAttemptBack: false)
             let written = try await write([FinishedJob(job: job, verdict: verdict)], harness)
-            #expect(written.landed == [job.lease])
+            #expect(written.landed == [job.leased])
             #expect(try await harness.finished("cancelled") == 1)
         }
     }
@@ -546,12 +591,12 @@ import Testing
             let job = try await claim(harness, worker)[0]
             if isWoken { try await harness.execute("update accountctl.jobs set run_at = clock_timestamp()") }
             let verdict = Verdict.giveBack(wait: .seconds(3600), givesAttemptBack: true)
-            #expect(try await write([FinishedJob(job: job, verdict: verdict)], harness).landed == [job.lease])
+            #expect(try await write([FinishedJob(job: job, verdict: verdict)], harness).landed == [job.leased])
             let again = try await claim(harness, worker)
             #expect(again.count == (isWoken ? 1 : 0))
             // Once is enough.
             guard let next = again.first else { return }
-            #expect(try await write([FinishedJob(job: next, verdict: verdict)], harness).landed == [next.lease])
+            #expect(try await write([FinishedJob(job: next, verdict: verdict)], harness).landed == [next.leased])
             #expect(try await claim(harness, worker).isEmpty)
         }
     }
@@ -567,8 +612,8 @@ import Testing
                 return FinishedJob(job: job, verdict: .end(.completed, output: output))
             }
             let written = try await write(finished, harness)
-            #expect(written.landed == Set(jobs.map(\.lease)))
-            #expect(written.mended.keys.contains(jobs[2].lease))
+            #expect(written.landed == Set(jobs.map(\.leased)))
+            #expect(written.mended.keys.contains(jobs[2].leased))
             #expect(try await harness.finished("completed") == 5)
             #expect(
                 try await harness.count("select count(*) from accountctl.job_history where output is not null") == 4
@@ -598,8 +643,8 @@ import Testing
                     try Settlement(queue: harness.queue).write(finished, progress, on: connection)
                 }
             }
-            #expect(progress.written.landed == [jobs[0].lease, jobs[2].lease])
-            #expect(progress.written.locked == [jobs[1].lease])
+            #expect(progress.written.landed == [jobs[0].leased, jobs[2].leased])
+            #expect(progress.written.locked == [jobs[1].leased])
             #expect(try await harness.finished("completed") == 1)
         }
     }

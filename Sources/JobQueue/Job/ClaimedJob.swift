@@ -18,7 +18,7 @@ package struct ClaimedJob: Sendable, Hashable {
     let isCancelled: Bool
     let arguments: String
 
-    var leased: JobLease { JobLease(id: id, lease: lease) }
+    package var leased: JobLease { JobLease(id: id, lease: lease) }
 }
 
 /// Jobs of one kind in one queue, which a worker takes from.

@@ -84,16 +84,13 @@ package struct JobContext: Sendable {
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, and the transaction must not commit; ``PostgresError``.
     package func complete(output: JobDocument? = nil, on connection: isolated Connection) throws {
-        let lease = running.job.lease
+        let job = running.job.leased
         let ending = JobQueue.Ending(
             outcome: .completed,
-            ids: [id],
-            leases: [lease],
-            outputs: output.map { "{\"\(lease)\":\($0.json)}" }
+            jobs: [job],
+            outputs: output.map { "{\(job.member($0.json))}" }
         )
-        guard try queue.finish(ending, on: connection).contains(lease) else {
-            throw JobQueueError(.leaseLost, "job \(id) is no longer held under lease \(lease)")
-        }
+        guard try queue.finish(ending, on: connection).contains(job) else { throw fence.lost }
     }
 
     /// Stores how far the job is, for people to see.

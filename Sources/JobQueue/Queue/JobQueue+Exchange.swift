@@ -11,17 +11,20 @@ extension JobQueue {
         _ lanes: [Lane],
         _ request: ClaimRequest,
         on connection: isolated Connection
-    ) throws -> (landed: Set<Int64>, claimed: PlainClaim) {
+    ) throws -> (landed: Set<JobLease>, claimed: PlainClaim) {
         let rows = try connection.query(
             exchangeStatement(ending, lanes, request),
             as: (
-                Int64, Int64, String, String, Int16, Int16, Int16?, Int16, Int16, Int64, Int64, Bool, String, [Int64]?
+                Int64, Int64, String, String, Int16, Int16, Int16?, Int16, Int16, Int64, Int64, Bool, String, [Int64]?,
+                [Int64]?
             ).self
         )
-        var landed: Set<Int64> = []
+        var landed: Set<JobLease> = []
         var claimed = PlainClaim()
         for row in rows {
-            if let leases = row.13 { landed = Set(leases) }
+            if let ids = row.13, let leases = row.14 {
+                landed = Set(zip(ids, leases).map { JobLease(id: $0, lease: $1) })
+            }
             claimed.add(
                 (row.0, row.1, row.2, row.3, row.4, row.5, row.6, row.7, row.8, row.9, row.10, row.11, row.12)
             )
@@ -36,7 +39,7 @@ extension JobQueue {
         ),
         kept as (
         \(keeping(ending))
-        returning lease
+        returning id, lease
         ),
         \(choosing(lanes, request)),
         taken(
@@ -45,10 +48,11 @@ extension JobQueue {
         \(take("array(select id from picked)", lanes, worker: request.worker))
         )
         select \(chosenCount(lanes)), 0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint,
-            0::bigint, false, '', coalesce((select array_agg(lease) from kept), '{}')
+            0::bigint, false, '', landed.ids, landed.leases
+        from (select array_agg(id) as ids, array_agg(lease) as leases from kept) as landed
         union all
         select id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority, ready, waited, cancelled,
-            args, null
+            args, null, null
         from taken
         """
     }

@@ -9,26 +9,23 @@ extension JobQueue {
         }
 
         let outcome: Outcome
-        var ids: [Int64] = []
-        var leases: [Int64] = []
-        /// By lease, as the text of one JSON object.
+        var jobs: [JobLease] = []
+        /// The text of one JSON object of ``JobLease/member(_:)``.
         var outputs: String?
         var reasons: String?
-        /// The last failure of each job, by lease.
+        /// The last failure of each job.
         var failures: String?
 
         /// Jobs that ended alike.
         package init(
             outcome: Outcome,
-            ids: [Int64] = [],
-            leases: [Int64] = [],
+            jobs: [JobLease] = [],
             outputs: String? = nil,
             reasons: String? = nil,
             failures: String? = nil
         ) {
             self.outcome = outcome
-            self.ids = ids
-            self.leases = leases
+            self.jobs = jobs
             self.outputs = outputs
             self.reasons = reasons
             self.failures = failures
@@ -37,42 +34,42 @@ extension JobQueue {
 
     /// Moves jobs to the history, each only if it is still held under its lease.
     ///
-    /// Returns the leases that were.
-    package func finish(_ ending: Ending, on connection: isolated Connection) throws -> Set<Int64> {
-        guard !ending.ids.isEmpty else { return [] }
-        return Set(try connection.query("\(finishStatement(ending)) returning lease", as: Int64.self))
+    /// Returns those that were.
+    package func finish(_ ending: Ending, on connection: isolated Connection) throws -> Set<JobLease> {
+        guard !ending.jobs.isEmpty else { return [] }
+        return try leased("\(finishStatement(ending)) returning id, lease", on: connection)
     }
 
-    /// Which of these leases their jobs ended under.
-    func ended(ids: [Int64], leases: [Int64], on connection: isolated Connection) throws -> Set<Int64> {
-        Set(
-            try connection.query(
-                "select lease from \(tables.history) where \(JobTables.isUnderItsLease(ids, leases))",
-                as: Int64.self
-            )
+    /// Which of these jobs ended under their leases.
+    func ended(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
+        try leased(
+            "select id, lease from \(tables.history) where \(JobTables.isUnderItsLease(jobs))",
+            on: connection
         )
     }
 
     /// Which of these jobs are held under their leases while another session has their rows locked.
-    func locked(ids: [Int64], leases: [Int64], on connection: isolated Connection) throws -> Set<Int64> {
-        guard !ids.isEmpty else { return [] }
-        return Set(
-            try connection.query(
-                """
-                select lease
+    func locked(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
+        guard !jobs.isEmpty else { return [] }
+        return try leased(
+            """
+            select id, lease
+            from \(tables.jobs)
+            where \(JobTables.isUnderItsLease(jobs))
+            and state = 'running'
+            and id <> all(array(
+                select id
                 from \(tables.jobs)
-                where \(JobTables.isUnderItsLease(ids, leases))
-                and state = 'running'
-                and id <> all(array(
-                    select id
-                    from \(tables.jobs)
-                    where \(JobTables.isUnderItsLease(ids, leases))
-                    for update skip locked
-                ))
-                """,
-                as: Int64.self
-            )
+                where \(JobTables.isUnderItsLease(jobs))
+                for update skip locked
+            ))
+            """,
+            on: connection
         )
+    }
+
+    private func leased(_ statement: Statement, on connection: isolated Connection) throws -> Set<JobLease> {
+        Set(try connection.query(statement, as: (Int64, Int64).self).map { JobLease(id: $0.0, lease: $0.1) })
     }
 
     func finishStatement(_ ending: Ending) -> Statement {
@@ -88,7 +85,7 @@ extension JobQueue {
     func removal(_ ending: Ending) -> Statement {
         """
         delete from \(tables.jobs)
-        where \(JobTables.isUnderItsLease(ending.ids, ending.leases))
+        where \(JobTables.isUnderItsLease(ending.jobs))
         and state = 'running'
         returning *
         """
@@ -105,21 +102,22 @@ extension JobQueue {
             id, lease, worker, run_at, created_at, claimed_at,
             \(ending.outcome.rawValue)::\(tables.schema).job_end,
             priority, attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
-            \(byLease(ending.reasons, text: true)), args, \(byLease(ending.outputs, text: false)),
+            \(ofJob(ending.reasons, text: true)), args, \(ofJob(ending.outputs, text: false)),
             \(errors(ending.failures))
         from ended
         """
     }
 
-    private func byLease(_ object: String?, text: Bool) -> Statement {
+    private func ofJob(_ object: String?, text: Bool) -> Statement {
         guard let object else { return "null" }
-        return text ? "\(object)::jsonb ->> lease::text" : "\(object)::jsonb -> lease::text"
+        let member: Statement = text ? "->> \(JobLease.memberName)" : "-> \(JobLease.memberName)"
+        return "\(object)::jsonb \(member)"
     }
 
     /// The stored errors with the newest one added, the last ten.
     private func errors(_ failures: String?) -> Statement {
         guard let failures else { return "errors" }
-        return Self.appended("\(failures)::jsonb -> lease::text")
+        return Self.appended("\(failures)::jsonb -> \(JobLease.memberName)")
     }
 
     static func appended(_ entry: Statement) -> Statement {
@@ -205,13 +203,13 @@ extension JobQueue {
 
     /// Hands jobs back as if they had never been claimed: at the end of a worker, or when a claim came too late.
     @discardableResult
-    func release(ids: [Int64], leases: [Int64], on connection: isolated Connection) throws -> Int {
-        guard !ids.isEmpty else { return 0 }
+    func release(_ jobs: [JobLease], on connection: isolated Connection) throws -> Int {
+        guard !jobs.isEmpty else { return 0 }
         return try connection.execute(
             """
             update \(tables.jobs)
             set \(tables.handedBack)
-            where \(JobTables.isUnderItsLease(ids, leases))
+            where \(JobTables.isUnderItsLease(jobs))
             and state = 'running'
             """
         )

@@ -126,7 +126,7 @@ extension JobQueue {
             """
             select id, lease, cancel_requested_at is not null
             from \(tables.jobs)
-            where \(JobTables.isUnderItsLease(beat.jobs.map(\.id), beat.jobs.map(\.lease)))
+            where \(JobTables.isUnderItsLease(beat.jobs))
             """,
             as: (Int64, Int64, Bool).self
         )
@@ -142,7 +142,7 @@ extension JobQueue {
                     from \(tables.jobs)
                     where state = 'running'
                     and worker = \(beat.worker)
-                    and lease <> all(\(beat.jobs.map(\.lease))::bigint[])
+                    and not (\(JobTables.isUnderItsLease(beat.jobs)))
                     and claimed_at < 'epoch'::timestamptz + \(before) * interval '1 microsecond'
                     for update skip locked
                 ))

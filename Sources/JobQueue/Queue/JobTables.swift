@@ -64,12 +64,12 @@ struct JobTables: Sendable {
     /// Two arrays by themselves would do if no number came twice: a failover that loses the end of the log gives some
     /// out again. The ids ascend, and the place of one is found by halving; of a job that is there twice the newest
     /// lease counts.
-    static func isUnderItsLease(_ ids: [Int64], _ leases: [Int64]) -> Statement {
-        let held = zip(ids, leases).sorted { $0 < $1 }
-        let sorted = held.map(\.0)
+    static func isUnderItsLease(_ jobs: [JobLease]) -> Statement {
+        let held = jobs.sorted { ($0.id, $0.lease) < ($1.id, $1.lease) }
+        let ids = held.map(\.id)
         return """
-            id = any(\(sorted)::bigint[])
-            and lease = (\(held.map(\.1))::bigint[])[width_bucket(id, \(sorted)::bigint[])]
+            id = any(\(ids)::bigint[])
+            and lease = (\(held.map(\.lease))::bigint[])[width_bucket(id, \(ids)::bigint[])]
             """
     }
 

@@ -20,21 +20,21 @@ struct FinishedJob: Sendable {
 struct Settlement: Sendable {
     let queue: JobQueue
 
-    /// The leases whose outcome was written, and those under which nothing could be written any more.
+    /// The jobs whose outcome was written, and those of which nothing could be written any more.
     struct Written: Sendable {
-        var landed: Set<Int64> = []
-        var lost: Set<Int64> = []
+        var landed: Set<JobLease> = []
+        var lost: Set<JobLease> = []
         /// Those whose rows another session has locked.
-        var locked: Set<Int64> = []
+        var locked: Set<JobLease> = []
         /// Those of them that were cancelled, whatever their handlers asked for.
-        var cancelled: Set<Int64> = []
+        var cancelled: Set<JobLease> = []
         /// Whether a job is available again, of which nobody tells.
         var hasGivenBack = false
         /// What could not be stored as it was; told for the log.
-        var mended: [Int64: String] = [:]
+        var mended: [JobLease: String] = [:]
 
-        /// Whether nothing is left to write about the job held under this lease.
-        func isSettled(_ lease: Int64) -> Bool { landed.contains(lease) || lost.contains(lease) }
+        /// Whether nothing is left to write about the job.
+        func isSettled(_ job: JobLease) -> Bool { landed.contains(job) || lost.contains(job) }
 
         mutating func add(_ other: Written) {
             landed.formUnion(other.landed)
@@ -49,8 +49,7 @@ struct Settlement: Sendable {
     /// The batch of those that end as completed, and the rest.
     static func split(_ jobs: [FinishedJob]) -> (completed: JobQueue.Ending, others: [FinishedJob]) {
         var ending = JobQueue.Ending(outcome: .completed)
-        ending.ids.reserveCapacity(jobs.count)
-        ending.leases.reserveCapacity(jobs.count)
+        ending.jobs.reserveCapacity(jobs.count)
         var outputs = ""
         var others: [FinishedJob] = []
         for finished in jobs {
@@ -58,11 +57,10 @@ struct Settlement: Sendable {
                 others.append(finished)
                 continue
             }
-            ending.ids.append(finished.job.id)
-            ending.leases.append(finished.job.lease)
+            ending.jobs.append(finished.job.leased)
             if let output {
                 outputs += outputs.isEmpty ? "{" : ","
-                outputs += "\"\(finished.job.lease)\":\(output.json)"
+                outputs += finished.job.leased.member(output.json)
             }
         }
         if !outputs.isEmpty { ending.outputs = outputs + "}" }
@@ -78,7 +76,7 @@ struct Settlement: Sendable {
         do {
             try writeAll(jobs, progress, on: connection)
         } catch let error as PostgresError where Self.isHeldUp(error) {
-            let open = jobs.filter { !progress.written.isSettled($0.job.lease) }
+            let open = jobs.filter { !progress.written.isSettled($0.job.leased) }
             try writeAll(withoutLocked(open, progress, on: connection), progress, on: connection)
         }
     }
@@ -89,7 +87,7 @@ struct Settlement: Sendable {
         let (completed, others) = Self.split(jobs)
         do {
             let landed = try queue.finish(completed, on: connection)
-            progress.wrote(Written(landed: landed, lost: Set(completed.leases).subtracting(landed)))
+            progress.wrote(Written(landed: landed, lost: Set(completed.jobs).subtracting(landed)))
         } catch let error as PostgresError where Self.isRefusal(error) {
             // One value that the server cannot store must not keep the others from being written.
             for finished in jobs {
@@ -106,9 +104,9 @@ struct Settlement: Sendable {
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) throws -> [FinishedJob] {
-        let locked = try queue.locked(ids: jobs.map(\.job.id), leases: jobs.map(\.job.lease), on: connection)
+        let locked = try queue.locked(jobs.map(\.job.leased), on: connection)
         progress.wrote(Written(locked: locked))
-        return jobs.filter { !locked.contains($0.job.lease) }
+        return jobs.filter { !locked.contains($0.job.leased) }
     }
 
     /// Leaves out what need not, or cannot, be written now, and tells `progress` of it.
@@ -124,25 +122,25 @@ struct Settlement: Sendable {
         if jobs.contains(where: \.wasLocked) {
             jobs = try jobs.filter { !$0.wasLocked } + withoutLocked(jobs.filter(\.wasLocked), progress, on: connection)
         }
-        let doubtful = jobs.filter(\.isInDoubt).map(\.job)
+        let doubtful = jobs.filter(\.isInDoubt).map(\.job.leased)
         guard !doubtful.isEmpty else { return jobs }
-        let ended = try queue.ended(ids: doubtful.map(\.id), leases: doubtful.map(\.lease), on: connection)
+        let ended = try queue.ended(doubtful, on: connection)
         progress.wrote(Written(landed: ended))
-        return jobs.filter { !ended.contains($0.job.lease) }
+        return jobs.filter { !ended.contains($0.job.leased) }
     }
 
     private func writeAlone(_ finished: FinishedJob, on connection: isolated Connection) throws -> Written {
-        let lease = finished.job.lease
+        let job = finished.job.leased
         var written = Written()
         let landing: Landing?
         do {
             landing = try apply(finished.verdict, to: finished.job, on: connection)
         } catch let error as PostgresError where Self.isRefusal(error) {
-            written.mended[lease] = Verdict.describe(error)
+            written.mended[job] = Verdict.describe(error)
             landing = try apply(Self.mended(finished.verdict), to: finished.job, on: connection)
         }
-        if landing == nil { written.lost.insert(lease) } else { written.landed.insert(lease) }
-        if landing == .cancelled { written.cancelled.insert(lease) }
+        if landing == nil { written.lost.insert(job) } else { written.landed.insert(job) }
+        if landing == .cancelled { written.cancelled.insert(job) }
         written.hasGivenBack = landing == .available
         return written
     }
@@ -181,7 +179,7 @@ struct Settlement: Sendable {
             }
             return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil
         case .release:
-            return try queue.release(ids: [job.id], leases: [job.lease], on: connection) == 1 ? .available : nil
+            return try queue.release([job.leased], on: connection) == 1 ? .available : nil
         case .nothing:
             return .asDecided
         }
@@ -195,16 +193,15 @@ struct Settlement: Sendable {
         _ failure: Verdict.Failure?,
         on connection: isolated Connection
     ) throws -> Bool {
-        func object(_ json: String) -> String { "{\"\(job.lease)\":\(json)}" }
+        func object(_ json: String) -> String { "{\(job.leased.member(json))}" }
         let ending = JobQueue.Ending(
             outcome: outcome,
-            ids: [job.id],
-            leases: [job.lease],
+            jobs: [job.leased],
             outputs: output.map { object($0.json) },
             reasons: try reason.map { object(try JobDocument(encoding: $0).json) },
             failures: try failure.map { object(try JobDocument(encoding: $0).json) }
         )
-        return try queue.finish(ending, on: connection).contains(job.lease)
+        return try queue.finish(ending, on: connection).contains(job.leased)
     }
 
     /// The verdict without what the server may have refused: the work is done, and is recorded as done.

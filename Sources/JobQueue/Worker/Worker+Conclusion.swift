@@ -46,13 +46,13 @@ extension Worker {
     /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
     func settled(_ batch: [FinishedJob], _ written: Settlement.Written, isInDoubt: Bool) {
         guard !batch.isEmpty else { return }
-        let done = batch.filter { written.isSettled($0.job.lease) }
+        let done = batch.filter { written.isSettled($0.job.leased) }
         var locked: [FinishedJob] = []
         var open: [FinishedJob] = []
         if done.count < batch.count {
-            open = batch.filter { !written.isSettled($0.job.lease) }
-            locked = open.filter { written.locked.contains($0.job.lease) }
-            open.removeAll { written.locked.contains($0.job.lease) }
+            open = batch.filter { !written.isSettled($0.job.leased) }
+            locked = open.filter { written.locked.contains($0.job.leased) }
+            open.removeAll { written.locked.contains($0.job.leased) }
         }
         core.withLock { [open, locked] core in
             core.putBack(open, isInDoubt: isInDoubt)
@@ -68,20 +68,20 @@ extension Worker {
             )
         }
         for finished in done {
-            if written.lost.contains(finished.job.lease), finished.isInDoubt {
+            if written.lost.contains(finished.job.leased), finished.isInDoubt {
                 // Such as a retry, which leaves no trace of the lease.
                 logger.notice(
                     "an outcome was written by a statement whose answer was lost, or came after its lease was lost",
                     metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
                 )
-            } else if written.lost.contains(finished.job.lease) {
+            } else if written.lost.contains(finished.job.leased) {
                 metrics.leasesLost.increment()
                 logger.warning(
                     "an outcome came after its lease was lost and was not written",
                     metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
                 )
             } else {
-                let isCancelled = written.cancelled.contains(finished.job.lease)
+                let isCancelled = written.cancelled.contains(finished.job.leased)
                 metrics.finished(finished.job.kind, finished.verdict, isCancelled: isCancelled)
                 if case .giveBack(_, _, _, true, _, _) = finished.verdict, !isCancelled {
                     logger.error(
@@ -91,10 +91,10 @@ extension Worker {
                 }
             }
         }
-        for (lease, error) in written.mended {
+        for (job, error) in written.mended {
             logger.error(
                 "part of an outcome could not be stored",
-                metadata: ["lease": "\(lease)", "error": "\(error)"]
+                metadata: ["job": "\(job.id)", "error": "\(error)"]
             )
         }
     }

@@ -151,7 +151,7 @@ extension Worker {
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
         // What could not be written keeps its slots, which were counted as free.
-        request?.limit -= batch.count { progress.written.locked.contains($0.job.lease) }
+        request?.limit -= batch.count { progress.written.locked.contains($0.job.leased) }
         if let request, request.limit > 0, progress.claims.plain == nil, !plain.isEmpty {
             progress.claimed(try queue.claimPlain(plain, request, on: connection))
         }
@@ -193,7 +193,7 @@ extension Worker {
         let queue = self.queue
         do {
             try await control.withConnection { connection in
-                _ = try queue.release(ids: claimed.map(\.id), leases: claimed.map(\.lease), on: connection)
+                _ = try queue.release(claimed.map(\.leased), on: connection)
             }
             // Nobody else tells of them, and once claims are trusted again they are among what is to be had.
             wake()

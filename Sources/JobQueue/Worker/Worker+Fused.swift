@@ -15,7 +15,7 @@ extension Worker {
         guard others.isEmpty else { return nil }
         do {
             let (landed, claimed) = try queue.exchange(completed, lanes, request, on: connection)
-            let lost = Set(completed.leases).subtracting(landed)
+            let lost = Set(completed.jobs).subtracting(landed)
             return (Settlement.Written(landed: landed, lost: lost), claimed)
         } catch let error as PostgresError where Settlement.isRefusal(error) {
             return nil

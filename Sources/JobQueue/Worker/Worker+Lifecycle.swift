@@ -259,7 +259,7 @@ extension Worker {
                 metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
             )
         }
-        let unwritten = finished.count { !progress.written.isSettled($0.job.lease) }
+        let unwritten = finished.count { !progress.written.isSettled($0.job.leased) }
         guard unwritten > 0 else { return 0 }
         logger.error(
             "outcomes could not be written; their jobs run again",
