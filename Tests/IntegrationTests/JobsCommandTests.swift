@@ -296,11 +296,13 @@ struct JobsCommandTests {
                 #expect(cancel.output.contains(part), "\(cancel)")
             }
             #expect(try await state(database, ids["available"]) == "cancelled")
-            #expect(
-                try await jobs(database, ["show", id("running"), "--json"]).output.contains(
-                    "\"cancel_requested\": true"
-                )
-            )
+            // What was said with an earlier one stays where a later one says nothing.
+            for reason in [["--reason", "asked for twice"], []] {
+                #expect(try await jobs(database, ["cancel", id("running"), "--yes"] + reason).status == 0)
+            }
+            let running = try await jobs(database, ["show", id("running"), "--json"])
+            #expect(running.output.contains("\"cancel_requested\": true"), "\(running)")
+            #expect(running.output.contains("\"reason\": \"asked for twice\""), "\(running)")
 
             #expect(try await jobs(database, ["discard", id("parked"), "--reason", "not wanted", "--yes"]).status == 0)
             #expect(try await jobs(database, ["show", id("parked"), "--json"]).output.contains("not wanted"))

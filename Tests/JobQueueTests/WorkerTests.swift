@@ -215,7 +215,7 @@ import Testing
                 #expect(try await cancel(running) == .finished)
                 #expect(try await cancel(4711) == .unknown)
             }
-            #expect(try await harness.show(running)?.record.reason == "cancelled while running")
+            #expect(try await harness.show(running)?.record.reason == "test")
             #expect(try await harness.show(waiting)?.record.reason == "test")
         }
     }

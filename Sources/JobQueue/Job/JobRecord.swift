@@ -19,7 +19,7 @@ package struct JobRecord: Sendable, Hashable, Codable {
     package let finishedAt: Date?
     package let uniqueKey: String?
     package let limitKey: String?
-    /// Why it is parked, was cancelled or was discarded.
+    /// Why it is parked, is to be or was cancelled, or was discarded.
     package let reason: String?
     /// Since when a job that must not be given up is beyond its usual attempts.
     package let exhaustedAt: Date?

@@ -102,10 +102,16 @@ extension JobQueue {
             id, lease, worker, run_at, created_at, claimed_at,
             \(ending.outcome.rawValue)::\(tables.schema).job_end,
             priority, attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
-            \(ofJob(ending.reasons, text: true)), args, \(ofJob(ending.outputs, text: false)),
+            \(reason(ending)), args, \(ofJob(ending.outputs, text: false)),
             \(errors(ending.failures))
         from ended
         """
+    }
+
+    /// Why a job ended: of one that was cancelled, what whoever asked for that said before what its handler did.
+    private func reason(_ ending: Ending) -> Statement {
+        let reason = ofJob(ending.reasons, text: true)
+        return ending.outcome == .cancelled ? "coalesce(cancel_reason, \(reason))" : reason
     }
 
     private func ofJob(_ object: String?, text: Bool) -> Statement {

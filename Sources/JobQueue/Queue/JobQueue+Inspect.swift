@@ -202,7 +202,8 @@ extension JobQueue {
     var liveColumns: Statement {
         """
         select j.id, j.state::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,
-            j.claimed_at, null::timestamptz, j.unique_key, j.limit_key, j.parked_for, j.exhausted_at, j.worker,
+            j.claimed_at, null::timestamptz, j.unique_key, j.limit_key, coalesce(j.parked_for, j.cancel_reason),
+            j.exhausted_at, j.worker,
             j.errors -> -1 ->> 'error', (j.errors -> -1 ->> 'at')::timestamptz
         from \(tables.jobs) j
         """

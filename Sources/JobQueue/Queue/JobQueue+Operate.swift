@@ -21,17 +21,21 @@ extension JobQueue {
 
     /// Cancels one job.
     ///
-    /// One that runs is told to stop: its worker is woken after the caller's commit.
+    /// One that runs is told to stop: its worker is woken after the caller's commit. Where no reason is given, that of
+    /// an earlier cancel stays.
     ///
     /// - Throws: ``PostgresError``.
-    package func cancel(_ id: Int64, reason: String, on connection: isolated Connection) throws -> CancelResult {
+    package func cancel(_ id: Int64, reason: String?, on connection: isolated Connection) throws -> CancelResult {
+        let given: Statement = "coalesce(\(reason.map(Verdict.sanitized)), cancel_reason)"
+        let kept: Statement = "coalesce(\(given), 'cancelled by an operator')"
         // Either of the two waits for the row's lock and looks at it again: a job claimed meanwhile falls to the
         // second.
-        if try end(id, .cancelled, reason: reason, on: connection) { return .cancelled }
+        if try end(id, .cancelled, reason: kept, on: connection) { return .cancelled }
         let asked = try connection.execute(
             """
             update \(tables.jobs)
-            set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp())
+            set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()),
+                cancel_reason = \(given)
             where id = \(id)
             and state = 'running'
             """
@@ -41,7 +45,7 @@ extension JobQueue {
             return .requested
         }
         // Released between the two statements.
-        if try end(id, .cancelled, reason: reason, on: connection) { return .cancelled }
+        if try end(id, .cancelled, reason: kept, on: connection) { return .cancelled }
         return try hasEnded(id, on: connection) ? .finished : .unknown
     }
 
@@ -49,7 +53,7 @@ extension JobQueue {
     ///
     /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or ended; ``PostgresError``.
     package func discard(_ id: Int64, reason: String, on connection: isolated Connection) throws {
-        guard try !end(id, .discarded, reason: reason, on: connection) else { return }
+        guard try !end(id, .discarded, reason: "\(Verdict.sanitized(reason))", on: connection) else { return }
         throw try doesNotWait(id, on: connection)
     }
 
@@ -65,7 +69,7 @@ extension JobQueue {
     private func end(
         _ id: Int64,
         _ outcome: Ending.Outcome,
-        reason: String,
+        reason: Statement,
         on connection: isolated Connection
     ) throws -> Bool {
         try connection.execute(
@@ -82,7 +86,7 @@ extension JobQueue {
             )
             select id, lease, run_at, created_at, claimed_at, \(outcome.rawValue)::\(tables.schema).job_end, priority,
                 attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
-                \(Verdict.sanitized(reason)), args, errors
+                \(reason), args, errors
             from ended
             """
         ) == 1
@@ -100,7 +104,7 @@ extension JobQueue {
             """
             update \(tables.jobs)
             set state = 'available', parked_for = null, run_at = clock_timestamp(), attempt = 0, crashes = 0,
-                exhausted_at = null, cancel_requested_at = null
+                exhausted_at = null, cancel_requested_at = null, cancel_reason = null
             where id = \(id)
             and state <> 'running'
             returning queue

@@ -36,11 +36,10 @@ struct JobsCancelCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let reason = acting.reason ?? "cancelled by an operator"
         let question = "Cancel \(CommandContext.named(ids))?"
         try await context.warnOfDeletions(drivenBy: ids)
         return try await context.act(on: ids, as: "jobs.cancel", acting, write, asking: question) { id, connection in
-            switch try JobQueue().cancel(id, reason: reason, on: connection) {
+            switch try JobQueue().cancel(id, reason: acting.reason, on: connection) {
             case .cancelled: ("cancelled", "would be cancelled")
             case .requested: ("told to stop", "would be told to stop")
             case .finished: throw JobQueueError(.wrongState, "job \(id) had ended already")
