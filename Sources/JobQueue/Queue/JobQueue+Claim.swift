@@ -82,7 +82,8 @@ extension JobQueue {
     /// `chosen` says.
     ///
     /// Several lanes are looked at without locks first, since what is left over of all they have to offer would be kept
-    /// from other claims until this one is committed: they would go away with nothing.
+    /// from other claims until this one is committed: they would go away with nothing. The locks begin at the first row
+    /// that was chosen: dead ones in front of it are walked over once.
     func choosing(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
         guard lanes.count > 1 else {
             return """
@@ -91,29 +92,27 @@ extension JobQueue {
                 )
                 """
         }
-        let probe: Statement =
-            isBounded(request) ? "lane.queue, lane.kind, lane.priority, lane.floor" : "lane.queue, lane.kind"
         return """
             chosen as materialized (
-                select \(probe), count(*) as share
+                select lane.queue, lane.kind, lane.priority, min(lane.run_at) as since, count(*) as share
                 from (
-                    select \(probe)
+                    select lane.queue, lane.kind, best.priority, best.run_at
                     from (
                     \(probes(lanes, request, onlyOpen: true))
                     ) as lane,
                     lateral (
-                    \(best(request, limit: "\(request.limit)"))
+                    \(best(request, limit: "\(request.limit)", from: bound(request)))
                     ) as best
                     order by best.priority, best.run_at, best.id
                     limit \(request.limit)
                 ) as lane
-                group by \(probe)
+                group by lane.queue, lane.kind, lane.priority
             ),
             picked as materialized (
                 select picked.id
                 from chosen as lane,
                 lateral (
-                \(best(request, limit: "lane.share"))
+                \(best(request, limit: "lane.share", from: "and j.priority = lane.priority and j.run_at >= lane.since"))
                 for update skip locked
                 ) as picked
             )
@@ -136,7 +135,7 @@ extension JobQueue {
         \(probes(lanes, request, onlyOpen: onlyOpen))
         ) as lane,
         lateral (
-        \(best(request, limit: "\(request.limit)"))
+        \(best(request, limit: "\(request.limit)", from: bound(request)))
         for update skip locked
         ) picked
         order by picked.priority, picked.run_at, picked.id
@@ -165,21 +164,22 @@ extension JobQueue {
             """
     }
 
+    private func bound(_ request: ClaimRequest) -> Statement { isBounded(request) ? "and \(Self.isAboveBound)" : "" }
+
     /// The best jobs of the `lane` beside it.
-    private func best(_ request: ClaimRequest, limit: Statement) -> Statement {
+    private func best(_ request: ClaimRequest, limit: Statement, from bound: Statement) -> Statement {
         // Every condition of a partial index is spelled as in its definition, or the planner does not see that it
         // serves.
-        let bound: Statement = isBounded(request) ? "and \(Self.isAboveBound)" : ""
-        return """
-            select j.id, j.priority, j.run_at
-            from \(tables.jobs) j
-            where j.state = 'available'
-            and \(request.crashed)
-            and \(JobTables.isLane())
-            \(bound)
-            order by j.priority, j.run_at, j.id
-            limit \(limit)
-            """
+        """
+        select j.id, j.priority, j.run_at
+        from \(tables.jobs) j
+        where j.state = 'available'
+        and \(request.crashed)
+        and \(JobTables.isLane())
+        \(bound)
+        order by j.priority, j.run_at, j.id
+        limit \(limit)
+        """
     }
 
     /// One probe per lane and priority, each from its own bound: an urgent job is found though less urgent ones are
