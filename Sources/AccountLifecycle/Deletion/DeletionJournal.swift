@@ -11,9 +11,9 @@ import Postgres
 ///
 /// What is written in one statement does not wait for the disk: a server that dies within the next moment may lose it,
 /// and nothing that was written before it alone, since the log is one. The step is then taken again, as after the death
-/// of the worker, which every step bears. Two of its writes wait: the lock-out, before anybody outside is asked to
-/// forget the account, see ``DeletionServices/flushes``, and the receipt, which is the promise that all is done; each
-/// takes along what was written before.
+/// of the worker, which every step bears. Some of its writes wait: the lock-out, before anybody outside is asked to
+/// forget the account, see ``DeletionServices/flushes``, that Apple is asked, and the receipt, which is the promise that
+/// all is done; each takes along what was written before.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Refuses to write when the job that drives the request was taken away from this process.
@@ -194,27 +194,26 @@ struct DeletionJournal: Sendable {
               and finished_at is null
               and facts is null
               and not exists (
-                  -- Workers of an earlier release keep no facts of what they ask Apple.
+                  -- Credentials that were dealt with are counted, by whatever release, with Apple or without; only
+                  -- workers of an earlier one keep no facts of what they ask Apple in vain.
                   select
                   from accountctl.deletion_requests as r
                   where r.id = request_id
-                    and (r.apple_failures > 0 or r.apple_revoked_at is not null)
+                    and (r.apple_failures > 0 or r.apple_counts <> '{}')
               )
             """
         )
     }
 
-    /// Records that what a step does next cannot be undone: from here on it has begun, whatever becomes of it.
+    /// Records, in a transaction that holds the fence, that what a step does next cannot be undone: from here on it has
+    /// begun, whatever becomes of it.
     func commit(to step: DeletionStep, on connection: isolated Connection) throws {
-        try write(
+        try connection.execute(
             """
-            step as (
-                update accountctl.deletion_steps
-                set facts = coalesce(facts, '{}')
-                where request_id = \(request) and step = \(step.rawValue) and exists (select from held)
-            )
-            """,
-            on: connection
+            update accountctl.deletion_steps
+            set facts = coalesce(facts, '{}')
+            where request_id = \(request) and step = \(step.rawValue)
+            """
         )
     }
 

@@ -54,8 +54,8 @@ extension DeletionRun {
     }
 
     /// Takes back that the step began, so that whoever has to decide can cancel; unless this try or another came as far
-    /// as Apple.
-    private func withdrawUnasked() async throws {
+    /// as Apple, or gave a credential up.
+    func withdrawUnasked() async throws {
         try await services.pool.withTransaction { connection in
             try journal.fence(connection)
             try journal.withdraw(.revokeApple, on: connection)

@@ -15,6 +15,15 @@ extension DeletionRun {
     /// account is locked out, and its erasure does not wait for Apple.
     func revokeApple() async throws -> StepResult {
         if let refused = try await askOnceMore() { return refused }
+        do {
+            return try await revokeAll()
+        } catch let braked as Braked {
+            try await withdrawUnasked()
+            throw braked
+        }
+    }
+
+    private func revokeAll() async throws -> StepResult {
         // A credential may come in, or take the place of one that is being revoked: done is when none is left.
         while true {
             let credentials = try await services.pool.withConnection { connection -> [AppleCredential]? in
@@ -22,12 +31,10 @@ extension DeletionRun {
                 return try AppleCredential.all(of: user, on: connection)
             }
             guard let credentials else { return try await waitForCode() }
-            if !credentials.isEmpty {
-                try await services.pool.withConnection { try journal.commit(to: .revokeApple, on: $0) }
-                try await services.flushes.answer(for: ())
-            }
             for credential in credentials {
-                if let situation = try await revoke(credential) { return .failed(situation) }
+                guard let situation = try await revoke(credential) else { continue }
+                try await withdrawUnasked()
+                return .failed(situation)
             }
             if try await concludeApple() { return .recorded }
         }
@@ -54,10 +61,14 @@ extension DeletionRun {
             return nil
         }
         let asked = try await services.apple.inTurn { () -> (answer: AppleDoor.Revocation, at: Date)? in
-            // The line may have been long.
-            let askedAt = try await services.pool.withConnection { connection -> Date? in
+            // The line may have been long. What is committed here, the lock-out before it too, is on disk before Apple
+            // is asked.
+            let askedAt = try await services.pool.withTransaction { connection -> Date? in
+                try journal.fenceFlushing(connection)
                 let now = try lookAgain(.revokeApple, on: connection)
-                return try credential.isAnothers(on: connection) ? nil : now
+                guard try !credential.isAnothers(on: connection) else { return nil }
+                try journal.commit(to: .revokeApple, on: connection)
+                return now
             }
             guard let askedAt else { return nil }
             try lease?(services.apple.longestCall)

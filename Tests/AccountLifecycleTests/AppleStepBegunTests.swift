@@ -1,0 +1,80 @@
+import Foundation
+import Postgres
+import Sandbox
+import Sealing
+import Testing
+
+@testable import AccountLifecycle
+
+/// The step at Apple has begun once Apple is asked or a credential is given up, and not before: until then whoever has
+/// to decide can cancel.
+@Suite(.timeLimit(.minutes(2))) struct AppleStepBegunTests {
+    /// A worker whose file of keys lacks the one that everything is sealed with.
+    private func driver(withoutKeyOf stage: Stage) throws -> DeletionDriver {
+        let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+        return DeletionDriver(stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey)))
+    }
+
+    private func cancel(_ request: UUID, on stage: Stage) async throws -> DeletionDesk.Act {
+        let desk = stage.desk
+        return try await stage.pool.withConnection { try await desk.cancel(request, reason: "test", on: $0) }
+    }
+
+    @Test func withoutTheKeyItHasNotBegun() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            guard case .failed(_, let situation) = try await driver(withoutKeyOf: stage).drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(situation.code == .sealingKeyMissing)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+            #expect(try await cancel(request, on: stage) == .done)
+        }
+    }
+
+    @Test func ofWhatWasStoppedBeforeItsTurnItHasNotBegun() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let desk = stage.desk
+            try await stage.drive(request) { point in
+                guard point == .begun(.revokeApple) else { return }
+                _ = try await stage.pool.withConnection { try await desk.pause(request, reason: "test", on: $0) }
+            }
+            #expect(try await stage.situation(request)?.code == .paused)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+            #expect(try await cancel(request, on: stage) == .done)
+        }
+    }
+
+    /// Of two credentials, one of which is somebody else's by now and is forgotten.
+    @Test func whereACredentialIsGoneItHasBegun() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await stage.signUp("berta", apple: false)
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values ('moved', \(other.id), '{}', 'apple', now())
+                """
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials
+                    (id, user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                overriding system value
+                values (-1, \(person.id), 'com.example.web', 'moved', 'x', 'test1')
+                """
+            )
+            _ = try await driver(withoutKeyOf: stage).drive(request)
+            #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+            #expect(try await cancel(request, on: stage) == .refused(.begun(step: .revokeApple)))
+        }
+    }
+}
