@@ -47,11 +47,18 @@ package struct RetrySchedule: Sendable {
     /// - Returns: What to do next. A pause that would leave no time for an attempt is not taken: the caller then gets
     ///   the reply with its `retryAfter` and can come back later.
     package mutating func next(after outcome: HTTPOutcome, remaining: Duration, jitter: Double) -> Action {
+        guard mayRepeat(outcome) else { return .finish }
+        var asked: Duration?
+        if case .reply(let reply) = outcome { asked = reply.retryAfter }
+        return next(asked: asked, remaining: remaining, jitter: jitter)
+    }
+
+    /// The same after an attempt that may be repeated, by the pause that the service asked for.
+    package mutating func next(asked: Duration?, remaining: Duration, jitter: Double) -> Action {
         made += 1
-        guard made < policy.attempts, mayRepeat(outcome) else { return .finish }
+        guard made < policy.attempts else { return .finish }
         let doubled = policy.firstPause * (1 << min(made - 1, 16))
-        var pause = min(doubled, policy.longestPause) * jitter
-        if case .reply(let reply) = outcome, let asked = reply.retryAfter { pause = max(pause, asked) }
+        let pause = max(min(doubled, policy.longestPause) * jitter, asked ?? .zero)
         return pause < remaining ? .pause(pause) : .finish
     }
 

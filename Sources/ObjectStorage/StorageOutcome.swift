@@ -53,6 +53,15 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
+    /// Whether the service, or what stands in front of it, turned the call away: nothing was done.
+    package var isTurnedAway: Bool {
+        switch cause {
+        case .refused(let refusal): refusal.status == 429 || refusal.status == 503
+        case .notUnderstood(let status): status == 429 || status == 503
+        case .unreachable, .timedOut, .interrupted, .replaced: false
+        }
+    }
+
     /// The cause in a few words.
     package var description: String {
         switch cause {

@@ -1,27 +1,61 @@
 import AccountLifecycle
 import Foundation
 import Postgres
+import Sandbox
 import Synchronization
 import TestSupport
 import Testing
 
 /// Between the look at an object and the call that deletes it a sweep may read thousands of pages.
 @Suite(.timeLimit(.minutes(2))) struct AvatarSweepChangeTests {
+    private let sweep = AvatarSweep(before: Date(timeIntervalSinceNow: -86_400))
+
+    /// What is left behind, once everything is old.
+    private func leftovers(on stage: Stage) async throws -> [AvatarSweep.Leftover] {
+        try await stage.sql("alter table storage.objects disable trigger user")
+        try await stage.sql(
+            "update storage.objects set created_at = now() - interval '60 days', updated_at = now() - interval '60 days'"
+        )
+        return try await stage.pool.withConnection { [sweep] connection in
+            let names = try sweep.names(on: connection)
+            return try sweep.next(after: nil, limit: AvatarSweep.batch, except: names, on: connection).leftovers
+        }
+    }
+
+    /// Storage turns the first call away: it is repeated for what is left behind still, and nothing is recorded twice.
+    @Test func whatIsInUseAgainBeforeTheCallIsRepeatedStays() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for key in ["1-named.png", "2-left.png"] { try await stage.upload(key, by: person) }
+            let found = try await leftovers(on: stage)
+            let gate = FaultGate()
+            var fault = Fault.status(503).times(1)
+            fault.gate = gate
+            stage.sandbox.faults.set(fault, for: .storageDeleteMany)
+            let recorded = Mutex<[String]>([])
+            let delete = Task { [sweep] in
+                try await sweep.delete(found, by: StorageDoor(stage.storage), pool: stage.pool) { leftovers, _ in
+                    recorded.withLock { $0 += leftovers.map(\.key) }
+                }
+            }
+            await gate.reached()
+            try await stage.sql("update public.profiles set avatar_url = '1-named.png' where id = \(person.id)")
+            gate.open()
+            let (asked, stayed) = try await delete.value
+            #expect(asked == 1 && stayed == 0)
+            #expect(recorded.withLock(\.self) == ["1-named.png", "2-left.png"])
+            let left = try await stage.value("select string_agg(name, ' ') from storage.objects", as: String.self)
+            #expect(left == "1-named.png")
+        }
+    }
+
     @Test func whatIsInUseAgainOrHeldByNowStays() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let held = try await stage.signUp("berta")
             for key in ["1-anew.png", "2-named.png", "4-left.png"] { try await stage.upload(key, by: person) }
             try await stage.upload("3-held.png", by: held)
-            try await stage.sql("alter table storage.objects disable trigger user")
-            try await stage.sql(
-                "update storage.objects set created_at = now() - interval '60 days', updated_at = now() - interval '60 days'"
-            )
-            let sweep = AvatarSweep(before: Date(timeIntervalSinceNow: -86_400))
-            let found = try await stage.pool.withConnection { connection in
-                let names = try sweep.names(on: connection)
-                return try sweep.next(after: nil, limit: AvatarSweep.batch, except: names, on: connection).leftovers
-            }
+            let found = try await leftovers(on: stage)
             #expect(found.count == 4)
             try await stage.sql("update storage.objects set updated_at = now() where name = '1-anew.png'")
             try await stage.sql("update public.profiles set avatar_url = '2-named.png' where id = \(person.id)")

@@ -100,6 +100,57 @@ import Testing
         }
     }
 
+    /// Storage did nothing, and says so; what it may have seen is for the next try of the step.
+    @Test(arguments: [
+        (Fault.status(429), 2, true), (.status(503, retryAfter: "0"), 2, true), (.storageBusy, 2, true),
+        (.html(status: 503), 2, true), (.html(status: 502), 1, false), (.drop(), 1, false),
+        (.status(429, retryAfter: "900"), 1, false),
+    ])
+    func aCallThatStorageTurnsAwayIsRepeated(_ fault: Fault, _ calls: Int, _ isDone: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(fault.times(1), for: .storageDeleteMany)
+            #expect(try await (stage.drive(request) == .ended(.verified)) == isDone)
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == calls)
+        }
+    }
+
+    @Test func aCallThatIsAlwaysTurnedAwayFailsTheStep() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.status(429), for: .storageDeleteMany)
+            guard case .failed(_, let situation) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(situation.code == .storageUnusable)
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 3)
+        }
+    }
+
+    @Test func aFileThatSomebodyElseGetsBeforeTheCallIsRepeatedStays() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta")
+            for key in ["logo.png", "me.png"] { try await stage.upload(key, by: person) }
+            let request = try await stage.request(person)
+            let gate = FaultGate()
+            var fault = Fault.status(429).times(1)
+            fault.gate = gate
+            stage.sandbox.faults.set(fault, for: .storageDeleteMany)
+            let drive = Task { try await stage.drive(request) }
+            await gate.reached()
+            try await stage.setOwner(of: "logo.png", other)
+            gate.open()
+            #expect(try await drive.value == .ended(.verified))
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 2)
+            let left = try await stage.value("select string_agg(name, ' ') from storage.objects", as: String.self)
+            #expect(left == "logo.png")
+        }
+    }
+
     @Test func aBucketNobodyDecidedAboutBlocks() async throws {
         try await Stage.with { stage in
             try await stage.sql("insert into storage.buckets (id, name) values ('invoices', 'invoices')")

@@ -164,7 +164,7 @@ package struct AvatarSweep: Sendable {
     ///   - leftovers: as ``next(after:limit:except:on:)`` found them.
     ///   - storage: where they are deleted.
     ///   - pool: where they are judged.
-    ///   - record: told right before of those that go; what cannot be recorded is not done.
+    ///   - record: told right before of those that go, once of each; what cannot be recorded is not done.
     /// - Returns: how many Storage was asked to delete, and how many of these have a row still.
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.
     package func delete(
@@ -173,18 +173,19 @@ package struct AvatarSweep: Sendable {
         pool: Pool,
         record: @escaping @Sendable ([Leftover], isolated Connection) throws -> Void
     ) async throws -> (asked: Int, stayed: Int) {
-        let keys = try await storage.inTurn {
-            let keys = try await pool.withConnection { connection in
+        var recorded: Set<String> = []
+        let (keys, trouble) = try await storage.delete(in: AccountObjects.bucketOfProfiles) {
+            let keys = try await pool.withConnection { [recorded] connection in
                 let rows = try rows(of: judged(only: leftovers.map(\.key)), on: connection)
                 let left = try unnamed(rows.compactMap(\.leftover), sources(on: connection), on: connection)
-                if !left.isEmpty { try record(left, connection) }
+                let unrecorded = left.filter { !recorded.contains($0.key) }
+                if !unrecorded.isEmpty { try record(unrecorded, connection) }
                 return left.map(\.key)
             }
-            if !keys.isEmpty, let situation = try await storage.delete(keys, in: AccountObjects.bucketOfProfiles) {
-                throw Failure.storage(situation)
-            }
+            recorded.formUnion(keys)
             return keys
         }
+        if let trouble { throw Failure.storage(trouble) }
         let objects = keys.map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
         let left = try await pool.withConnection { try AccountObjects.remaining(objects, on: $0) }
         return (keys.count, left.count)

@@ -1,3 +1,5 @@
+import HTTPCalls
+
 package import ObjectStorage
 
 /// What the lifecycle asks of Storage, with answers that say what they mean for a request.
@@ -56,20 +58,50 @@ package struct StorageDoor: Sendable {
         return try await client.inTurn(body)
     }
 
-    /// Asks for objects to be deleted; the answer's success is not to be believed, see ``AccountObjects``.
-    func delete(_ keys: [String], in bucket: String) async throws -> Situation? {
-        guard let client else { return Self.unconfigured }
-        switch try await client.delete(keys, in: bucket) {
+    /// Asks for objects to be deleted, a few times where Storage turns the call away; the answer's success is not to be
+    /// believed, see ``AccountObjects``.
+    ///
+    /// - Parameters:
+    ///   - bucket: The bucket.
+    ///   - judge: Which keys may go, looked up in turn, right before each call; no call is made for none.
+    /// - Returns: The keys of the last call, and what kept them from being deleted.
+    /// - Throws: what `judge` throws; `CancellationError`.
+    func delete(
+        in bucket: String,
+        judging judge: () async throws -> [String]
+    ) async throws -> (asked: [String], trouble: Situation?) {
+        var schedule = RetrySchedule(policy: .init(), repetition: .always)
+        while true {
+            let (keys, outcome) = try await inTurn { () -> ([String], StorageOutcome<StorageDeletion>?) in
+                let keys = try await judge()
+                return (keys, keys.isEmpty ? nil : try await client?.delete(keys, in: bucket))
+            }
+            guard !keys.isEmpty else { return ([], nil) }
+            guard case .later(let delay)? = outcome, delay.isTurnedAway,
+                // No pause is longer than a call.
+                case .pause(let pause) = schedule.next(
+                    asked: delay.retryAfter,
+                    remaining: longestCall,
+                    jitter: .random(in: 0...1)
+                )
+            else { return (keys, Self.trouble(outcome, bucket)) }
+            try await Task.sleep(for: pause, clock: .continuous)
+        }
+    }
+
+    private static func trouble(_ outcome: StorageOutcome<StorageDeletion>?, _ bucket: String) -> Situation? {
+        switch outcome {
+        case nil: return unconfigured
         case .done(let deletion):
             // Never seen. What else it deleted nobody can tell: somebody is to look before more is asked of it.
             guard !deletion.unrequested.isEmpty else { return nil }
-            return Self.situation(
+            return situation(
                 "Storage says that it deleted \(deletion.unrequested.count) objects that nobody asked for",
                 bucket
             )
         case .gone: return nil
-        case .misconfigured(let refusal): return Self.situation("\(refusal)", bucket, Self.fault(refusal))
-        case .later(let delay): return Self.situation(delay, bucket)
+        case .misconfigured(let refusal): return situation("\(refusal)", bucket, fault(refusal))
+        case .later(let delay): return situation(delay, bucket)
         }
     }
 

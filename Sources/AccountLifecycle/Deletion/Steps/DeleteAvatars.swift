@@ -42,9 +42,10 @@ extension DeletionRun {
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
                 for start in stride(from: 0, to: objects.count, by: Self.keysPerCall) {
                     let part = Array(objects[start..<min(start + Self.keysPerCall, objects.count)])
-                    let (asked, trouble) = try await services.storage.inTurn {
-                        try await delete(part, in: bucket)
+                    let (keys, trouble) = try await services.storage.delete(in: bucket) {
+                        try await stillOwned(part)
                     }
+                    let asked = keys.map { StoredObject(bucket: bucket, key: $0) }
                     if asked.isEmpty { continue }
                     if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
                     // After an error, too: the answer may have been lost, and all of it done.
@@ -63,19 +64,16 @@ extension DeletionRun {
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
     }
 
-    /// Has Storage delete those of some objects that are the account's still: they were found before the line at
-    /// Storage, and before all parts that came first, and Storage deletes by key, whoever has it by now.
-    ///
-    /// - Returns: What Storage was asked to delete, and what kept it from that.
-    private func delete(_ objects: [StoredObject], in bucket: String) async throws -> ([StoredObject], Situation?) {
+    /// The keys of those of some objects that may go still: they were found before the line at Storage, and before all
+    /// parts that came first, and Storage deletes by key, whoever has it by now.
+    private func stillOwned(_ objects: [StoredObject]) async throws -> [String] {
         let own = try await services.pool.withConnection { connection in
             try lookAgain(.deleteAvatars, on: connection)
             let profiles = try services.catalogs.plan(on: connection).profiles
             return try AccountObjects.stillOwned(objects, by: user, profiles: profiles, on: connection)
         }
-        guard !own.isEmpty else { return ([], nil) }
-        try lease?(services.storage.longestCall)
-        return (own, try await services.storage.delete(own.map(\.key), in: bucket))
+        if !own.isEmpty { try lease?(services.storage.longestCall) }
+        return own.map(\.key)
     }
 
     /// What was deleted, together with what was before, when the step was done already; and what stays.
