@@ -68,6 +68,38 @@ import Testing
         }
     }
 
+    /// Keys to what an account calls itself name it as well as those to its id.
+    @Test func rowsThatNameAnotherAccountByItsNameAreCounted() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            try await stage.sql(
+                """
+                create table public.reports (
+                    reporter uuid references auth.users, reported text references public.profiles (username)
+                )
+                """
+            )
+            try await stage.sql("alter table public.profiles add invited_by text references public.profiles (username)")
+            try await stage.sql("update public.profiles set username = 'berta' where id = \(other.id)")
+            try await stage.sql("update public.profiles set invited_by = 'berta' where id = \(person.id)")
+            try await stage.sql(
+                """
+                insert into public.reports
+                values (\(person.id), 'berta'), (\(person.id), null), (\(other.id), 'berta')
+                """
+            )
+            func shared() async throws -> [String] {
+                try await export(person, on: stage).manifest.tables.filter { $0.namesOthers > 0 }.map {
+                    "\($0.table) \($0.namesOthers) of \($0.rows)"
+                }
+            }
+            #expect(try await shared() == ["public.profiles 1 of 1", "public.reports 1 of 2"])
+            try await stage.sql("update public.profiles set username = 'anna' where id = \(person.id)")
+            try await stage.sql("insert into public.reports values (null, 'anna'), (\(other.id), 'anna')")
+            #expect(try await shared() == ["public.profiles 1 of 1", "public.reports 1 of 3"])
+        }
+    }
+
     @Test func anArchiveSaysThatTheAccountIsBeingErased() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -77,6 +109,21 @@ import Testing
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
             let (manifest, bytes) = try await export(person, on: stage)
             #expect(manifest.files.isEmpty && manifest.erasureBegunAt != nil)
+            #expect(bytes.contains("erasure_begun_at"))
+        }
+    }
+
+    /// Its files take hours, and by then the account may be gone altogether.
+    @Test(arguments: [SimulatedCrash.once(at: .after(.deleteAvatars)), { @Sendable _ in }])
+    func anArchiveSaysThatAnErasureBeganMeanwhile(_ probe: @escaping DeletionProbe) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for key in ["a.png", "b.png"] { try await stage.upload(key, by: person) }
+            let (manifest, bytes) = try await export(person, on: stage) {
+                try await stage.driveToCrash(try await stage.request(person), probe)
+            }
+            #expect(manifest.files.map { $0.file != nil } == [true, false])
+            #expect(manifest.erasureBegunAt != nil)
             #expect(bytes.contains("erasure_begun_at"))
         }
     }

@@ -97,6 +97,8 @@ package struct AccountExport: Sendable {
                 try await progress(index + 1, manifest.files.count)
             }
         }
+        // Files take hours.
+        manifest.erasureBegunAt = try await pool.withConnection { try Source.erasureBegun(of: user, on: $0) }
         try archive.begin("manifest.json")
         try archive.write(manifest.json())
         _ = try archive.end()
@@ -213,7 +215,6 @@ private struct Source {
     let tables: [Table]
     let files: [ExportManifest.StoredFile]
     let profiles: DeletionCatalog.Profiles?
-    /// When the first step of the account's erasure began that cannot be undone.
     let erasureBegunAt: Date?
 
     func manifest(_ tables: [ExportManifest.Table], exportedAt now: Date) -> ExportManifest {
@@ -231,17 +232,7 @@ private struct Source {
             throw AccountExport.Failure.unknownUser
         }
         self.user = user
-        erasureBegunAt = try connection.one(
-            """
-            select min(s.started_at)
-            from accountctl.deletion_requests as r
-            join accountctl.deletion_steps as s on s.request_id = r.id and s.runs > 0
-            where r.user_id = \(user)
-              and r.finished_at is null
-              and s.step not in ('preflight', 'lock_out')
-            """,
-            as: Date?.self
-        )
+        erasureBegunAt = try Self.erasureBegun(of: user, on: connection)
         let catalog = try DeletionCatalog.read(on: connection)
         let plan = ExportPlan(catalog)
         let unreadable = plan.tables.filter { table in
@@ -266,6 +257,32 @@ private struct Source {
         let hasStorage = try connection.one("select to_regclass('storage.objects') is not null", as: Bool.self)
         let objects = hasStorage ? try AccountObjects.find(of: [user], profiles: profiles, on: connection) : [:]
         files = (objects[user]?.objects ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
+    }
+
+    /// When the account was locked out for an erasure of which a step began that cannot be undone; now where it is gone,
+    /// and no open request tells.
+    static func erasureBegun(of user: UUID, on connection: isolated Connection) throws -> Date? {
+        try connection.one(
+            """
+            select coalesce(
+                (
+                    select r.locked_out_at
+                    from accountctl.deletion_requests as r
+                    where r.user_id = \(user)
+                      and r.finished_at is null
+                      and exists (
+                          select
+                          from accountctl.deletion_steps as s
+                          where s.request_id = r.id
+                            and s.step = any(\(DeletionStep.afterLockOut.map(\.rawValue)))
+                            and s.runs > 0
+                      )
+                ),
+                case when not exists (select from auth.users where id = \(user)) then clock_timestamp() end
+            )
+            """,
+            as: Date?.self
+        )
     }
 
     /// At most 60 characters that no file system and no shell gives a meaning.

@@ -48,8 +48,9 @@ package struct ExportManifest: Sendable, Codable, Equatable {
 
     package let account: UUID
     package let exportedAt: Date
-    /// Since when an erasure has been taking rows and files away; nil where none is under way.
-    package let erasureBegunAt: Date?
+    /// When the account was locked out for an erasure that took rows and files away before the archive was done, or was
+    /// seen to be gone; nil where neither is so.
+    package internal(set) var erasureBegunAt: Date?
     package var tables: [Table]
     package var files: [StoredFile]
 

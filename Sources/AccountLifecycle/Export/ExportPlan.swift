@@ -16,6 +16,8 @@ struct ExportPlan: Sendable, Hashable {
     let tables: [TableName]
     /// Keys that tables are reached by; those of others lead nowhere.
     private let keys: [TableName: [ForeignKey]]
+    /// Keys to accounts, by whatever they are called there.
+    private let naming: [TableName: [ForeignKey]]
     private let profiles: DeletionCatalog.Profiles?
 
     init(_ catalog: DeletionCatalog) {
@@ -35,6 +37,8 @@ struct ExportPlan: Sendable, Hashable {
         }
         tables = order
         keys = reached
+        let accounts = [.users] + (catalog.profiles.map { [$0.table] } ?? [])
+        naming = Dictionary(grouping: catalog.foreignKeys.filter { accounts.contains($0.target) }, by: \.table)
     }
 
     /// The condition of a table's rows that concern the account.
@@ -44,10 +48,23 @@ struct ExportPlan: Sendable, Hashable {
 
     /// Whether a row that concerns the account names another one as well, by a key to accounts of its own.
     func namesOthers(_ table: TableName, than user: UUID) -> Statement {
-        let columns = Set((keys[table] ?? []).filter(namesAccount).flatMap(\.columns)).sorted()
-        guard columns.count > 1 else { return "false" }
-        return "coalesce(" + Self.joined(columns.map { "\(identifier: $0) <> \(user)" }, " or ") + ", false)"
+        let keys = naming[table] ?? []
+        let ids = Set(keys.filter(namesAccount).flatMap(\.columns)).sorted()
+        let conditions =
+            ids.map { "\(identifier: $0) <> \(user)" }
+            + keys.filter { !namesAccount($0) }.map { namesAnother($0, than: user) }
+        // A row that is reached by its only key names nobody else; that of an account is reached by none.
+        guard conditions.count > (isOfAccounts(table) ? 0 : 1) else { return "false" }
+        return "coalesce(" + Self.joined(conditions, " or ") + ", false)"
     }
+
+    /// Whether a key refers to somebody, and not to the account, which may have no such name.
+    private func namesAnother(_ key: ForeignKey, than user: UUID) -> Statement {
+        let own = key.refers(toRowsWhere: condition(for: key.target, user: user))
+        return key.columns.reduce("(" + own + " is not true") { $0 + " and \(identifier: $1) is not null" } + ")"
+    }
+
+    private func isOfAccounts(_ table: TableName) -> Bool { table == .users || table == profiles?.table }
 
     private func condition(for table: TableName, user: UUID, without visited: Set<TableName>) -> Statement {
         if table == .users { return "\(identifier: "id") = \(user)" }
