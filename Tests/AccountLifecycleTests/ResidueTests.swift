@@ -42,6 +42,28 @@ import Testing
         }
     }
 
+    /// What is known no more cannot be searched for, and what is accepted stays: one does not hide the other.
+    @Test func anErasureByTheUserIDAloneTellsThatItIsLeftInAcceptedColumns() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("create table public.invoices (id int, buyer text)")
+            try await stage.sql("insert into public.invoices values (1, \(person.text))")
+            let request = try await stage.request(person)
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.proofs(of: request) == Array(repeating: "user_id_only_accepted", count: 3))
+            let limits = try await stage.value(
+                "select document ->> 'outOfScope' from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(limits.contains("only the user id was searched for") && limits.contains("public.invoices.buyer"))
+        }
+    }
+
     @Test func anAcceptedColumnNoLongerStandsInTheWayAndTheReceiptNamesIt() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -6,12 +6,14 @@ package enum ErasureProof: String, Sendable, Hashable {
     case userIDOnly = "user_id_only"
     /// Every identifier, and some are left in columns that an operator accepted.
     case accepted
+    /// The user id alone, and it is left in columns that an operator accepted.
+    case userIDOnlyAccepted = "user_id_only_accepted"
 
-    /// That of the last search, by how it ended; nil where none has.
-    init?(_ outcome: String?) {
+    /// That of the last search, by how it ended and whether it left something in accepted columns; nil where none has.
+    init?(_ outcome: String?, leaving isLeft: Bool) {
         switch outcome.flatMap(StepOutcome.init(rawValue:)) {
         case .ok: self = .searched
-        case .notVerifiable: self = .userIDOnly
+        case .notVerifiable: self = isLeft ? .userIDOnlyAccepted : .userIDOnly
         case .accepted: self = .accepted
         default: return nil
         }

@@ -70,7 +70,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     private static func unproven(by steps: [Step]) -> [String] {
         guard let search = lastSearch(of: steps) else { return [] }
         var unproven: [String] = []
-        if ErasureProof(search.outcome) == .userIDOnly {
+        if search.outcome == StepOutcome.notVerifiable.rawValue {
             unproven.append("addresses, numbers and provider ids not known any more: only the user id was searched for")
         }
         if let accepted = search.facts.accepted {
@@ -81,7 +81,9 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     }
 
     /// What the erasure was searched for, and whether something stayed.
-    package var proof: ErasureProof? { ErasureProof(Self.lastSearch(of: steps)?.outcome) }
+    package var proof: ErasureProof? {
+        Self.lastSearch(of: steps).flatMap { ErasureProof($0.outcome, leaving: $0.facts.accepted != nil) }
+    }
 
     /// The buckets that may keep objects, as the last search counted them.
     private static func kept(by steps: [Step]) -> [String] {

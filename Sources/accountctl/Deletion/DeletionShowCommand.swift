@@ -11,7 +11,7 @@ struct DeletionShowCommand: AccountctlCommand {
         abstract: "Show one deletion request: where it stands, why, and what ends that.",
         discussion: """
             Of a verified erasure, proof says what that rests on: searched (every identifier, and none is left), user_id_only (the
-            others were not known any more) or accepted (some are left in columns that may keep them).
+            others were not known any more), accepted (some are left in columns that may keep them) or user_id_only_accepted (both).
 
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held

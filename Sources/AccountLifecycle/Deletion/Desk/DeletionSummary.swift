@@ -105,21 +105,23 @@ package struct DeletionSummary: Sendable, Hashable {
                     limit 1
                 ), r.origin, r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline,
                 r.finished_at, r.failures, r.apple_outcome, r.paused_at is not null,
-                exists (select from accountctl.holds as h where h.user_id = r.user_id), r.user_id, (
-                    select s.outcome
-                    from accountctl.deletion_steps as s
-                    where s.request_id = r.id
-                      and r.state = \(DeletionState.verified.rawValue)
-                      and s.step in (\(DeletionStep.verify.rawValue), \(DeletionStep.settle.rawValue))
-                    order by s.finished_at desc, s.step
-                    limit 1
-                )
+                exists (select from accountctl.holds as h where h.user_id = r.user_id), r.user_id, search.outcome,
+                coalesce(search.is_left, false)
             from accountctl.deletion_requests as r
+            left join lateral (
+                select s.outcome, s.facts ? 'accepted' as is_left
+                from accountctl.deletion_steps as s
+                where s.request_id = r.id
+                  and r.state = \(DeletionState.verified.rawValue)
+                  and s.step in (\(DeletionStep.verify.rawValue), \(DeletionStep.settle.rawValue))
+                order by s.finished_at desc, s.step
+                limit 1
+            ) as search on true
             \(filter)
             """,
             as: (
                 UUID, DeletionState, JSON<Situation>?, Date?, DeletionStep?, String, Date, Date, Date?, Date?, Date,
-                Date?, Int32, StepOutcome?, Bool, Bool, UUID?, String?
+                Date?, Int32, StepOutcome?, Bool, Bool, UUID?, String?, Bool
             ).self
         ).map { row in
             DeletionSummary(
@@ -137,7 +139,7 @@ package struct DeletionSummary: Sendable, Hashable {
                 legalDeadline: row.10,
                 finishedAt: row.11,
                 failures: Int(row.12),
-                proof: ErasureProof(row.17),
+                proof: ErasureProof(row.17, leaving: row.18),
                 apple: row.13,
                 isPaused: row.14,
                 isHeld: row.15
