@@ -56,22 +56,43 @@ import Testing
         }
     }
 
-    /// The column is of a type that takes what no text of the server's holds; whose entry it is nobody can read.
-    @Test func anEntryThatTheServerCannotReadStopsNobody() async throws {
+    /// The column is of a type that takes what no text of the server's holds.
+    @Test func anEntryThatTheServerCannotReadStopsNobodyAndIsScrubbed() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
+            for odd in [#"\ud800"#, #"\uDC00\uD83D"#, #"a\u0000b"#, #"\\\ud83d\\"#] {
+                try await stage.sql(
+                    """
+                    insert into auth.audit_log_entries (id, payload, created_at, ip_address)
+                    values (
+                        gen_random_uuid(),
+                        replace(\(#"{"actor_id": "?", "actor_name": "\#(odd)", "action": "odd"}"#), '?', \(person.text))::json,
+                        now(),
+                        ''
+                    )
+                    """
+                )
+            }
             try await stage.sql(
                 #"""
                 insert into auth.audit_log_entries (id, payload, created_at, ip_address)
                 values
                     (gen_random_uuid(), '{"actor_id": "a stranger", "actor_name": "a\\\u0000b"}', now(), ''),
-                    (gen_random_uuid(), '{"actor_id": "a stranger", "actor_name": "a\u0000b"}', now(), '')
+                    (gen_random_uuid(), '{"actor_id": "a stranger", "actor_name": "a\u0000b"}', now(), ''),
+                    (gen_random_uuid(), '{"actor_id": "a stranger", "actor_name": "a\udC00b"}', now(), '')
                 """#
             )
             try await add("named", by: person.text, traits: ["path": #"C:\u0000"#], on: stage)
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.traces(of: person) == "")
+            let odd = try await stage.value(
+                "select string_agg(payload::text, '') from auth.audit_log_entries where payload::text like '%odd%'",
+                as: String.self
+            )
+            #expect(odd == String(repeating: #"{"action": "odd"}"#, count: 4))
+            let strangers: Statement = "select from auth.audit_log_entries where payload::text like '%stranger%'"
+            #expect(try await stage.count(strangers) == 3)
         }
     }
 

@@ -84,23 +84,11 @@ struct AvatarTexts {
         """
         select case
                 when strpos(m[1], '\\') = 0 then substr(m[1], 2, length(m[1]) - 2)
-                else (\(readable("m[1]")))::json #>> '{}'
+                else (\(WrittenJSON.readable("m[1]")))::json #>> '{}'
             end
         from regexp_matches(\(json), \(string), 'g') as m
         """
     }
-
-    /// A text in JSON with its marks, less the zeros and the halves of characters that the server would refuse to read.
-    ///
-    /// Once backslashes that stand for themselves are written in another way, each that is left begins an escape.
-    private static func readable(_ text: Statement) -> Statement {
-        [#"\\u0000"#, highHalf + "(?!" + lowHalf + ")", "(?<!" + highHalf + ")" + lowHalf].reduce(
-            "replace(" + text + #", '\\', '\u005c')"#
-        ) { "regexp_replace(" + $0 + ", \($1), '', 'g')" }
-    }
-
-    private static let highHalf = #"\\u[dD][89abAB][0-9a-fA-F]{2}"#
-    private static let lowHalf = #"\\u[dD][c-fC-F][0-9a-fA-F]{2}"#
 
     /// A text in JSON with its marks.
     private static let string = #""(?:[^"\\]|\\.)*""#
