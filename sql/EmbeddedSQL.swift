@@ -64,6 +64,7 @@ package enum EmbeddedSQL {
         File(name: "0061_own_deletion.sql") { PackageResources._061_own_deletion_sql },
         File(name: "0062_deletion_status_proof.sql") { PackageResources._062_deletion_status_proof_sql },
         File(name: "0063_apple_step_begun.sql") { PackageResources._063_apple_step_begun_sql },
+        File(name: "0064_job_cancel_reason.sql") { PackageResources._064_job_cancel_reason_sql },
         File(name: "0065_deletion_status_left.sql") { PackageResources._065_deletion_status_left_sql },
     ]
 }

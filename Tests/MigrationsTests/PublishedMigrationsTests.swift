@@ -65,6 +65,8 @@ import Testing
         ("0061_own_deletion.sql", "e0297b77adb7bfca966fbbcfdbb7a68fbbc2ca59444972b86e834b9a7f8b2e7d"),
         ("0062_deletion_status_proof.sql", "87997925872d189f9170e4322dee1356f5494d1788a32790ed46d490418d575c"),
         ("0063_apple_step_begun.sql", "c5416d7fab1ef10997ea045ef5d9d4b7ceee7cebca0eeab03b1ae042a5e40b53"),
+        ("0064_job_cancel_reason.sql", "bff459a49c9f5bd2d22376042719cb382270dc1637e5e42772aba4c45301c6dc"),
+        ("0065_deletion_status_left.sql", "dfaf33e3aa958744fd0b91df31b8d9f77178ae0669875c249e66cbb559a86c54"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {
