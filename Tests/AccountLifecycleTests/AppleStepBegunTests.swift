@@ -50,6 +50,21 @@ import Testing
         }
     }
 
+    /// A worker ended while its call stood in line; the brake keeps the next one from the step.
+    @Test func ofATryThatDiedBeforeItsTurnItHasNotBegun() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let desk = stage.desk
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.revokeApple)))
+            _ = try await stage.pool.withConnection { try await desk.pause(request, reason: "test", on: $0) }
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .paused)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+            #expect(try await cancel(request, on: stage) == .done)
+        }
+    }
+
     /// Of two credentials, one of which is somebody else's by now and is forgotten.
     @Test func whereACredentialIsGoneItHasBegun() async throws {
         try await Stage.with { stage in

@@ -34,7 +34,9 @@ import Testing
             stage.sandbox.faults.set(fault, for: .storageDeleteMany)
             let recorded = Mutex<[String]>([])
             let delete = Task { [sweep] in
-                try await sweep.delete(found, by: StorageDoor(stage.storage), pool: stage.pool) { leftovers, _ in
+                try await sweep.delete(found, by: StorageDoor(stage.storage), pool: stage.pool, check: { _ in }) {
+                    leftovers,
+                    _ in
                     recorded.withLock { $0 += leftovers.map(\.key) }
                 }
             }
@@ -46,6 +48,53 @@ import Testing
             #expect(recorded.withLock(\.self) == ["1-named.png", "2-left.png"])
             let left = try await stage.value("select string_agg(name, ' ') from storage.objects", as: String.self)
             #expect(left == "1-named.png")
+        }
+    }
+
+    /// Somebody stops everything while a call that was turned away waits for its repeat.
+    @Test func whatIsForbiddenBeforeTheCallIsRepeatedIsNotDone() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.upload("1-left.png", by: person)
+            let found = try await leftovers(on: stage)
+            stage.sandbox.faults.set(.status(503).times(1), for: .storageDeleteMany)
+            let calls = Mutex(0)
+            await #expect(throws: Forbidden.self) {
+                try await sweep.delete(
+                    found,
+                    by: StorageDoor(stage.storage),
+                    pool: stage.pool,
+                    check: { _ in
+                        let isSecond = calls.withLock { calls in
+                            calls += 1
+                            return calls == 2
+                        }
+                        if isSecond { throw Forbidden() }
+                    },
+                    record: { _, _ in }
+                )
+            }
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 1)
+        }
+    }
+
+    private struct Forbidden: Error {}
+
+    /// What stands in front of Storage may turn a call away that Storage has carried out.
+    @Test func whatACallDidThatWasTurnedAwayIsCounted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for key in ["1-left.png", "2-left.png"] { try await stage.upload(key, by: person) }
+            let found = try await leftovers(on: stage)
+            stage.sandbox.faults.set(Fault(.status(503), effect: .before).times(1), for: .storageDeleteMany)
+            let (asked, stayed) = try await sweep.delete(
+                found,
+                by: StorageDoor(stage.storage),
+                pool: stage.pool,
+                check: { _ in },
+                record: { _, _ in }
+            )
+            #expect(asked == 2 && stayed == 0)
         }
     }
 
@@ -61,11 +110,12 @@ import Testing
             try await stage.sql("update public.profiles set avatar_url = '2-named.png' where id = \(person.id)")
             _ = try await stage.pool.withConnection { try await stage.desk.hold(held.id, reason: "court", on: $0) }
             let recorded = Mutex(0)
-            let (asked, stayed) = try await sweep.delete(found, by: StorageDoor(stage.storage), pool: stage.pool) {
-                leftovers,
-                _ in
-                recorded.withLock { $0 += leftovers.count }
-            }
+            let (asked, stayed) = try await sweep.delete(
+                found,
+                by: StorageDoor(stage.storage),
+                pool: stage.pool,
+                check: { _ in }
+            ) { leftovers, _ in recorded.withLock { $0 += leftovers.count } }
             #expect(asked == 1 && stayed == 0)
             #expect(recorded.withLock(\.self) == 1)
             let left = try await stage.value(

@@ -116,6 +116,22 @@ import Testing
         }
     }
 
+    /// What stands in front of Storage may turn a call away that Storage has carried out.
+    @Test func whatACallDidThatWasTurnedAwayIsCounted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for key in ["a.png", "b.png"] { try await stage.upload(key, by: person) }
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(Fault(.status(503), effect: .before).times(1), for: .storageDeleteMany)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let counted = try await stage.value(
+                "select facts -> 'counts' ->> 'objects' from accountctl.deletion_steps where step = 'delete_avatars'",
+                as: String.self
+            )
+            #expect(counted == "2")
+        }
+    }
+
     @Test func aCallThatIsAlwaysTurnedAwayFailsTheStep() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -38,6 +38,38 @@ import Testing
         }
     }
 
+    /// What somebody has locked leaves its place to less urgent jobs of its lane, also where there are several lanes.
+    @Test func lockedJobsLeaveTheirPlaceToLessUrgentOnes() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            let lanes = ["test.plain", "test.other"].map {
+                Lane(queue: "default", kind: $0, timeout: .seconds(60))
+            }
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, priority)
+                select 'default', 'test.plain', priority from unnest(array[1, 5, 5]) as priority
+                """
+            )
+            let worker = try await harness.pool.withConnection { connection in
+                try queue.register(
+                    .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: [], lifetime: .seconds(600)),
+                    on: connection
+                ).id
+            }
+            let claim = { @Sendable in
+                try await harness.pool.withConnection {
+                    try queue.claim(lanes, .init(worker: worker, limit: 1), on: $0).map(\.priority)
+                }
+            }
+            try await harness.pool.withTransaction { other in
+                _ = try other.query("select id from accountctl.jobs where priority = 1 for update", as: Int64.self)
+                #expect(try await claim() == [5])
+            }
+            #expect(try await claim() == [1])
+        }
+    }
+
     /// Neither a poll nor a free slot is needed: urgent jobs run besides those that wait, and another begins when one
     /// of these ends.
     @Test func urgentJobsRunWhileAllSlotsAreTaken() async throws {

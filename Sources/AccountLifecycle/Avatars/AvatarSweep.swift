@@ -164,6 +164,7 @@ package struct AvatarSweep: Sendable {
     ///   - leftovers: as ``next(after:limit:except:on:)`` found them.
     ///   - storage: where they are deleted.
     ///   - pool: where they are judged.
+    ///   - check: asked right before each call; what it throws ends the sweep.
     ///   - record: told right before of those that go, once of each; what cannot be recorded is not done.
     /// - Returns: how many Storage was asked to delete, and how many of these have a row still.
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.
@@ -171,11 +172,13 @@ package struct AvatarSweep: Sendable {
         _ leftovers: [Leftover],
         by storage: StorageDoor,
         pool: Pool,
+        check: @escaping @Sendable (isolated Connection) throws -> Void,
         record: @escaping @Sendable ([Leftover], isolated Connection) throws -> Void
     ) async throws -> (asked: Int, stayed: Int) {
         var recorded: Set<String> = []
         let (keys, trouble) = try await storage.delete(in: AccountObjects.bucketOfProfiles) {
             let keys = try await pool.withConnection { [recorded] connection in
+                try check(connection)
                 let rows = try rows(of: judged(only: leftovers.map(\.key)), on: connection)
                 let left = try unnamed(rows.compactMap(\.leftover), sources(on: connection), on: connection)
                 let unrecorded = left.filter { !recorded.contains($0.key) }
@@ -186,9 +189,12 @@ package struct AvatarSweep: Sendable {
             return keys
         }
         if let trouble { throw Failure.storage(trouble) }
-        let objects = keys.map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
+        // Of every call: one that was turned away may have been carried out all the same. What was not to go any more by
+        // the last one is there by right.
+        let objects = recorded.sorted().map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
         let left = try await pool.withConnection { try AccountObjects.remaining(objects, on: $0) }
-        return (keys.count, left.count)
+        let stayed = left.count { keys.contains($0.key) }
+        return (objects.count - left.count + stayed, stayed)
     }
 
     /// An object, and what would be deleted of it.

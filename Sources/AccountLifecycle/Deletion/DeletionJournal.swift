@@ -205,14 +205,24 @@ struct DeletionJournal: Sendable {
         )
     }
 
+    /// Takes back that the step at Apple began, unless a try came as far as Apple, or gave a credential up.
+    func withdrawUnasked(in pool: Pool) async throws {
+        try await pool.withTransaction { connection in
+            try fence(connection)
+            try withdraw(.revokeApple, on: connection)
+        }
+    }
+
     /// Records, in a transaction that holds the fence, that what a step does next cannot be undone: from here on it has
     /// begun, whatever becomes of it.
     func commit(to step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(
             """
-            update accountctl.deletion_steps
-            set facts = coalesce(facts, '{}')
-            where request_id = \(request) and step = \(step.rawValue)
+            -- The row may have been lost with the end of the server's log, and what it told then with it.
+            insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, facts)
+            values (\(request), \(step.rawValue), 1, clock_timestamp(), '{}')
+            on conflict (request_id, step) do update
+            set facts = coalesce(s.facts, '{}')
             """
         )
     }

@@ -98,7 +98,9 @@ package struct AccountExport: Sendable {
             }
         }
         // Files take hours.
-        manifest.erasureBegunAt = try await pool.withConnection { try Source.erasureBegun(of: user, on: $0) }
+        let begun = try await pool.withConnection { try Source.erasureBegun(of: user, on: $0) }
+        // Of one that ended meanwhile nothing tells any more when it began.
+        manifest.erasureBegunAt = begun.map { min($0, manifest.erasureBegunAt ?? $0) }
         try archive.begin("manifest.json")
         try archive.write(manifest.json())
         _ = try archive.end()

@@ -92,9 +92,24 @@ extension JobQueue {
                 )
                 """
         }
+        let isBounded = isBounded(request)
+        // Without bounds one share for all priorities of a lane: where somebody else has the first ones locked, the next
+        // take their place.
+        let group: Statement = isBounded ? "lane.queue, lane.kind, lane.priority" : "lane.queue, lane.kind"
+        let first: Statement =
+            isBounded
+            ? "lane.priority, min(lane.run_at)"
+            : """
+            (array_agg(lane.priority order by lane.priority, lane.run_at))[1],
+            (array_agg(lane.run_at order by lane.priority, lane.run_at))[1]
+            """
+        let since: Statement =
+            isBounded
+            ? "and j.priority = lane.priority and j.run_at >= lane.since"
+            : "and (j.priority, j.run_at) >= (lane.priority, lane.since)"
         return """
-            chosen as materialized (
-                select lane.queue, lane.kind, lane.priority, min(lane.run_at) as since, count(*) as share
+            chosen (queue, kind, priority, since, share) as materialized (
+                select lane.queue, lane.kind, \(first), count(*)
                 from (
                     select lane.queue, lane.kind, best.priority, best.run_at
                     from (
@@ -106,13 +121,13 @@ extension JobQueue {
                     order by best.priority, best.run_at, best.id
                     limit \(request.limit)
                 ) as lane
-                group by lane.queue, lane.kind, lane.priority
+                group by \(group)
             ),
             picked as materialized (
                 select picked.id
                 from chosen as lane,
                 lateral (
-                \(best(request, limit: "lane.share", from: "and j.priority = lane.priority and j.run_at >= lane.since"))
+                \(best(request, limit: "lane.share", from: since))
                 for update skip locked
                 ) as picked
             )

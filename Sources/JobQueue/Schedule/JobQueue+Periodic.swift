@@ -68,11 +68,20 @@ extension JobQueue {
         )
         var last: [String: (slot: Date, job: Int64?)] = [:]
         var ahead: [String: Date] = [:]
+        let turnsAhead = try connection.query(
+            "select name, extract(epoch from slot)::bigint from \(tables.slots) where \(Self.isAhead)",
+            as: (String, Int64).self
+        )
+        let had = Dictionary(grouping: turnsAhead, by: \.0).mapValues { Set($0.map { Int($0.1) }) }
         for (name, slot, job, isAhead) in slots {
             if isAhead { ahead[name] = slot } else { last[name] = (slot, job) }
         }
         let records = try known.map { periodic in
-            let next = periodic.schedule.next(after: Int(now), in: try zoneRules(periodic.zone, on: connection))
+            let rules = try zoneRules(periodic.zone, on: connection)
+            var next = periodic.schedule.next(after: Int(now), in: rules)
+            while let turn = next, had[periodic.name]?.contains(turn) == true {
+                next = periodic.schedule.next(after: turn, in: rules)
+            }
             return ScheduleRecord(
                 name: periodic.name,
                 line: periodic.schedule.line,
@@ -101,7 +110,7 @@ extension JobQueue {
 
     /// That a slot is one of the future, as a clock left it that was wrong; those of two servers differ by less than a
     /// minute.
-    static let isAhead: Statement = "slot > now() + interval '1 minute'"
+    static let isAhead: Statement = "slot > clock_timestamp() + interval '1 minute'"
 
     /// Takes note of a schedule that has no instant of the past.
     func remember(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) throws {

@@ -46,8 +46,8 @@ struct JobsSchedulesCommand: AccountctlCommand {
         for schedule in schedules {
             guard let ahead = schedule.ahead else { continue }
             context.messages.warning(
-                "\(schedule.name) has had its turn of \(Wording.moment(ahead)), which is still to come: a clock was set back. "
-                    + "It keeps the turns before that"
+                "\(schedule.name) has had turns up to \(Wording.moment(ahead)), which is still to come: a clock was set back. "
+                    + "One that was had is left out, until a worker forgets it within the hour"
             )
         }
         return .ok

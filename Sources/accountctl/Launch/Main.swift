@@ -14,6 +14,7 @@ enum Main {
         StandardDescriptors.occupy()
         // A reader that goes away is an error of the write, not the end of the process in the middle of something.
         signal(SIGPIPE, SIG_IGN)
+        heedSignals()
         CoreDumps.forbid()
         let launch = Launch(arguments: Array(CommandLine.arguments.dropFirst()))
         if let status = launch.answerPlainly() { end(status) }
@@ -26,6 +27,13 @@ enum Main {
         // Not by an asynchronous `main`: it would start three threads before anything is asked for.
         Task.detached(executorPreference: thread) { end(await launch.run(on: thread)) }
         thread.run()
+    }
+
+    /// Takes back what whoever started the program has blocked: a signal that is to end it would never reach it.
+    private static func heedSignals() {
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
     /// Ends the process from any thread: the way back to `main` would start another one.

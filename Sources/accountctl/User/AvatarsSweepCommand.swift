@@ -160,7 +160,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
             }
             let limit = min(AvatarSweep.batch, survey.objects - swept.done)
             let batch = try await pool.withConnection { [last, names] connection in
-                if let pause = try Self.pause(on: connection) { throw CommandError(.blocked, pause) }
+                try Self.refuse(on: connection)
                 return try sweep.next(after: last, limit: limit, except: names, on: connection)
             }
             if batch.leftovers.isEmpty { return }
@@ -169,7 +169,13 @@ struct AvatarsSweepCommand: AccountctlCommand {
                 let facts = ["objects": Int64(files.count), "bytes": files.reduce(0) { $0 + $1.bytes }]
                 try actor.log("avatars.sweep", on: nil, reason: reason, facts: facts, connection)
             }
-            let (asked, stayed) = try await sweep.delete(batch.leftovers, by: storage, pool: pool, record: record)
+            let (asked, stayed) = try await sweep.delete(
+                batch.leftovers,
+                by: storage,
+                pool: pool,
+                check: { try Self.refuse(on: $0) },
+                record: record
+            )
             swept.deleted += asked - stayed
             swept.stayed += stayed
             swept.done += batch.leftovers.count
@@ -181,6 +187,11 @@ struct AvatarsSweepCommand: AccountctlCommand {
     /// What forbids to delete a file while deletions are paused; nil while they are not.
     private static func pause(on connection: isolated Connection) throws -> String? {
         try StandingBrakes.read(on: connection).everything.map { "no file is deleted either: " + $0.words }
+    }
+
+    /// Refuses to delete while deletions are paused, by whoever begins that meanwhile.
+    private static func refuse(on connection: isolated Connection) throws {
+        if let pause = try pause(on: connection) { throw CommandError(.blocked, pause) }
     }
 
     private func sheet(_ survey: AvatarSweep.Survey, _ swept: Swept? = nil) -> Sheet {

@@ -56,9 +56,6 @@ extension DeletionRun {
     /// Takes back that the step began, so that whoever has to decide can cancel; unless this try or another came as far
     /// as Apple, or gave a credential up.
     func withdrawUnasked() async throws {
-        try await services.pool.withTransaction { connection in
-            try journal.fence(connection)
-            try journal.withdraw(.revokeApple, on: connection)
-        }
+        try await journal.withdrawUnasked(in: services.pool)
     }
 }

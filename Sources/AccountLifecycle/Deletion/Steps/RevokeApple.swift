@@ -20,6 +20,9 @@ extension DeletionRun {
         } catch let braked as Braked {
             try await withdrawUnasked()
             throw braked
+        } catch let error as PostgresError where error.connectionUsable {
+            try await withdrawUnasked()
+            throw error
         }
     }
 
