@@ -53,8 +53,8 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
-    /// Whether the service, or what stands in front of it, turned the call away: most likely nothing
-    /// was done.
+    /// Whether the service, or what stands in front of it, turned the call away: most likely nothing was
+    /// done.
     package var isTurnedAway: Bool {
         switch cause {
         case .refused(let refusal): refusal.status == 429 || refusal.status == 503

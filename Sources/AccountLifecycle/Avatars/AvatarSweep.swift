@@ -1,3 +1,4 @@
+import ObjectStorage
 package import Postgres
 
 #if canImport(FoundationEssentials)
@@ -176,7 +177,7 @@ package struct AvatarSweep: Sendable {
         record: @escaping @Sendable ([Leftover], isolated Connection) throws -> Void
     ) async throws -> (asked: Int, stayed: Int) {
         var recorded: Set<String> = []
-        let (keys, trouble) = try await storage.delete(in: AccountObjects.bucketOfProfiles) {
+        let (deletion, trouble) = try await storage.delete(in: AccountObjects.bucketOfProfiles) {
             let keys = try await pool.withConnection { [recorded] connection in
                 try check(connection)
                 let rows = try rows(of: judged(only: leftovers.map(\.key)), on: connection)
@@ -189,11 +190,10 @@ package struct AvatarSweep: Sendable {
             return keys
         }
         if let trouble { throw Failure.storage(trouble) }
-        // Of every call: one that was turned away may have been carried out all the same. What was not to go any more by
-        // the last one is there by right.
-        let objects = recorded.sorted().map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
+        // What was not to go any more by the last call is there by right.
+        let objects = deletion.asked.sorted().map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
         let left = try await pool.withConnection { try AccountObjects.remaining(objects, on: $0) }
-        let stayed = left.count { keys.contains($0.key) }
+        let stayed = left.count { deletion.last.contains($0.key) }
         return (objects.count - left.count + stayed, stayed)
     }
 

@@ -1,5 +1,3 @@
-import HTTPCalls
-
 package import ObjectStorage
 
 /// What the lifecycle asks of Storage, with answers that say what they mean for a request.
@@ -64,34 +62,19 @@ package struct StorageDoor: Sendable {
     /// - Parameters:
     ///   - bucket: The bucket.
     ///   - judge: Which keys may go, looked up in turn, right before each call; no call is made for none.
-    /// - Returns: The keys of the last call, and what kept them from being deleted.
+    /// - Returns: What was asked for, and what kept the last call's keys from being deleted.
     /// - Throws: what `judge` throws; `CancellationError`.
     func delete(
         in bucket: String,
         judging judge: () async throws -> [String]
-    ) async throws -> (asked: [String], trouble: Situation?) {
-        var schedule = RetrySchedule(policy: .init(), repetition: .always)
-        while true {
-            let (keys, outcome) = try await inTurn { () -> ([String], StorageOutcome<StorageDeletion>?) in
-                let keys = try await judge()
-                return (keys, keys.isEmpty ? nil : try await client?.delete(keys, in: bucket))
-            }
-            guard !keys.isEmpty else { return ([], nil) }
-            guard case .later(let delay)? = outcome, delay.isTurnedAway,
-                // No pause is longer than a call.
-                case .pause(let pause) = schedule.next(
-                    asked: delay.retryAfter,
-                    remaining: longestCall,
-                    jitter: .random(in: 0...1)
-                )
-            else { return (keys, Self.trouble(outcome, bucket)) }
-            try await Task.sleep(for: pause, clock: .continuous)
-        }
+    ) async throws -> (deletion: JudgedDeletion, trouble: Situation?) {
+        guard let client else { return (JudgedDeletion(), try await judge().isEmpty ? nil : Self.unconfigured) }
+        let deletion = try await client.delete(in: bucket, judging: judge)
+        return (deletion, deletion.outcome.flatMap { Self.trouble($0, bucket) })
     }
 
-    private static func trouble(_ outcome: StorageOutcome<StorageDeletion>?, _ bucket: String) -> Situation? {
+    private static func trouble(_ outcome: StorageOutcome<StorageDeletion>, _ bucket: String) -> Situation? {
         switch outcome {
-        case nil: return unconfigured
         case .done(let deletion):
             // Never seen. What else it deleted nobody can tell: somebody is to look before more is asked of it.
             guard !deletion.unrequested.isEmpty else { return nil }

@@ -57,29 +57,23 @@ extension JobQueue {
         let now = try connection.one("select extract(epoch from now())::bigint", as: Int64.self)
         let slots = try connection.query(
             """
-            select distinct on (name, is_ahead) name, slot, job, is_ahead
-            from (
-                select name, slot, job, \(Self.isAhead) as is_ahead
-                from \(tables.slots)
-            ) as slots
-            order by name, is_ahead, slot desc
+            select distinct on (name) name, slot, job
+            from \(tables.slots)
+            where not (\(Self.isAhead))
+            order by name, slot desc
             """,
-            as: (String, Date, Int64?, Bool).self
+            as: (String, Date, Int64?).self
         )
-        var last: [String: (slot: Date, job: Int64?)] = [:]
-        var ahead: [String: Date] = [:]
+        let last = Dictionary(uniqueKeysWithValues: slots.map { ($0.0, (slot: $0.1, job: $0.2)) })
         let turnsAhead = try connection.query(
             "select name, extract(epoch from slot)::bigint from \(tables.slots) where \(Self.isAhead)",
             as: (String, Int64).self
         )
-        let had = Dictionary(grouping: turnsAhead, by: \.0).mapValues { Set($0.map { Int($0.1) }) }
-        for (name, slot, job, isAhead) in slots {
-            if isAhead { ahead[name] = slot } else { last[name] = (slot, job) }
-        }
+        let ahead = Dictionary(grouping: turnsAhead, by: \.0).mapValues { Set($0.map { Int($0.1) }) }
         let records = try known.map { periodic in
             let rules = try zoneRules(periodic.zone, on: connection)
             var next = periodic.schedule.next(after: Int(now), in: rules)
-            while let turn = next, had[periodic.name]?.contains(turn) == true {
+            while let turn = next, ahead[periodic.name]?.contains(turn) == true {
                 next = periodic.schedule.next(after: turn, in: rules)
             }
             return ScheduleRecord(
@@ -90,10 +84,10 @@ extension JobQueue {
                 last: last[periodic.name]?.slot,
                 job: last[periodic.name]?.job,
                 next: next.map { Date(timeIntervalSince1970: Double($0)) },
-                ahead: ahead[periodic.name]
+                ahead: ahead[periodic.name]?.max().map { Date(timeIntervalSince1970: Double($0)) }
             )
         }
-        let others = Set(slots.map(\.0)).subtracting(known.map(\.name)).map { name in
+        let others = Set(last.keys).union(ahead.keys).subtracting(known.map(\.name)).map { name in
             ScheduleRecord(
                 name: name,
                 line: nil,
@@ -102,7 +96,7 @@ extension JobQueue {
                 last: last[name]?.slot,
                 job: last[name]?.job,
                 next: nil,
-                ahead: ahead[name]
+                ahead: ahead[name]?.max().map { Date(timeIntervalSince1970: Double($0)) }
             )
         }
         return (records + others).sorted { $0.name < $1.name }

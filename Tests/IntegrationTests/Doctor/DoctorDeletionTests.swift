@@ -146,17 +146,7 @@ struct DoctorDeletionTests {
     @Test("legal deadlines at risk, and passed")
     func deadlines() async throws {
         try await DoctorStage.with { deployment in
-            let user = UUID().uuidString.lowercased()
-            try await deployment.database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
-            let requested = try await AccountctlProcess.run(
-                "deletion",
-                "request",
-                user,
-                "--confirm",
-                user,
-                environment: deployment.variables
-            )
-            #expect(requested.status == 0, "\(requested.errors)")
+            try await deployment.requestDeletion()
             for left in ["3 days", "-1 hour"] {
                 try await deployment.database.psql(
                     """

@@ -61,19 +61,7 @@ struct DoctorKeyTests {
     @Test("sealed values whose key is gone")
     func keys() async throws {
         try await DoctorStage.with { deployment in
-            let user = UUID().uuidString.lowercased()
-            try await deployment.database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
-            let requested = try await AccountctlProcess.run(
-                "deletion",
-                "request",
-                user,
-                "--confirm",
-                user,
-                "--grace-seconds",
-                "0",
-                environment: deployment.variables
-            )
-            #expect(requested.status == 0, "\(requested.errors)")
+            try await deployment.requestDeletion("--grace-seconds", "0")
             try await deployment.database.psql(
                 "update accountctl.deletion_requests set sealing_key_id = 'gone', sealed_identifiers = 'x'"
             )

@@ -48,6 +48,17 @@ struct DoctorStage: Sendable {
         return finding.what
     }
 
+    /// Has the deletion of a new account requested.
+    func requestDeletion(_ options: String...) async throws {
+        let user = UUID().uuidString.lowercased()
+        try await database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
+        let requested = try await AccountctlProcess(
+            ["deletion", "request", user, "--confirm", user] + options,
+            environment: variables
+        ).result()
+        #expect(requested.status == 0, "\(requested.errors)")
+    }
+
     /// Gives `body` a deployment; `working` with a worker that was there and seems to be still.
     static func with(
         working: Bool = true,

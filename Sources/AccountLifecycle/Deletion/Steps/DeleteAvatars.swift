@@ -1,3 +1,4 @@
+import ObjectStorage
 import Postgres
 
 extension DeletionRun {
@@ -42,15 +43,14 @@ extension DeletionRun {
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
                 for start in stride(from: 0, to: objects.count, by: Self.keysPerCall) {
                     let part = Array(objects[start..<min(start + Self.keysPerCall, objects.count)])
-                    // Of every call: one that was turned away may have been carried out all the same.
-                    var tried: Set<String> = []
-                    let (keys, trouble) = try await services.storage.delete(in: bucket) {
-                        let keys = try await stillOwned(part)
-                        tried.formUnion(keys)
-                        return keys
+                    let (deletion, trouble) = try await services.storage.delete(in: bucket) {
+                        try await stillOwned(part)
                     }
-                    if tried.isEmpty { continue }
-                    let asked = tried.sorted().map { StoredObject(bucket: bucket, key: $0) }
+                    guard !deletion.asked.isEmpty else {
+                        if let trouble { return .failed(trouble) }
+                        continue
+                    }
+                    let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, key: $0) }
                     if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
                     // After an error, too: the answer may have been lost, and all of it done.
                     let left = try await services.pool.withConnection { connection in
@@ -58,7 +58,7 @@ extension DeletionRun {
                     }
                     deleted += asked.count - left.count
                     if let trouble { return .failed(trouble) }
-                    if !keys.isEmpty, left.count == asked.count {
+                    if !deletion.last.isEmpty, left.count == asked.count {
                         let detail = "Storage reports success, and \(left.count) objects are still there"
                         return .failed(Situation(.storageUnusable, subject: bucket, detail: detail))
                     }

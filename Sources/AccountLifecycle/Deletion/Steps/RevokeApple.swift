@@ -17,11 +17,8 @@ extension DeletionRun {
         if let refused = try await askOnceMore() { return refused }
         do {
             return try await revokeAll()
-        } catch let braked as Braked {
-            try await withdrawUnasked()
-            throw braked
-        } catch let error as PostgresError where error.connectionUsable {
-            try await withdrawUnasked()
+        } catch {
+            if error is Braked || (error as? PostgresError)?.connectionUsable == true { try await withdrawUnasked() }
             throw error
         }
     }
