@@ -1,7 +1,6 @@
 import AccountLifecycle
 import Foundation
 import HTTPCalls
-import JobQueue
 import Logging
 import ObjectStorage
 import Postgres
@@ -9,6 +8,8 @@ import Sandbox
 import Sealing
 import SignInWithApple
 import TestSupport
+
+@testable import JobQueue
 
 /// A database with every migration, the pretended Apple and Storage, and all that deletions need.
 struct Stage: Sendable {
@@ -172,18 +173,23 @@ struct Stage: Sendable {
 
     /// Gives the only job of a kind to a worker, as a claim does: also one that another worker has.
     func claim(_ kind: String) async throws -> JobFence {
-        let (job, lease) = try await admin.withConnection { connection in
+        let (job, lease, worker) = try await admin.withConnection { connection in
             try connection.one(
                 """
+                with host as (
+                    insert into accountctl.workers (id, name, version, slots, queues, kinds, expires_at)
+                    values (1, 'test', '1', 1, '{}', '{}', now() + interval '1 hour')
+                    on conflict do nothing
+                )
                 update accountctl.jobs
                 set state = 'running', worker = 1, lease = lease + 1
                 where kind = \(kind)
-                returning id, lease
+                returning id, lease, worker
                 """,
-                as: (Int64, Int64).self
+                as: (Int64, Int64, Int64).self
             )
         }
-        return JobFence(queue: JobQueue(), job: job, lease: lease)
+        return JobFence(queue: JobQueue(), job: JobLease(id: job, lease: lease, worker: worker))
     }
 
     /// Drives a request until a probe makes the process seem to die.

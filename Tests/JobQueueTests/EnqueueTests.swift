@@ -89,30 +89,26 @@ import Testing
     @Test(arguments: [JobQueue.Ending.Outcome.completed, .cancelled, .discarded])
     func aKeyIsFreeOnceItsJobHasEnded(_ outcome: JobQueue.Ending.Outcome) async throws {
         try await JobHarness.with { harness in
+            let lane = Lane(queue: "default", kind: Self.kind.name, timeout: .seconds(60))
+            let worker = try await harness.pool.withConnection { connection in
+                try harness.queue.register(
+                    .init(name: "t", version: "1", slots: 1, lanes: [lane], limits: nil, lifetime: .seconds(60)),
+                    on: connection
+                ).id
+            }
             var ids: Set<Int64> = []
             for _ in 0..<2 {
                 let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "a")])[0]
                 #expect(job.isNew)
                 ids.insert(job.id)
                 #expect(try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "a")])[0].isNew == false)
-                let lease = try await harness.pool.withConnection { connection in
-                    try connection.one(
-                        """
-                        update accountctl.jobs
-                        set state = 'running', worker = 1, lease = nextval('accountctl.job_leases')
-                        where id = \(job.id)
-                        returning lease
-                        """,
-                        as: Int64.self
-                    )
+                let (held, landed) = try await harness.pool.withConnection { connection in
+                    let held = try harness.queue.claim([lane], .init(worker: worker, limit: 1), on: connection)
+                        .map(\.leased)
+                    return (held, try harness.queue.finish(.init(outcome: outcome, jobs: held), on: connection))
                 }
-                let landed = try await harness.pool.withConnection { connection in
-                    try harness.queue.finish(
-                        .init(outcome: outcome, jobs: [JobLease(id: job.id, lease: lease)]),
-                        on: connection
-                    )
-                }
-                #expect(landed == [JobLease(id: job.id, lease: lease)])
+                #expect(held.map(\.id) == [job.id])
+                #expect(landed == Set(held))
             }
             #expect(ids.count == 2)
         }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LeaseBookTests {
     private let start = ContinuousClock.now
 
-    private func job(_ lease: Int64) -> JobLease { JobLease(id: lease - 10, lease: lease) }
+    private func job(_ lease: Int64) -> JobLease { JobLease(id: lease - 10, lease: lease, worker: 1) }
 
     /// A book that holds jobs 1, 2 and 3 under leases 11, 12 and 13; the handler of the third is done.
     private func book() -> LeaseBook {
@@ -85,7 +85,7 @@ import Testing
 
     /// A failover that loses the end of the log gives numbers out again: the old job and the new one have the same.
     @Test func aNumberThatIsGivenOutAgainIsAnotherLease() {
-        let (old, new) = (job(11), JobLease(id: 7, lease: 11))
+        let (old, new) = (job(11), JobLease(id: 7, lease: 11, worker: 1))
         var core = WorkerCore(WorkerConfiguration(name: "test"), reserve: 0, now: start)
         core.book.registered(sentAt: start)
         for job in [old, new] {
@@ -112,7 +112,8 @@ import Testing
 
     private func running(_ job: JobLease) -> RunningJob {
         let claimed = ClaimedJob(
-            row: (job.id, job.lease, "default", "test.plain", 1, 0, nil, 1, 5, 0, 0, false, "{}")
+            (job.id, job.lease, "default", "test.plain", 1, 0, nil, 1, 5, 0, 0, false, "{}"),
+            of: job.worker
         )
         return RunningJob(job: claimed, startedAt: start, timeout: .seconds(60))
     }

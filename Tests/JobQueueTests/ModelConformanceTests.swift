@@ -17,7 +17,7 @@ import Testing
                 var model = ModelTable()
                 /// The table's lease numbers by the model's.
                 var leases: [Int64: Int64] = [:]
-                var claims: [(id: Int64, model: Int64, real: Int64)] = []
+                var claims: [(model: JobLease, real: JobLease)] = []
                 var workers: [Int64] = []
                 var keys: [Int64: String] = [:]
                 for step in 0..<600 {
@@ -71,22 +71,21 @@ import Testing
                             #expect(claimed.map(\.id) == [job.id])
                             guard let claim = claimed.first else { continue }
                             leases[claim.lease] = job.lease
-                            claims.append((job.id, claim.lease, job.lease))
+                            claims.append((claim, job.leased))
                         }
                     case 6, 7:
                         guard let claim = claims.randomElement(using: &random) else { break }
                         let landed = try harness.queue.finish(
-                            .init(outcome: .completed, jobs: [JobLease(id: claim.id, lease: claim.real)]),
+                            .init(outcome: .completed, jobs: [claim.real]),
                             on: connection
                         )
-                        #expect(landed.isEmpty != model.finish(claim.id, claim.model, "completed"))
+                        #expect(landed.isEmpty != model.finish(claim.model, "completed"))
                     case 8:
                         guard let claim = claims.randomElement(using: &random) else { break }
                         let (gives, waits) = (Bool.random(using: &random), Bool.random(using: &random))
                         let real = try harness.queue.giveBack(
                             .init(
-                                id: claim.id,
-                                lease: claim.real,
+                                job: claim.real,
                                 wait: waits ? .seconds(3600) : nil,
                                 givesAttemptBack: gives,
                                 failure: nil,
@@ -96,13 +95,12 @@ import Testing
                         )
                         #expect(
                             (real != nil)
-                                == model.giveBack(claim.id, claim.model, waits: waits, givesAttemptBack: gives)
+                                == model.giveBack(claim.model, waits: waits, givesAttemptBack: gives)
                         )
                     case 9:
                         guard let claim = claims.randomElement(using: &random) else { break }
-                        let held = JobLease(id: claim.id, lease: claim.real)
-                        let real = try harness.queue.release([held], on: connection)
-                        #expect((real == 1) == model.release(claim.id, claim.model))
+                        let real = try harness.queue.release([claim.real], on: connection)
+                        #expect((real == 1) == model.release(claim.model))
                     case 10:
                         guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
                         _ = try harness.queue.cancel(id, reason: "m", on: connection)
@@ -138,7 +136,7 @@ import Testing
                             .init(
                                 worker: worker,
                                 lifetime: .seconds(600),
-                                jobs: some.map { JobLease(id: $0.id, lease: $0.real) },
+                                jobs: some.map(\.real),
                                 isStopping: false,
                                 releasesBefore: .max / 2
                             ),
@@ -146,7 +144,7 @@ import Testing
                         )
                         let expected = model.beat(
                             worker: worker,
-                            jobs: some.map { JobLease(id: $0.id, lease: $0.model) },
+                            jobs: some.map(\.model),
                             releasesBefore: .max,
                             now: 0,
                             lifetime: 10

@@ -15,10 +15,14 @@ struct ModelTable {
         var cancelRequested = false
         /// Whether it was told to run at once while it ran.
         var isWoken = false
+        /// Which claim of all gave it out: unlike its lease never that of another, whatever a failover takes back.
+        var claim = 0
     }
 
     struct Host: Equatable {
         var expiresAt: Int
+        /// The table's life when it registered.
+        var life: Int
         var isStopped = false
     }
 
@@ -28,17 +32,26 @@ struct ModelTable {
     /// How often a job's end was written; more than once would be two ends.
     var ends: [Int64: Int] = [:]
     private(set) var leases: Int64 = 0
+    /// How often it went back in time.
+    private(set) var life = 0
+    /// How many claims there were, those included that were taken back.
+    private(set) var claims = 0
 
     private mutating func nextLease() -> Int64 {
         leases += 1
         return leases
     }
 
-    mutating func register(_ id: Int64, now: Int, lifetime: Int) {
-        hosts[id] = Host(expiresAt: now + lifetime)
+    /// Becomes what it was, as after a failover to a standby that lacks the end of the log.
+    mutating func goBack(to earlier: ModelTable) {
+        (self, life, claims) = (earlier, life + 1, claims)
     }
 
-    mutating func claim(worker: Int64, limit: Int, now: Int, timeout: Int) -> [(id: Int64, lease: Int64)] {
+    mutating func register(_ id: Int64, now: Int, lifetime: Int) {
+        hosts[id] = Host(expiresAt: now + lifetime, life: life)
+    }
+
+    mutating func claim(worker: Int64, limit: Int, now: Int, timeout: Int) -> [JobLease] {
         let ids = jobs.filter { $0.value.state == "available" }.keys.sorted().prefix(limit)
         return ids.map { id in
             let lease = nextLease()
@@ -49,25 +62,32 @@ struct ModelTable {
             jobs[id]?.claimedAt = now
             jobs[id]?.deadlineAt = now + timeout
             jobs[id]?.isWoken = false
-            return (id, lease)
+            claims += 1
+            jobs[id]?.claim = claims
+            return JobLease(id: id, lease: lease, worker: worker)
         }
     }
 
-    private func holds(_ id: Int64, _ lease: Int64) -> Bool {
-        jobs[id].map { $0.state == "running" && $0.lease == lease } ?? false
+    private func isUnderItsLease(_ lease: JobLease) -> Bool {
+        guard let job = jobs[lease.id], job.state == "running" else { return false }
+        return job.lease == lease.lease && job.worker == lease.worker
     }
 
-    mutating func finish(_ id: Int64, _ lease: Int64, _ outcome: String) -> Bool {
-        guard holds(id, lease), let job = jobs.removeValue(forKey: id) else { return false }
-        history[id] = (outcome, job.attempt)
-        ends[id, default: 0] += 1
+    private func isHeld(_ lease: JobLease) -> Bool {
+        isUnderItsLease(lease) && hosts[lease.worker]?.life == life
+    }
+
+    mutating func finish(_ lease: JobLease, _ outcome: String) -> Bool {
+        guard isHeld(lease), let job = jobs.removeValue(forKey: lease.id) else { return false }
+        history[lease.id] = (outcome, job.attempt)
+        ends[lease.id, default: 0] += 1
         return true
     }
 
-    mutating func giveBack(_ id: Int64, _ lease: Int64, waits: Bool, givesAttemptBack: Bool) -> Bool {
-        guard holds(id, lease), let job = jobs[id], !job.cancelRequested else { return false }
-        free(id, attempt: givesAttemptBack ? -1 : 0)
-        if waits, !job.isWoken { jobs[id]?.state = "scheduled" }
+    mutating func giveBack(_ lease: JobLease, waits: Bool, givesAttemptBack: Bool) -> Bool {
+        guard isHeld(lease), let job = jobs[lease.id], !job.cancelRequested else { return false }
+        free(lease.id, attempt: givesAttemptBack ? -1 : 0)
+        if waits, !job.isWoken { jobs[lease.id]?.state = "scheduled" }
         return true
     }
 
@@ -97,9 +117,9 @@ struct ModelTable {
         return overdue
     }
 
-    mutating func release(_ id: Int64, _ lease: Int64) -> Bool {
-        guard holds(id, lease) else { return false }
-        free(id, attempt: -1)
+    mutating func release(_ lease: JobLease) -> Bool {
+        guard isUnderItsLease(lease) else { return false }
+        free(lease.id, attempt: -1)
         return true
     }
 
@@ -136,19 +156,18 @@ struct ModelTable {
         now: Int,
         lifetime: Int
     ) -> BeatAnswer {
-        guard let host = hosts[worker], !host.isStopped else { return BeatAnswer(isKnown: false) }
+        guard let host = hosts[worker], !host.isStopped, host.life == life else { return BeatAnswer(isKnown: false) }
         hosts[worker]?.expiresAt = now + lifetime
         var answer = BeatAnswer(time: now)
         let wanted = Set(beaten)
-        for held in beaten {
-            guard let job = jobs[held.id], job.state == "running", job.lease == held.lease else { continue }
+        for held in beaten where isUnderItsLease(held) {
             answer.held.insert(held)
-            if job.cancelRequested { answer.cancelled.insert(held) }
+            if jobs[held.id]?.cancelRequested == true { answer.cancelled.insert(held) }
         }
         if let releasesBefore {
             for (id, job) in jobs.sorted(by: { $0.key < $1.key })
             where job.worker == worker && job.claimedAt < releasesBefore {
-                if !wanted.contains(JobLease(id: id, lease: job.lease)) { free(id, attempt: -1) }
+                if !wanted.contains(JobLease(id: id, lease: job.lease, worker: worker)) { free(id, attempt: -1) }
             }
         }
         return answer

@@ -51,11 +51,14 @@ import Testing
         let worker = try await harness.count("select max(id) from accountctl.workers")
         let held = try await harness.pool.withConnection { connection in
             try connection.query(
-                "select id, lease from accountctl.jobs where state = 'running' limit 100",
-                as: (Int64, Int64).self
+                "select id, lease, worker from accountctl.jobs where state = 'running' limit 100",
+                as: (Int64, Int64, Int64).self
             )
         }
-        let ending = JobQueue.Ending(outcome: .completed, jobs: held.map { JobLease(id: $0.0, lease: $0.1) })
+        let ending = JobQueue.Ending(
+            outcome: .completed,
+            jobs: held.map { JobLease(id: $0.0, lease: $0.1, worker: $0.2) }
+        )
         let request = JobQueue.ClaimRequest(worker: Int64(worker), limit: 100)
         let bounded = JobQueue.ClaimRequest(
             worker: Int64(worker),
@@ -150,14 +153,14 @@ import Testing
         let worker = Int64(try await harness.count("select max(id) from accountctl.workers"))
         let held = try await harness.pool.withConnection { connection in
             try connection.query(
-                "select id, lease from accountctl.jobs where state = 'running' limit 100",
-                as: (Int64, Int64).self
+                "select id, lease, worker from accountctl.jobs where state = 'running' limit 100",
+                as: (Int64, Int64, Int64).self
             )
         }
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: .seconds(60),
-            jobs: held.map { JobLease(id: $0.0, lease: $0.1) },
+            jobs: held.map { JobLease(id: $0.0, lease: $0.1, worker: $0.2) },
             isStopping: false,
             releasesBefore: 1
         )

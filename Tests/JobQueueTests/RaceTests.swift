@@ -133,7 +133,7 @@ import Testing
             #expect(try await finish(harness, stale) == false)
             await #expect(throws: JobQueueError.self) {
                 try await harness.pool.withConnection { connection in
-                    try JobFence(queue: harness.queue, job: stale.id, lease: stale.lease).hold(on: connection)
+                    try JobFence(queue: harness.queue, job: stale.leased).hold(on: connection)
                 }
             }
             #expect(try await finish(harness, fresh))
@@ -352,7 +352,7 @@ import Testing
             let job = try await claim(harness, worker)[0]
             try await expire(harness, worker)
             try await harness.pool.withTransaction { connection in
-                try JobFence(queue: harness.queue, job: job.id, lease: job.lease).hold(on: connection)
+                try JobFence(queue: harness.queue, job: job.leased).hold(on: connection)
                 #expect(try await self.rescue(harness) == 0)
                 try harness.effect(job.id, "fenced", on: connection)
                 let landed = try harness.queue.finish(
@@ -656,7 +656,7 @@ import Testing
             let worker = try await host(harness)
             let jobs = try await claim(harness, worker, 2)
             try await harness.pool.withTransaction { other in
-                try JobFence(queue: harness.queue, job: jobs[0].id, lease: jobs[0].lease).hold(on: other)
+                try JobFence(queue: harness.queue, job: jobs[0].leased).hold(on: other)
                 try await harness.pool.withConnection { connection in
                     try harness.queue.deregister(worker: worker, on: connection)
                 }

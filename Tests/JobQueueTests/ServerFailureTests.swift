@@ -198,11 +198,7 @@ import Testing
                             try await harness.until {
                                 try await ExactJobs.left(harness.database, in: standby) ?? 400 < 390
                             }
-                            try await standby.psql("alter system set primary_conninfo = ''")
-                            try await standby.psql("select pg_reload_conf()")
-                            try await harness.until {
-                                try await standby.psql("select count(*) from pg_stat_wal_receiver") == "0"
-                            }
+                            try await cut(off: standby, harness)
                             let received = try await ExactJobs.left(harness.database, in: standby) ?? 0
                             #expect(received > 30)
                             // These end on the primary alone.
@@ -224,6 +220,98 @@ import Testing
                     try await ExactJobs.expect(401, harness.database, in: standby)
                 }
             }
+        }
+    }
+
+    /// A handler that lives through it goes on where it was, and the first half of what it wrote is gone: it must not
+    /// write the second, though the new primary says that its job is held.
+    @Test func aFailoverThatLosesTheFirstHalf() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(in: cluster) { harness in
+                let name = harness.database.name
+                try await enqueue(harness, 1)
+                let (isCut, hasWritten, isPromoted) = (Signal(), Signal(), Signal())
+                let runs = Mutex(0)
+                try await Standby.with(of: cluster) { standby in
+                    let both = primary(of: cluster, standby, name)
+                    try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
+                        var registry = JobRegistry()
+                        try registry.register(ExactJobs.kind) { _, context in
+                            let run = runs.withLock { runs in
+                                runs += 1
+                                return runs
+                            }
+                            @Sendable func write(_ half: String) async throws {
+                                try await pool.withTransaction { connection in
+                                    try context.fence(on: connection)
+                                    try harness.effect(context.id, "run \(run) \(half)", on: connection)
+                                }
+                            }
+                            guard run == 1 else {
+                                for half in ["first", "second"] { try await write(half) }
+                                return .completed()
+                            }
+                            await isCut.wait()
+                            try await write("first")
+                            hasWritten.set()
+                            await isPromoted.wait()
+                            // Deaf, as a handler may be.
+                            let second: Result<Void, any Error> = await uncancelled {
+                                while true {
+                                    do {
+                                        return .success(try await write("second"))
+                                    } catch is PostgresError {
+                                        // The pool's connections were those of the old primary.
+                                    } catch {
+                                        return .failure(error)
+                                    }
+                                }
+                            }
+                            try second.get()
+                            return .completed()
+                        }
+                        let worker = try Worker(
+                            queue: harness.queue,
+                            pool: pool,
+                            listener: nil,
+                            registry: registry,
+                            configuration: harness.configuration { $0.leaseLifetime = .seconds(20) },
+                            logger: harness.logger
+                        )
+                        try await withThrowingTaskGroup(of: Void.self) { group in
+                            group.addTask { try await worker.run() }
+                            try await harness.until {
+                                try await standby.psql(
+                                    database: name,
+                                    "select count(*) from accountctl.jobs where state = 'running'"
+                                ) == "1"
+                            }
+                            try await cut(off: standby, harness)
+                            isCut.set()
+                            await hasWritten.wait()
+                            try await cluster.stop(mode: "immediate")
+                            try await standby.psql(database: name, "select pg_promote()")
+                            isPromoted.set()
+                            try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
+                            group.cancelAll()
+                        }
+                    }
+                    let written = try await standby.psql(
+                        database: name,
+                        "select string_agg(note, ', ' order by note) from public.effects"
+                    )
+                    #expect(written == "run 2 first, run 2 second")
+                }
+            }
+        }
+    }
+
+    /// What the primary writes from now on, the standby does not receive.
+    private func cut(off standby: TestCluster, _ harness: JobHarness) async throws {
+        try await standby.psql("alter system set primary_conninfo = ''")
+        try await standby.psql("select pg_reload_conf()")
+        try await harness.until {
+            try await standby.psql("select count(*) from pg_stat_wal_receiver") == "0"
         }
     }
 

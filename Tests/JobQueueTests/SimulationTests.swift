@@ -4,7 +4,8 @@ import Testing
 @testable import JobQueue
 
 /// Thousands of interleavings of claim, heartbeat, rescue, cancel, wake-up, deadline, completion, lost replies,
-/// handlers that do not stop, frozen and killed processes, on injected time.
+/// handlers that do not stop, frozen and killed processes, and failovers that lose what was written last, on injected
+/// time.
 ///
 /// The workers' book is the real one, the table a model.
 @Suite struct SimulationTests {
@@ -32,21 +33,32 @@ struct Simulation {
     /// What travels.
     enum Message {
         case claim(number: Int, generation: Int, limit: Int, sentAt: Int)
-        case claimed(number: Int, generation: Int, deadline: Int, jobs: [(id: Int64, lease: Int64)])
+        case claimed(number: Int, generation: Int, deadline: Int, jobs: [JobLease])
         case claimFailed(number: Int)
         case beat(LeaseBook.SentBeat, releasesBefore: Int?)
         case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer)
-        case finish(JobLease, verdict: String)
+        case finish(JobLease, claim: Int, verdict: String)
         case written(JobLease)
+    }
+
+    /// What a standby has that takes over.
+    struct Moment {
+        let table: ModelTable
+        let nextJob: Int64
+        let counted: [Int64: Int]
     }
 
     struct Process {
         var id: Int64
+        /// The table's when it registered.
+        var life: Int
         var book: LeaseBook
         var isFrozen = false
         var isDead = false
         var isRegistered = true
         var lastBeatTime: Int?
+        /// By which claim it got them.
+        var claims: [JobLease: Int] = [:]
         /// Verdicts that wait to be written.
         var outcomes: [JobLease: String] = [:]
         var isBeating = false
@@ -68,6 +80,9 @@ struct Simulation {
     var events = 0
     /// What counts as an attempt, by job: failures and ends decided by a handler.
     var counted: [Int64: Int] = [:]
+    var moment: Moment?
+    /// The table's life when a claim was made.
+    var lives: [Int: Int] = [:]
 
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
@@ -81,7 +96,7 @@ struct Simulation {
         table.register(nextHost, now: now, lifetime: lifetime)
         var book = LeaseBook(lifetime: .milliseconds(lifetime), now: instant(now))
         book.registered(sentAt: instant(now))
-        processes.append(Process(id: nextHost, book: book))
+        processes.append(Process(id: nextHost, life: table.life, book: book))
     }
 
     mutating func run(steps: Int) -> String? {
@@ -93,7 +108,7 @@ struct Simulation {
 
     private mutating func step() -> String? {
         events += 1
-        switch Int.random(in: 0..<100, using: &random) {
+        switch Int.random(in: 0..<102, using: &random) {
         case 0..<12:
             nextJob += 1
             table.jobs[nextJob] = ModelTable.Job()
@@ -120,6 +135,14 @@ struct Simulation {
             let index = Int.random(in: 0..<processes.count, using: &random)
             processes[index].isDead = true
             spawn()
+        case 99:
+            moment = Moment(table: table, nextJob: nextJob, counted: counted)
+        case 100:
+            // Processes and the wire know nothing of it.
+            guard let moment else { break }
+            table.goBack(to: moment.table)
+            nextJob = moment.nextJob
+            counted = moment.counted
         default:
             let index = Int.random(in: 0..<processes.count, using: &random)
             guard !processes[index].isDead, !processes[index].isFrozen else { break }
@@ -136,10 +159,7 @@ struct Simulation {
         guard !wire.isEmpty else { return nil }
         let (toTable, process, message) = wire.remove(at: Int.random(in: 0..<wire.count, using: &random))
         let isLost = random.chance(10)
-        if toTable {
-            atTable(process, message, isReplyLost: isLost)
-            return nil
-        }
+        if toTable { return atTable(process, message, isReplyLost: isLost) }
         // A frozen process reads its socket when it runs again.
         if processes[process].isFrozen {
             wire.append((toTable, process, message))
@@ -148,11 +168,16 @@ struct Simulation {
         return atProcess(process, message)
     }
 
-    private mutating func atTable(_ index: Int, _ message: Message, isReplyLost: Bool) {
+    private mutating func atTable(_ index: Int, _ message: Message, isReplyLost: Bool) -> String? {
         let worker = processes[index].id
         switch message {
         case .claim(let number, let generation, let limit, let sentAt):
             let jobs = table.claim(worker: worker, limit: limit, now: now, timeout: timeout)
+            for job in jobs {
+                guard let claim = table.jobs[job.id]?.claim else { continue }
+                lives[claim] = table.life
+                processes[index].claims[job] = claim
+            }
             wire.append(
                 (
                     false, index,
@@ -179,23 +204,28 @@ struct Simulation {
             } else {
                 wire.append((false, index, .beaten(sent, answer)))
             }
-        case .finish(let job, let verdict):
-            let landed = write(job.id, job.lease, verdict)
+        case .finish(let job, let claim, let verdict):
+            let current = table.jobs[job.id]?.claim
+            let landed = write(job, verdict)
+            if landed, verdict != "release" {
+                if current != claim { return "a write of job \(job.id) landed under another claim" }
+                if lives[claim] != table.life { return "a write of job \(job.id) landed though others may be gone" }
+            }
             if landed, verdict != "release", verdict != "snooze" { counted[job.id, default: 0] += 1 }
             // A lost reply: the process repeats itself, and the fence must take no notice.
             if !isReplyLost { wire.append((false, index, .written(job))) }
         case .claimed, .claimFailed, .beaten, .written:
             break
         }
+        return nil
     }
 
-    private mutating func write(_ id: Int64, _ lease: Int64, _ verdict: String) -> Bool {
+    private mutating func write(_ job: JobLease, _ verdict: String) -> Bool {
         switch verdict {
-        case "completed", "discarded": table.finish(id, lease, verdict)
+        case "completed", "discarded": table.finish(job, verdict)
         case "retry", "snooze":
-            table.giveBack(id, lease, waits: true, givesAttemptBack: verdict == "snooze")
-                || table.finish(id, lease, "cancelled")
-        default: table.release(id, lease)
+            table.giveBack(job, waits: true, givesAttemptBack: verdict == "snooze") || table.finish(job, "cancelled")
+        default: table.release(job)
         }
     }
 
@@ -207,12 +237,12 @@ struct Simulation {
         case .claimed(let number, let generation, let deadline, let jobs):
             let mayRun = processes[index].book.claimReturned(
                 number,
-                jobs.map { (job: JobLease(id: $0.id, lease: $0.lease), deadline: instant(deadline)) },
+                jobs.map { (job: $0, deadline: instant(deadline)) },
                 sentIn: generation,
                 now: instant(now)
             )
             // One that comes after its deadline is stopped before it begins anything.
-            guard mayRun, now < deadline else { break }
+            guard mayRun, now < deadline, processes[index].life == table.life else { break }
             for job in jobs {
                 guard let row = table.jobs[job.id], row.lease == job.lease, row.state == "running" else {
                     return "job \(job.id) begins under lease \(job.lease), which does not hold"
@@ -271,7 +301,7 @@ struct Simulation {
     private mutating func end(_ index: Int, _ job: JobLease, _ verdict: String) {
         guard processes[index].book.handlerDone(job) != nil else { return }
         processes[index].outcomes[job] = verdict
-        wire.append((true, index, .finish(job, verdict: verdict)))
+        send(index, job, verdict)
     }
 
     /// A random process does something of its own accord.
@@ -280,8 +310,10 @@ struct Simulation {
         guard !processes[index].isDead, !processes[index].isFrozen else { return nil }
         carryOut(index, processes[index].book.tick(now: instant(now)))
         if !processes[index].isRegistered {
+            if !random.chance(20) { table.deregister(processes[index].id) }
             nextHost += 1
             processes[index].id = nextHost
+            processes[index].life = table.life
             processes[index].isRegistered = true
             processes[index].lastBeatTime = nil
             table.register(nextHost, now: now, lifetime: lifetime)
@@ -314,10 +346,15 @@ struct Simulation {
                 .randomElement(using: &random)
             {
                 // No answer came: say it again.
-                wire.append((true, index, .finish(job, verdict: verdict)))
+                send(index, job, verdict)
             }
         }
         return nil
+    }
+
+    private mutating func send(_ index: Int, _ job: JobLease, _ verdict: String) {
+        guard let claim = processes[index].claims[job] else { return }
+        wire.append((true, index, .finish(job, claim: claim, verdict: verdict)))
     }
 
     private func isFinish(_ message: Message) -> Bool {
@@ -326,7 +363,9 @@ struct Simulation {
 
     private func check() -> String? {
         var holders: [Int64: Int] = [:]
-        for process in processes where !process.isDead && process.book.trusts(now: instant(now)) {
+        // What was claimed in an earlier life is given out again before its process hears of the new one.
+        for process in processes
+        where !process.isDead && process.book.trusts(now: instant(now)) && process.life == table.life {
             // Past its deadline a handler is told to stop, and its job may be taken from it.
             for (job, entry) in process.book.entries where entry.isRunning && instant(now) < entry.deadline {
                 holders[job.id, default: 0] += 1
@@ -370,9 +409,9 @@ struct Simulation {
         }
         spawn()
         let index = processes.count - 1
-        for (id, lease) in table.claim(worker: processes[index].id, limit: .max, now: now, timeout: timeout) {
-            guard table.finish(id, lease, "completed") else { return "job \(id) cannot be finished" }
-            counted[id, default: 0] += 1
+        for job in table.claim(worker: processes[index].id, limit: .max, now: now, timeout: timeout) {
+            guard table.finish(job, "completed") else { return "job \(job.id) cannot be finished" }
+            counted[job.id, default: 0] += 1
         }
         return table.jobs.isEmpty ? nil : "\(table.jobs.count) jobs are left"
     }

@@ -1,7 +1,6 @@
 /// A job as a claim returned it.
 package struct ClaimedJob: Sendable, Hashable {
-    package let id: Int64
-    package let lease: Int64
+    package let leased: JobLease
     let queue: String
     let kind: String
     let attempt: Int16
@@ -18,7 +17,8 @@ package struct ClaimedJob: Sendable, Hashable {
     let isCancelled: Bool
     let arguments: String
 
-    package var leased: JobLease { JobLease(id: id, lease: lease) }
+    package var id: Int64 { leased.id }
+    package var lease: Int64 { leased.lease }
 }
 
 /// Jobs of one kind in one queue, which a worker takes from.

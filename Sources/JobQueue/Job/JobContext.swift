@@ -76,7 +76,7 @@ package struct JobContext: Sendable {
     }
 
     /// What ``fence(on:)`` checks, for statements that check it themselves.
-    package var fence: JobFence { JobFence(queue: queue, job: id, lease: running.job.lease) }
+    package var fence: JobFence { JobFence(queue: queue, job: running.job.leased) }
 
     /// Ends the job as completed in the handler's own transaction: its effects and its end happen both or neither.
     ///
@@ -111,9 +111,7 @@ package struct JobContext: Sendable {
             """
             update \(queue.tables.jobs)
             set progress = \(progress.json)::jsonb
-            where id = \(id)
-            and lease = \(running.job.lease)
-            and state = 'running'
+            where \(queue.tables.isHeld(running.job.leased))
             """
         )
         guard isHeld == 1 else { throw JobQueueError(.leaseLost, "job \(id) is no longer held") }

@@ -1,6 +1,7 @@
 package import Postgres
 
-/// Keeps out the writes of a process that a job was taken away from.
+/// Keeps out the writes of a process that a job was taken away from, and of one that wrote what a failover or a restore
+/// took back.
 package struct JobFence: Sendable {
     /// A query of one row, locked for the rest of the transaction, while the lease holds; of none afterwards.
     ///
@@ -12,18 +13,15 @@ package struct JobFence: Sendable {
 
     /// - Parameters:
     ///   - queue: The tables the job lies in.
-    ///   - job: Its id.
-    ///   - lease: The number it was given out under; a job that is given out again has another.
-    package init(queue: JobQueue, job: Int64, lease: Int64) {
+    ///   - job: The job as it was given out; when it is given out again it has another lease.
+    package init(queue: JobQueue, job: JobLease) {
         held = """
             select true
             from \(queue.tables.jobs)
-            where id = \(job)
-            and lease = \(lease)
-            and state = 'running'
+            where \(queue.tables.isHeld(job))
             for share
             """
-        lost = JobQueueError(.leaseLost, "job \(job) is no longer held under lease \(lease)")
+        lost = JobQueueError(.leaseLost, "job \(job.id) is no longer held under lease \(job.lease)")
     }
 
     /// Takes the job's row for as long as the transaction lasts, if the lease still holds.

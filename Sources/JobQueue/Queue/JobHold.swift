@@ -30,38 +30,32 @@ package final class JobHold: Sendable {
     /// That of the job.
     private let queueName: String
     private let holder: Holder
-    private let worker: Int64
-    private let job: Int64
-    private let lease: Int64
+    private let job: JobLease
     private let trustedUntil: Mutex<ContinuousClock.Instant>
 
     fileprivate init(
         _ queue: JobQueue,
         _ queueName: String,
         _ holder: Holder,
-        worker: Int64,
-        job: Int64,
-        lease: Int64,
+        job: JobLease,
         sentAt: ContinuousClock.Instant
     ) {
         self.queue = queue
         self.queueName = queueName
         self.holder = holder
-        self.worker = worker
         self.job = job
-        self.lease = lease
         trustedUntil = Mutex(sentAt.advanced(by: holder.lifetime))
     }
 
     /// Keeps writes out once the job was given to somebody else.
-    package var fence: JobFence { JobFence(queue: queue, job: job, lease: lease) }
+    package var fence: JobFence { JobFence(queue: queue, job: job) }
 
     /// Checks that nobody else can have the job before `duration` from now.
     ///
     /// - Throws: ``JobQueueError`` `leaseTooShort`.
     package func requireLease(outlasting duration: Duration) throws {
         guard ContinuousClock.now.advanced(by: duration) < trustedUntil.withLock({ $0 }) else {
-            throw JobQueueError(.leaseTooShort, "the lease of job \(job) ends before a call of \(duration) would")
+            throw JobQueueError(.leaseTooShort, "the lease of job \(job.id) ends before a call of \(duration) would")
         }
     }
 
@@ -100,13 +94,12 @@ package final class JobHold: Sendable {
     ///
     /// - Throws: ``JobQueueError`` when the work is to stop.
     private func beats(_ pool: Pool, _ logger: Logger) async throws(JobQueueError) {
-        let held = JobLease(id: job, lease: lease)
         while (try? await Task.sleep(for: holder.lifetime / 4, clock: .continuous)) != nil {
             let sentAt = ContinuousClock.now
             let beat = JobQueue.Beat(
-                worker: worker,
+                worker: job.worker,
                 lifetime: holder.lifetime,
-                jobs: [held],
+                jobs: [job],
                 isStopping: false,
                 releasesBefore: nil
             )
@@ -120,27 +113,27 @@ package final class JobHold: Sendable {
                 }
                 continue
             }
-            guard answer.isKnown, answer.held.contains(held) else {
+            guard answer.isKnown, answer.held.contains(job) else {
                 trustedUntil.withLock { $0 = sentAt }
                 throw fence.lost
             }
             trustedUntil.withLock { $0 = sentAt.advanced(by: holder.lifetime) }
-            if answer.cancelled.contains(held) { throw JobQueueError(.cancelled, "job \(job) was cancelled") }
+            if answer.cancelled.contains(job) { throw JobQueueError(.cancelled, "job \(job.id) was cancelled") }
         }
     }
 
     private func handBack(_ pool: Pool, _ logger: Logger) async {
-        let (queue, queueName, worker, job) = (queue, queueName, worker, job)
+        let (queue, queueName, job) = (queue, queueName, job)
         await uncancelled {
             do {
                 try await pool.withConnection { connection in
-                    try queue.deregister(worker: worker, on: connection)
+                    try queue.deregister(worker: job.worker, on: connection)
                     try queue.notify([queueName], on: connection)
                 }
             } catch {
                 logger.warning(
                     "could not hand the job back; others take it when its lease ends",
-                    metadata: ["job": "\(job)", "error": "\(Verdict.describe(error))"]
+                    metadata: ["job": "\(job.id)", "error": "\(Verdict.describe(error))"]
                 )
             }
         }
@@ -209,7 +202,8 @@ extension JobQueue {
         let sentAt = ContinuousClock.now
         let worker = try register(registration, on: connection).id
         let lane = Lane(queue: "", kind: "", timeout: holder.longest)
-        let job = try connection.one(take("array[\(free)]::bigint[]", [lane], worker: worker), as: ClaimRow.self)
-        return .held(JobHold(self, name, holder, worker: worker, job: job.0, lease: job.1, sentAt: sentAt))
+        let row = try connection.one(take("array[\(free)]::bigint[]", [lane], worker: worker), as: ClaimRow.self)
+        let job = ClaimedJob(row, of: worker).leased
+        return .held(JobHold(self, name, holder, job: job, sentAt: sentAt))
     }
 }

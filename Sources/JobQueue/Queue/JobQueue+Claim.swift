@@ -45,8 +45,8 @@ extension JobQueue {
 
     /// The same, and whether other claims had their hands on some of the jobs.
     func claimPlain(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> PlainClaim {
-        guard !lanes.isEmpty, request.limit > 0 else { return PlainClaim() }
-        var claim = PlainClaim()
+        guard !lanes.isEmpty, request.limit > 0 else { return PlainClaim(worker: request.worker) }
+        var claim = PlainClaim(worker: request.worker)
         for row in try connection.query(claimStatement(lanes, request), as: ClaimRow.self) { claim.add(row) }
         return claim
     }
@@ -279,10 +279,9 @@ extension JobQueue {
 }
 
 extension ClaimedJob {
-    init(row: JobQueue.ClaimRow) {
+    init(_ row: JobQueue.ClaimRow, of worker: Int64) {
         self.init(
-            id: row.0,
-            lease: row.1,
+            leased: JobLease(id: row.0, lease: row.1, worker: worker),
             queue: row.2,
             kind: row.3,
             attempt: row.4,

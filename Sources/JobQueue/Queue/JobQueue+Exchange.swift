@@ -16,14 +16,14 @@ extension JobQueue {
             exchangeStatement(ending, lanes, request),
             as: (
                 Int64, Int64, String, String, Int16, Int16, Int16?, Int16, Int16, Int64, Int64, Bool, String, [Int64]?,
-                [Int64]?
+                [Int64]?, [Int64]?
             ).self
         )
         var landed: Set<JobLease> = []
-        var claimed = PlainClaim()
+        var claimed = PlainClaim(worker: request.worker)
         for row in rows {
-            if let ids = row.13, let leases = row.14 {
-                landed = Set(zip(ids, leases).map { JobLease(id: $0, lease: $1) })
+            if let ids = row.13, let leases = row.14, let workers = row.15 {
+                landed = Set(zip(ids, zip(leases, workers)).map { JobLease(id: $0, lease: $1.0, worker: $1.1) })
             }
             claimed.add(
                 (row.0, row.1, row.2, row.3, row.4, row.5, row.6, row.7, row.8, row.9, row.10, row.11, row.12)
@@ -39,7 +39,7 @@ extension JobQueue {
         ),
         kept as (
         \(keeping(ending))
-        returning id, lease
+        returning id, lease, worker
         ),
         \(choosing(lanes, request)),
         taken(
@@ -48,11 +48,12 @@ extension JobQueue {
         \(take("array(select id from picked)", lanes, worker: request.worker))
         )
         select \(chosenCount(lanes)), 0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint,
-            0::bigint, false, '', landed.ids, landed.leases
-        from (select array_agg(id) as ids, array_agg(lease) as leases from kept) as landed
+            0::bigint, false, '', landed.ids, landed.leases, landed.workers
+        from (select array_agg(id) as ids, array_agg(lease) as leases, array_agg(worker) as workers
+            from kept) as landed
         union all
         select id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority, ready, waited, cancelled,
-            args, null, null
+            args, null, null, null
         from taken
         """
     }

@@ -37,13 +37,13 @@ extension JobQueue {
     /// Returns those that were.
     package func finish(_ ending: Ending, on connection: isolated Connection) throws -> Set<JobLease> {
         guard !ending.jobs.isEmpty else { return [] }
-        return try leased("\(finishStatement(ending)) returning id, lease", on: connection)
+        return try leased("\(finishStatement(ending)) returning id, lease, worker", on: connection)
     }
 
     /// Which of these jobs ended under their leases.
     func ended(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
         try leased(
-            "select id, lease from \(tables.history) where \(JobTables.isUnderItsLease(jobs))",
+            "select id, lease, worker from \(tables.history) where \(JobTables.isUnderItsLease(jobs))",
             on: connection
         )
     }
@@ -53,7 +53,7 @@ extension JobQueue {
         guard !jobs.isEmpty else { return [] }
         return try leased(
             """
-            select id, lease
+            select id, lease, worker
             from \(tables.jobs)
             where \(JobTables.isUnderItsLease(jobs))
             and state = 'running'
@@ -69,7 +69,8 @@ extension JobQueue {
     }
 
     private func leased(_ statement: Statement, on connection: isolated Connection) throws -> Set<JobLease> {
-        Set(try connection.query(statement, as: (Int64, Int64).self).map { JobLease(id: $0.0, lease: $0.1) })
+        let rows = try connection.query(statement, as: (Int64, Int64, Int64).self)
+        return Set(rows.map { JobLease(id: $0.0, lease: $0.1, worker: $0.2) })
     }
 
     func finishStatement(_ ending: Ending) -> Statement {
@@ -85,8 +86,7 @@ extension JobQueue {
     func removal(_ ending: Ending) -> Statement {
         """
         delete from \(tables.jobs)
-        where \(JobTables.isUnderItsLease(ending.jobs))
-        and state = 'running'
+        where \(tables.isHeld(ending.jobs))
         returning *
         """
     }
@@ -144,8 +144,7 @@ extension JobQueue {
 
     /// How a held job goes on when it does not end.
     struct Return: Sendable {
-        let id: Int64
-        let lease: Int64
+        let job: JobLease
         /// How long to wait; nil to be available at once.
         let wait: Duration?
         /// Whether the attempt does not count.
@@ -163,23 +162,23 @@ extension JobQueue {
     /// Gives a job back under its lease; at once, whatever it asks for, where `run_at` was set to now while it ran.
     ///
     /// Returns whether it is available now; nil when the lease is lost, or when the job is to be cancelled instead.
-    func giveBack(_ job: Return, on connection: isolated Connection) throws -> Bool? {
+    func giveBack(_ back: Return, on connection: isolated Connection) throws -> Bool? {
         // Woken while it ran: whatever it would wait for may be over, which it did not see.
         let wasWoken: Statement = "run_at > claimed_at"
         let state: Statement =
-            job.wait == nil
+            back.wait == nil
             ? "'available'"
             : "case when \(wasWoken) then 'available'::\(tables.schema).job_state else 'scheduled'::\(tables.schema).job_state end"
-        let errors: Statement = job.failure.map { Self.appended("\($0)::jsonb") } ?? "errors"
+        let errors: Statement = back.failure.map { Self.appended("\($0)::jsonb") } ?? "errors"
         // After an alarm it would have one attempt a day for good.
         let attempt: Statement =
-            switch (job.isWell, job.givesAttemptBack) {
+            switch (back.isWell, back.givesAttemptBack) {
             case (true, _): "case when exhausted_at is null then greatest(0, attempt - 1) else 0 end"
             case (false, true): "greatest(0, attempt - 1)"
             case (false, false): "attempt"
             }
         let exhaustedAt: Statement =
-            switch (job.isExhausted, job.isWell) {
+            switch (back.isExhausted, back.isWell) {
             case (true, _): "coalesce(exhausted_at, clock_timestamp())"
             case (false, true): "null"
             case (false, false): "exhausted_at"
@@ -191,15 +190,13 @@ extension JobQueue {
                 \(tables.unleased),
                 run_at = clock_timestamp() + case
                     when \(wasWoken) then interval '0'
-                    else \((job.wait ?? .zero).seconds)::double precision * interval '1 second'
+                    else \((back.wait ?? .zero).seconds)::double precision * interval '1 second'
                 end,
                 attempt = \(attempt),
-                crashes = coalesce(\(job.crashes)::smallint, crashes),
+                crashes = coalesce(\(back.crashes)::smallint, crashes),
                 exhausted_at = \(exhaustedAt),
                 errors = \(errors)
-            where id = \(job.id)
-            and lease = \(job.lease)
-            and state = 'running'
+            where \(tables.isHeld(back.job))
             and cancel_requested_at is null
             returning state = 'available'
             """,
@@ -225,8 +222,7 @@ extension JobQueue {
     ///
     /// Its attempt is given back. False when the lease is lost, or when the job is to be cancelled instead.
     func park(
-        id: Int64,
-        lease: Int64,
+        _ job: JobLease,
         for reason: String,
         failure: String,
         on connection: isolated Connection
@@ -239,9 +235,7 @@ extension JobQueue {
                 \(tables.unleased),
                 attempt = greatest(0, attempt - 1),
                 errors = \(Self.appended("\(failure)::jsonb"))
-            where id = \(id)
-            and lease = \(lease)
-            and state = 'running'
+            where \(tables.isHeld(job))
             and cancel_requested_at is null
             """
         ) == 1

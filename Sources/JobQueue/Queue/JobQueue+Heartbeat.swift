@@ -80,7 +80,8 @@ extension JobQueue {
 
     /// What the table says to a heartbeat.
     struct BeatAnswer: Sendable {
-        /// False when the worker was taken for lost: it holds nothing any more.
+        /// False when the worker was taken for lost, or registered in another life of the database: it holds nothing any
+        /// more.
         var isKnown: Bool
         /// The jobs whose leases still hold.
         var held: Set<JobLease>
@@ -104,6 +105,7 @@ extension JobQueue {
                 stopping_at = case when \(beat.isStopping) then coalesce(stopping_at, clock_timestamp()) end
             where id = \(beat.worker)
             and stopped_at is null
+            and \(tables.isOfThisLife)
             returning (extract(epoch from clock_timestamp()) * 1000000)::bigint
             """,
             as: Int64.self
@@ -124,13 +126,13 @@ extension JobQueue {
         }
         let held = try connection.query(
             """
-            select id, lease, cancel_requested_at is not null
+            select id, lease, worker, cancel_requested_at is not null
             from \(tables.jobs)
             where \(JobTables.isUnderItsLease(beat.jobs))
             """,
-            as: (Int64, Int64, Bool).self
+            as: (Int64, Int64, Int64, Bool).self
         )
-        .map { (job: JobLease(id: $0.0, lease: $0.1), isCancelled: $0.2) }
+        .map { (job: JobLease(id: $0.0, lease: $0.1, worker: $0.2), isCancelled: $0.3) }
         var released = 0
         if let before = beat.releasesBefore {
             released = try connection.execute(
@@ -159,11 +161,11 @@ extension JobQueue {
         )
     }
 
-    /// Says goodbye.
+    /// Says goodbye, or that the worker was lost.
     ///
     /// What the worker still holds goes back without an attempt used; a job whose row somebody has locked is left to
     /// the rescue.
-    func deregister(worker: Int64, on connection: isolated Connection) throws {
+    func deregister(worker: Int64, isLost: Bool = false, on connection: isolated Connection) throws {
         try connection.execute(
             """
             update \(tables.jobs)
@@ -180,7 +182,7 @@ extension JobQueue {
         try connection.execute(
             """
             update \(tables.workers)
-            set stopped_at = clock_timestamp(), stop_reason = 'shutdown', running = 0
+            set stopped_at = clock_timestamp(), stop_reason = \(isLost ? "lost" : "shutdown"), running = 0
             where id = \(worker)
             and stopped_at is null
             """

@@ -161,7 +161,7 @@ extension JobQueue {
             select w.id, w.name, w.version, s.status, w.started_at, w.beat_at, w.slots, w.running, w.queues, w.kinds
             from \(tables.workers) w
             join \(tables.schema).worker_status s using (id)
-            order by w.stopped_at desc nulls first, w.id
+            order by w.stopped_at desc nulls first, w.started_at, w.id
             limit 1000
             """,
             as: (Int64, String, String, String, Date, Date, Int32, Int32, [String], [String]).self

@@ -201,7 +201,7 @@ extension JobQueue {
                 """,
                 as: ClaimRow.self
             )
-            .map(ClaimedJob.init(row:))
+            .map { ClaimedJob($0, of: request.worker) }
         }
         let taken = try take(request)
         guard let rest = request.belowBounds(after: taken.count) else { return taken }
@@ -299,7 +299,7 @@ extension JobQueue {
                     self.take("\(take)::bigint[]", [lane], worker: request.worker),
                     as: ClaimRow.self
                 )
-                .map(ClaimedJob.init(row:))
+                .map { ClaimedJob($0, of: request.worker) }
             }
         }
         return claim

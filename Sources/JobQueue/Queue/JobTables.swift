@@ -61,17 +61,53 @@ struct JobTables: Sendable {
 
     /// That a row is one of these jobs under the lease of this job.
     ///
-    /// Two arrays by themselves would do if no number came twice: a failover that loses the end of the log gives some
-    /// out again. The ids ascend, and the place of one is found by halving; of a job that is there twice the newest
-    /// lease counts.
+    /// Three arrays by themselves would do if no number came twice: see ``JobLease``. The ids ascend, and the place of
+    /// one is found by halving; of a job that is there twice the newest lease counts.
     static func isUnderItsLease(_ jobs: [JobLease]) -> Statement {
         let held = jobs.sorted { ($0.id, $0.lease) < ($1.id, $1.lease) }
         let ids = held.map(\.id)
+        let place: Statement = "[width_bucket(id, \(ids)::bigint[])]"
         return """
             id = any(\(ids)::bigint[])
-            and lease = (\(held.map(\.lease))::bigint[])[width_bucket(id, \(ids)::bigint[])]
+            and lease = (\(held.map(\.lease))::bigint[])\(place)
+            and worker = (\(held.map(\.worker))::bigint[])\(place)
             """
     }
+
+    /// That a row is one of these jobs, held under its lease by a worker of this life of the database.
+    ///
+    /// After a failover that lost the end of the log, or a restore, what the worker wrote before may be gone.
+    func isHeld(_ jobs: [JobLease]) -> Statement {
+        """
+        \(Self.isUnderItsLease(jobs))
+        and state = 'running'
+        and worker = any(array(
+            select id
+            from \(workers)
+            where id = any(\(Set(jobs.map(\.worker)).sorted())::bigint[])
+            and \(isOfThisLife)
+        ))
+        """
+    }
+
+    /// The same of one job.
+    func isHeld(_ job: JobLease) -> Statement {
+        """
+        id = \(job.id)
+        and lease = \(job.lease)
+        and worker = \(job.worker)
+        and state = 'running'
+        and exists (
+            select
+            from \(workers)
+            where id = \(job.worker)
+            and \(isOfThisLife)
+        )
+        """
+    }
+
+    /// That a worker registered in this life of the database.
+    var isOfThisLife: Statement { "life = \(schema).database_life()" }
 
     /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key,
     /// attempts.

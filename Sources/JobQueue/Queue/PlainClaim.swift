@@ -1,7 +1,13 @@
 /// What a claim from lanes without limits did.
 struct PlainClaim: Sendable {
+    private let worker: Int64
     private(set) var jobs: [ClaimedJob] = []
     private var chosen: Int64 = 0
+
+    /// One that found nothing yet, for a worker.
+    init(worker: Int64) {
+        self.worker = worker
+    }
 
     /// Whether it got fewer than it chose: other claims had their hands on them, and there may be more behind.
     var isCut: Bool { jobs.count < chosen }
@@ -9,6 +15,6 @@ struct PlainClaim: Sendable {
     /// Takes a row of the statement.
     mutating func add(_ row: JobQueue.ClaimRow) {
         // No lease: how many were chosen.
-        if row.1 == 0 { chosen = row.0 } else { jobs.append(ClaimedJob(row: row)) }
+        if row.1 == 0 { chosen = row.0 } else { jobs.append(ClaimedJob(row, of: worker)) }
     }
 }

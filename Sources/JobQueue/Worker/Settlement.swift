@@ -157,8 +157,7 @@ struct Settlement: Sendable {
             return try end(job, outcome, output, reason, failure, on: connection) ? .asDecided : nil
         case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes, let isWell):
             let back = JobQueue.Return(
-                id: job.id,
-                lease: job.lease,
+                job: job.leased,
                 wait: wait,
                 givesAttemptBack: givesAttemptBack,
                 failure: try failure.map { try JobDocument(encoding: $0).json },
@@ -174,7 +173,7 @@ struct Settlement: Sendable {
             return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil
         case .park(let reason, let failure):
             let entry = try JobDocument(encoding: failure).json
-            if try queue.park(id: job.id, lease: job.lease, for: reason, failure: entry, on: connection) {
+            if try queue.park(job.leased, for: reason, failure: entry, on: connection) {
                 return .asDecided
             }
             return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil

@@ -32,13 +32,16 @@ extension Worker {
         if let failure = failure as? PostgresError { isInDoubt = !failure.outcomeKnown }
         settled(exchange.batch, progress.written, isInDoubt: isInDoubt)
         let (plain, limited) = progress.claims
-        let unused = began(plain ?? PlainClaim(), limited: limited, of: exchange)
+        let unused = began(plain, limited: limited, of: exchange)
         if let failure {
             failed(failure)
         } else {
-            core.withLock {
-                $0.failures = 0; $0.plan.pausedUntil = nil
+            let hadFailed = core.withLock { core in
+                defer { (core.failures, core.plan.pausedUntil) = (0, nil) }
+                return core.failures > 0
             }
+            // It may be another server now, which knows less: what is held there is asked at once.
+            if hadFailed { beatSignal.set() }
         }
         return unused
     }
@@ -100,11 +103,12 @@ extension Worker {
     }
 
     /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
-    private func began(_ plain: PlainClaim, limited: LimitedClaim?, of exchange: Exchange) -> [ClaimedJob] {
+    private func began(_ plain: PlainClaim?, limited: LimitedClaim?, of exchange: Exchange) -> [ClaimedJob] {
         guard let number = exchange.number else { return [] }
-        let claimed = (limited?.jobs ?? []) + plain.jobs
+        let plainJobs = plain?.jobs ?? []
+        let claimed = (limited?.jobs ?? []) + plainJobs
         // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-        let isFull = claimed.count >= exchange.limit || (claimed.count - plain.jobs.count) * 2 >= exchange.limit
+        let isFull = claimed.count >= exchange.limit || (claimed.count - plainJobs.count) * 2 >= exchange.limit
         var jobs: [RunningJob] = []
         jobs.reserveCapacity(claimed.count)
         for job in claimed {
@@ -128,7 +132,7 @@ extension Worker {
                 }
                 // A bounded claim that came back short has not looked at everything.
                 if isFull || wasBounded || limited?.isCut == true { core.plan.leftSome(of: exchange.scope) }
-                core.plan.claimed(plain.jobs.count, isCut: plain.isCut, now: .now)
+                core.plan.claimed(plainJobs.count, isCut: plain?.isCut ?? false, now: .now)
             }
             let mayRun = core.book.claimReturned(
                 number,

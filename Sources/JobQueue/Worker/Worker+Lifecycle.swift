@@ -73,7 +73,7 @@ extension Worker {
         let (sent, worker, before, isStopping) = core.withLock { core in
             (core.book.beat(now: now), core.worker, core.lastBeatServerTime, core.plan.isStopping)
         }
-        guard let worker else { return await registerAgain() }
+        guard let worker else { return await registerAgain(insteadOf: nil) }
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: configuration.leaseLifetime,
@@ -117,8 +117,8 @@ extension Worker {
                 )
             }
             if !answer.isKnown {
-                logger.error("this worker was taken for lost; its jobs were given to others")
-                await registerAgain()
+                logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
+                await registerAgain(insteadOf: worker)
             }
         } catch {
             if !Task.isCancelled {
@@ -127,8 +127,11 @@ extension Worker {
         }
     }
 
-    private func registerAgain() async {
+    /// Gets another id, and gives up what the table says is held under the old one.
+    private func registerAgain(insteadOf old: Int64?) async {
+        let queue = self.queue
         do {
+            if let old { try await control.withConnection { try queue.deregister(worker: old, isLost: true, on: $0) } }
             // A newer release may have said its limits meanwhile: they are not this one's to take back.
             try await register(limits: nil)
         } catch {

@@ -1,0 +1,147 @@
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// After a failover that lost the end of the log, or a restore: numbers come again, and what was written may be gone.
+@Suite(.timeLimit(.minutes(1))) struct DatabaseLifeTests {
+    private static let kind = JobKind<Note>("test.plain")
+    private static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+
+    private static let verdicts: [Verdict] = {
+        let failure = Verdict.Failure(at: .now, attempt: 1, error: "x")
+        return [
+            .giveBack(wait: nil, givesAttemptBack: false), .giveBack(wait: .seconds(9), givesAttemptBack: true),
+            .park(reason: "undecodable", failure: failure), .end(.completed), .end(.discarded),
+            .end(.cancelled, reason: "x", failure: failure),
+        ]
+    }()
+
+    private func claim(_ harness: JobHarness) async throws -> ClaimedJob {
+        try await harness.pool.withConnection { connection in
+            let worker = try harness.queue.register(
+                .init(name: "t", version: "1", slots: 9, lanes: Self.lanes, limits: [], lifetime: .seconds(60)),
+                on: connection
+            ).id
+            return try #require(
+                try harness.queue.claim(Self.lanes, .init(worker: worker, limit: 1), on: connection).first
+            )
+        }
+    }
+
+    /// Neither a verdict nor a note of progress nor a fenced transaction of it lands, and no heartbeat finds it held.
+    private func expectLost(_ job: ClaimedJob, _ harness: JobHarness) async throws {
+        let row: Statement = "select to_jsonb(j)::text from accountctl.jobs as j"
+        let before = try await harness.pool.withConnection { try $0.one(row, as: String.self) }
+        for verdict in Self.verdicts {
+            let progress = ExchangeProgress()
+            try await harness.pool.withConnection { connection in
+                try Settlement(queue: harness.queue)
+                    .write([FinishedJob(job: job, verdict: verdict)], progress, on: connection)
+            }
+            #expect(progress.written.lost == [job.leased], "\(verdict)")
+        }
+        await #expect(throws: JobQueueError.self) {
+            try await harness.pool.withConnection { connection in
+                try JobFence(queue: harness.queue, job: job.leased).hold(on: connection)
+            }
+        }
+        let context = JobContext(
+            running: RunningJob(job: job, startedAt: .now, timeout: .seconds(60)),
+            queue: harness.queue,
+            trust: { .now + .seconds(60) },
+            serverTime: { .now },
+            pool: harness.pool,
+            logger: harness.logger
+        )
+        await #expect(throws: JobQueueError.self) { try await context.setProgress(Note(text: "half")) }
+        let answer = try await harness.pool.withConnection { connection in
+            try harness.queue.beat(
+                .init(
+                    worker: job.leased.worker,
+                    lifetime: .seconds(60),
+                    jobs: [job.leased],
+                    isStopping: false,
+                    releasesBefore: .max / 2
+                ),
+                on: connection
+            )
+        }
+        #expect(answer.held.isEmpty)
+        #expect(answer.released == 0)
+        #expect(try await harness.pool.withConnection { try $0.one(row, as: String.self) } == before)
+    }
+
+    /// The same number of the same job, given to another worker.
+    @Test func aLeaseIsThatOfOneWorker() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let stale = try await claim(harness)
+            try await harness.execute(
+                "update accountctl.jobs set state = 'available', worker = null, lease = 0, attempt = 0"
+            )
+            try await harness.database.psql("select setval('accountctl.job_leases', \(stale.lease), false)")
+            let fresh = try await claim(harness)
+            #expect(fresh.id == stale.id)
+            #expect(fresh.lease == stale.lease)
+            try await expectLost(stale, harness)
+            let written = try await harness.pool.withConnection { connection in
+                try harness.queue.finish(
+                    .init(outcome: .completed, jobs: [stale.leased, fresh.leased]),
+                    on: connection
+                )
+            }
+            #expect(written.isSubset(of: [fresh.leased]))
+        }
+    }
+
+    /// The table says that it is held, which it said before the worker wrote what is gone.
+    @Test func whatWasHeldInAnEarlierLifeIsHeldNoMore() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let job = try await claim(harness)
+            try await harness.execute("update accountctl.workers set life = 'an earlier one'")
+            try await expectLost(job, harness)
+            // To hand it back is right whatever was lost.
+            let released = try await harness.pool.withConnection { connection in
+                try harness.queue.release([job.leased], on: connection)
+            }
+            #expect(released == 1)
+        }
+    }
+
+    /// The worker begins anew: what it ran is stopped, and runs again without an attempt used or a crash counted.
+    @Test func aWorkerOutlivesTheLifeOfTheDatabase() async throws {
+        try await JobHarness.with { harness in
+            let id = try await harness.enqueue([Self.kind.job(Note())])[0].id
+            let stops = Mutex<[String]>([])
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, context in
+                try await harness.effect(context)
+                guard try await harness.effects() == 1 else { return .completed() }
+                try? await Task.sleep(for: .seconds(60))
+                stops.withLock { $0.append("\(Task.isCancelled)") }
+                return .completed()
+            }
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(2) }) {
+                try await harness.until { try await harness.effects() == 1 }
+                let old = try await harness.count("select id from accountctl.workers")
+                try await harness.execute("update accountctl.workers set life = 'an earlier one'")
+                try await harness.until { try await harness.unfinished() == 0 }
+                #expect(
+                    try await harness.count("select count(*) from accountctl.workers where stopped_at is null") == 1
+                )
+                #expect(
+                    try await harness.count("select id from accountctl.workers where stopped_at is null") != old
+                )
+            }
+            #expect(stops.withLock { $0 } == ["true"])
+            let record = try await harness.show(id)?.record
+            #expect(record?.attempt == 1)
+            #expect(record?.crashes == 0)
+        }
+    }
+}

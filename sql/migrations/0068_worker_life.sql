@@ -1,0 +1,33 @@
+-- accountctl: bundle=core
+-- A failover to a standby that lacks the end of the log, and a restore to an earlier moment, take back what committed transactions
+-- wrote, while the processes that wrote it go on: a handler would write its next step onto a database that does not have the one
+-- before. Sequences go back, too, and give numbers out again. So a worker's leases hold as long as the database lives the life the
+-- worker registered in, and its id is drawn by lot.
+
+-- Of the form that a statement takes in as an expression of its own: no sub-select, and volatile like what it calls.
+create function accountctl.database_life() returns text
+language sql
+volatile
+return concat_ws(
+    '/',
+    (pg_control_system()).system_identifier,
+    -- A restored dump has another.
+    to_regclass('accountctl.workers')::oid,
+    -- The timeline that is written now; that of the last checkpoint is the old one for a while after a failover.
+    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
+);
+
+comment on function accountctl.database_life() is
+    'Which server, copy of these tables and timeline this is: another after a failover and after a restore, however made. For a primary only.';
+
+revoke execute on function accountctl.database_life() from public;
+
+alter table accountctl.workers
+    alter column id drop identity,
+    add column life text not null default accountctl.database_life();
+
+alter table accountctl.workers
+    alter column id set default 100000000000 + floor(random() * 900000000000)::bigint;
+
+comment on column accountctl.workers.life is
+    'The database''s life in which it registered; in another it holds nothing, whatever this table says.';
