@@ -96,13 +96,12 @@ let package = Package(
         .target(
             name: "HTTPCalls",
             dependencies: [
-                "Sealing",
+                "Sealing", "Waiting",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
@@ -110,22 +109,23 @@ let package = Package(
         .target(
             name: "SignInWithApple",
             dependencies: [
-                "HTTPCalls", "Sealing",
+                "HTTPCalls", "Sealing", "Waiting",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
-        .target(name: "ObjectStorage", dependencies: ["HTTPCalls", "Sealing"]),
+        .target(name: "ObjectStorage", dependencies: ["HTTPCalls", "Sealing", "Waiting"]),
         .target(name: "MailRelay", dependencies: ["CCares", "EventThread"]),
         .target(name: "Sealing", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
+        .target(name: "Waiting", dependencies: [.product(name: "DequeModule", package: "swift-collections")]),
 
         // The domain
         .target(
             name: "AccountLifecycle",
             dependencies: [
-                "Postgres", "JobQueue", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing",
+                "Postgres", "JobQueue", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "Waiting",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -184,7 +184,7 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
-                "Postgres",
+                "Postgres", "Waiting",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 // No JWT library: the clients under test use one, and a stand-in must not share its mistakes.
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -285,11 +285,12 @@ let package = Package(
         ),
         .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
+        .testTarget(name: "WaitingTests", dependencies: ["Waiting", "TestSupport"]),
         .testTarget(
             name: "AccountLifecycleTests",
             dependencies: [
                 "AccountLifecycle", "HTTPCalls", "JobQueue", "MailRelay", "ObjectStorage", "Postgres", "Sandbox",
-                "Sealing", "SignInWithApple", "Telemetry", "TestSupport",
+                "Sealing", "SignInWithApple", "Telemetry", "TestSupport", "Waiting",
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),

@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Sealing
 import Synchronization
+import Waiting
 
 package import Logging
 
@@ -45,7 +46,7 @@ package final class HTTPCaller: Sendable {
     private let client: HTTPClient
     private let configuration: Configuration
     private let logger: Logger
-    private let gates = Mutex<[String: ConcurrencyGate]>([:])
+    private let lines = Mutex<[String: Permits]>([:])
 
     private init(client: HTTPClient, configuration: Configuration, logger: Logger) {
         self.client = client
@@ -118,21 +119,22 @@ package final class HTTPCaller: Sendable {
     private func attempt(_ call: HTTPCall, until deadline: ContinuousClock.Instant) async throws(CancellationError)
         -> HTTPOutcome
     {
-        let gate = gates.withLock { gates in
+        let line = lines.withLock { lines in
             let key = call.address.hostAndPort
-            if let gate = gates[key] { return gate }
-            let gate = ConcurrencyGate(capacity: configuration.callsPerHost)
-            gates[key] = gate
-            return gate
+            if let line = lines[key] { return line }
+            let line = Permits(total: configuration.callsPerHost)
+            lines[key] = line
+            return line
         }
-        guard try await gate.acquire(until: deadline) else { return .unreachable(.busy) }
-        defer { gate.release() }
-        let timeout = min(call.attemptTimeout, deadline - ContinuousClock.now)
-        guard timeout > .zero else { return .unreachable(.busy) }
-        let outcome = await send(call, timeout: timeout)
-        // The transport reports a cancelled task as one error among many; the task itself knows.
-        if Task.isCancelled { throw CancellationError() }
-        return outcome
+        let outcome = try await line.with(until: deadline) { () async throws(CancellationError) in
+            let timeout = min(call.attemptTimeout, deadline - ContinuousClock.now)
+            guard timeout > .zero else { return HTTPOutcome.unreachable(.busy) }
+            let outcome = await send(call, timeout: timeout)
+            // The transport reports a cancelled task as one error among many; the task itself knows.
+            if Task.isCancelled { throw CancellationError() }
+            return outcome
+        }
+        return outcome ?? .unreachable(.busy)
     }
 
     private func send(_ call: HTTPCall, timeout: Duration) async -> HTTPOutcome {

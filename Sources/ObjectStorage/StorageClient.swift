@@ -1,5 +1,6 @@
 package import HTTPCalls
 import Sealing
+import Waiting
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -19,7 +20,7 @@ package struct StorageClient: Sendable {
     private let address: ServiceAddress
     private let key: StorageKey
     private let caller: HTTPCaller
-    private let line: ConcurrencyGate
+    private let line: Permits
     /// When one call has ended, repeats included.
     package let deadline: Duration
 
@@ -34,7 +35,7 @@ package struct StorageClient: Sendable {
         self.address = address
         self.key = key
         self.caller = caller
-        line = ConcurrencyGate(capacity: caller.callsPerHost)
+        line = Permits(total: caller.callsPerHost)
         self.deadline = deadline
     }
 
@@ -43,7 +44,7 @@ package struct StorageClient: Sendable {
     ///
     /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
     package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
-        try await line.withSlot(body)
+        try await line.with { _ in try await body() }
     }
 
     /// Lists the objects below a folder, all levels, a page at a time.

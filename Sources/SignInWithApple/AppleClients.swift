@@ -1,5 +1,6 @@
 package import HTTPCalls
 package import Logging
+import Waiting
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -14,7 +15,7 @@ package struct AppleClients: Sendable {
 
     private let clients: [String: AppleClient]
     private let transport: AppleTransport
-    private let line: ConcurrencyGate
+    private let line: Permits
     /// Apple's signing keys, shared by everything that verifies.
     package let keys: AppleKeys
 
@@ -39,7 +40,7 @@ package struct AppleClients: Sendable {
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(DuplicateClient) {
         callsAtOnce = caller.callsPerHost
-        line = ConcurrencyGate(capacity: callsAtOnce)
+        line = Permits(total: callsAtOnce)
         transport = AppleTransport(
             caller: caller,
             address: address,
@@ -69,7 +70,7 @@ package struct AppleClients: Sendable {
     ///
     /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
     package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
-        try await line.withSlot(body)
+        try await line.with { _ in try await body() }
     }
 
     /// The moment, by the clock that everything about Apple goes by.

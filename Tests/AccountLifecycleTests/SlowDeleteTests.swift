@@ -2,6 +2,7 @@ import Foundation
 import Postgres
 import TestSupport
 import Testing
+import Waiting
 
 @testable import AccountLifecycle
 
@@ -111,7 +112,7 @@ import Testing
                 Task { try await DeletionDriver(services).drive(request) }
             }
             try await stage.database.waitUntilAsleep(sessions: 2)
-            while services.passes.waiting == 0 { await Task.yield() }
+            while services.passes.waitingCount == 0 { await Task.yield() }
             let answer = try await stage.pool.withConnection { try $0.one("select 1", as: Int.self) }
             #expect(answer == 1)
             try await stage.openGate()

@@ -1,4 +1,4 @@
-import Synchronization
+import Waiting
 
 /// Serves many callers with one piece of work: whoever comes while it is under way waits for the next, which serves all
 /// of them together.
@@ -12,37 +12,36 @@ import Synchronization
 final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private enum Reply: Sendable {
         case answer(Result<Answer, any Error>)
-        /// Cancelled; with the work whose end is to be awaited.
+        /// Cancelled; with the work that it was the last to wait for.
         case left(Task<Void, Never>?)
     }
 
-    private struct Waiter {
-        let item: Item
-        let continuation: CheckedContinuation<Reply, Never>
-    }
-
     private struct State {
-        var next: UInt64 = 0
-        /// Those for whom no work has begun.
-        var waiting: [UInt64: Waiter] = [:]
+        /// What those want for whom no work has begun, by their tickets.
+        var waiting: [Int: Item] = [:]
         /// Those whom the work under way is for.
-        var served: [UInt64: CheckedContinuation<Reply, Never>] = [:]
+        var served: Set<Int> = []
         /// Works, or rests before it does.
         var task: Task<Void, Never>?
         /// Until when nobody begins, so that more can come together.
         var restsUntil: ContinuousClock.Instant?
+
+        mutating func leave(_ ticket: Int) -> Reply {
+            guard waiting.removeValue(forKey: ticket) == nil, served.remove(ticket) != nil else { return .left(nil) }
+            return .left(served.isEmpty ? task : nil)
+        }
     }
 
     /// How long to rest at most.
     private static var longestRest: Duration { .seconds(10) }
 
-    private let state = Mutex(State())
+    private let room = WaitingRoom<State, Reply>(State())
     private let limit: Int
     private let rest: Double
     private let work: @Sendable ([Item]) async throws -> [Answer]
 
     /// How many wait for a piece of work that has not begun.
-    var waitingCount: Int { state.withLock { $0.waiting.count } }
+    var waitingCount: Int { room.withState { $0.waiting.count } }
 
     /// - Parameters:
     ///   - limit: How many items one piece of work takes at most.
@@ -59,42 +58,20 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     /// - Throws: what the work throws; `CancellationError` when the caller's task is cancelled, of which the others
     ///   notice nothing.
     func answer(for item: Item) async throws -> Answer {
-        let id = state.withLock { state in
-            state.next += 1
-            return state.next
-        }
-        let reply = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isCancelled = state.withLock { state in
-                    // The handler below may have run before there was anybody to resume.
-                    guard !Task.isCancelled else { return true }
-                    state.waiting[id] = Waiter(item: item, continuation: continuation)
-                    begin(&state)
-                    return false
-                }
-                if isCancelled { continuation.resume(returning: .left(nil)) }
-            }
-        } onCancel: {
-            leave(id)
+        let reply = await room.wait { state, ticket in
+            state.waiting[ticket] = item
+            begin(&state)
+            return []
+        } leaving: { state, ticket in
+            state.leave(ticket)
         }
         switch reply {
         case .answer(let result): return try result.get()
         case .left(let work):
+            work?.cancel()
             await work?.value
             throw CancellationError()
         }
-    }
-
-    private func leave(_ id: UInt64) {
-        let (continuation, abandoned) = state.withLock { state in
-            if let waiter = state.waiting.removeValue(forKey: id) {
-                return (Optional(waiter.continuation), Task<Void, Never>?.none)
-            }
-            let continuation = state.served.removeValue(forKey: id)
-            return (continuation, continuation != nil && state.served.isEmpty ? state.task : nil)
-        }
-        abandoned?.cancel()
-        continuation?.resume(returning: .left(abandoned))
     }
 
     private func begin(_ state: inout State) {
@@ -104,14 +81,14 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
 
     /// Does one piece of work for those who wait.
     private func serve() async {
-        if let restsUntil = state.withLock({ $0.waiting.count < limit ? $0.restsUntil : nil }) {
+        if let restsUntil = room.withState({ $0.waiting.count < limit ? $0.restsUntil : nil }) {
             try? await Task.sleep(until: restsUntil, clock: .continuous)
         }
-        let batch = state.withLock { state in
-            state.waiting.keys.sorted().prefix(limit).compactMap { id -> (id: UInt64, item: Item)? in
-                guard let waiter = state.waiting.removeValue(forKey: id) else { return nil }
-                state.served[id] = waiter.continuation
-                return (id, waiter.item)
+        let batch = room.withState { state in
+            state.waiting.keys.sorted().prefix(limit).compactMap { ticket -> (ticket: Int, item: Item)? in
+                guard let item = state.waiting.removeValue(forKey: ticket) else { return nil }
+                state.served.insert(ticket)
+                return (ticket, item)
             }
         }
         let start = ContinuousClock.now
@@ -123,16 +100,13 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         }
         let end = ContinuousClock.now
         let rest = min((end - start) * rest, Self.longestRest)
-        let served = state.withLock { state in
+        room.answer { state in
             // Somebody alone need not wait for company.
             state.restsUntil = batch.count > 1 ? end.advanced(by: rest) : nil
             state.task = nil
+            state.served = []
             begin(&state)
-            defer { state.served = [:] }
-            return state.served
-        }
-        for (index, entry) in batch.enumerated() {
-            served[entry.id]?.resume(returning: .answer(result.map { $0[index] }))
+            return batch.enumerated().map { index, entry in (entry.ticket, .answer(result.map { $0[index] })) }
         }
     }
 }

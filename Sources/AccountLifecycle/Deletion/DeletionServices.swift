@@ -1,5 +1,6 @@
 package import Logging
 package import Postgres
+import Waiting
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -23,7 +24,7 @@ package struct DeletionServices: Sendable {
 
     let catalogs = CatalogCache()
     /// For whatever may hold a connection of `pool` for long.
-    let passes: PassPermits
+    let passes: Permits
     /// The objects of accounts, looked for together.
     let objects: Coalescer<UUID, AccountObjects.Found>
     /// What the cascade leaves in the auth schema, removed together; nil where a brake was pulled meanwhile.
@@ -61,7 +62,7 @@ package struct DeletionServices: Sendable {
         self.probe = probe
         ceiling = HourlyCeiling(configured: policy.hourlyCeiling)
         let catalogs = self.catalogs
-        let passes = PassPermits(poolOf: pool.maximumConnections)
+        let passes = Permits(poolOf: pool.maximumConnections)
         self.passes = passes
         objects = Coalescer(limit: Self.passLimit) { users in
             try await passes.with { _ in

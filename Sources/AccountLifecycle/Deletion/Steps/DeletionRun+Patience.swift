@@ -1,4 +1,5 @@
 import Postgres
+import Waiting
 
 extension DeletionRun {
     /// Works on rows of the account, which takes a moment with an index and half an hour without.
