@@ -20,6 +20,33 @@ import Testing
         }
     }
 
+    @Test func readsRowsByTheNamesOfTheirColumns() async throws {
+        struct Row: Equatable {
+            let number: Int
+            let text: String
+            let note: String?
+        }
+        try await TestDatabase.with(.empty) { database in
+            try await database.withConnection { connection in
+                let two: Statement = """
+                    select n, 'row ' || n, case when n > 1 then 'later' end
+                    from generate_series(1, 2) as n
+                    """
+                let first = Row(number: 1, text: "row 1", note: nil)
+                let second = Row(number: 2, text: "row 2", note: "later")
+                #expect(try connection.query(two, into: Row.init) == [first, second])
+                #expect(try connection.first(two + " limit 1", into: Row.init) == first)
+                #expect(try connection.first(two + " where false", into: Row.init) == nil)
+                let short = try #require(throws: PostgresError.self) {
+                    try connection.query("select 1, 'a'", into: Row.init)
+                }
+                #expect(short.code == .unexpectedColumns)
+                let many = try #require(throws: PostgresError.self) { try connection.first(two, into: Row.init) }
+                #expect(many.code == .unexpectedRowCount)
+            }
+        }
+    }
+
     @Test func aStatementThatCopiesIsRefused() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in

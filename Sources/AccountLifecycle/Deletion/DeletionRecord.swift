@@ -93,48 +93,62 @@ package struct DeletionRecord: Sendable {
     static func read(_ id: UUID, _ statement: Statement, on connection: isolated Connection) throws
         -> (record: DeletionRecord, isBegun: Bool)?
     {
-        let row = try connection.first(
-            statement,
-            as: (
-                UUID?, DeletionState, Date, Date, Date, Bool, Date?, Bool, Date?, Date?, Int32, Int32, String?, String?,
-                Bool,
-                Bool, Bool, Bool, Date, JSON<[Finished]>, Bool
-            ).self
-        )
-        guard
-            let (
-                user, state, requestedAt, runAfter, deadline, withoutApple, appleWaitingSince, counted, lockedOutAt,
-                settleAfter, failures, appleFailures, sealed, keyID, withoutIdentifiers, paused, held, isOther, now,
-                finished, isBegun
-            ) = row
-        else { return nil }
-        let steps = finished.value.map { ($0.step, Date(timeIntervalSince1970: $0.at)) }
-        let record = DeletionRecord(
-            id: id,
-            userID: user,
-            requestedAt: requestedAt,
-            legalDeadline: deadline,
-            withoutApple: withoutApple,
-            appleWaitingSince: appleWaitingSince,
-            isCounted: counted,
-            failures: Int(failures),
-            appleFailures: Int(appleFailures),
-            sealedIdentifiers: sealed,
-            sealingKeyID: keyID,
-            withoutIdentifiers: withoutIdentifiers,
-            facts: DeletionFacts(
-                state: state,
-                now: now,
-                runAfter: runAfter,
-                lockedOutAt: lockedOutAt,
-                settleAfter: settleAfter,
-                isPaused: paused,
-                isHeld: held,
-                isOtherAccount: isOther,
-                finished: Dictionary(uniqueKeysWithValues: steps),
-                preflightTook: finished.value.first { $0.step == .preflight }?.took ?? 0
+        try connection.first(statement, into: Row.init).map { row in (record: row.record(of: id), isBegun: row.isBegun)
+        }
+    }
+
+    /// ``columns``, and whether the statement began a step.
+    private struct Row {
+        let userID: UUID?
+        let state: DeletionState
+        let requestedAt: Date
+        let runAfter: Date
+        let legalDeadline: Date
+        let withoutApple: Bool
+        let appleWaitingSince: Date?
+        let isCounted: Bool
+        let lockedOutAt: Date?
+        let settleAfter: Date?
+        let failures: Int32
+        let appleFailures: Int32
+        let sealedIdentifiers: String?
+        let sealingKeyID: String?
+        let withoutIdentifiers: Bool
+        let isPaused: Bool
+        let isHeld: Bool
+        let isOtherAccount: Bool
+        let now: Date
+        let finished: JSON<[Finished]>
+        let isBegun: Bool
+
+        func record(of id: UUID) -> DeletionRecord {
+            let steps = finished.value.map { ($0.step, Date(timeIntervalSince1970: $0.at)) }
+            return DeletionRecord(
+                id: id,
+                userID: userID,
+                requestedAt: requestedAt,
+                legalDeadline: legalDeadline,
+                withoutApple: withoutApple,
+                appleWaitingSince: appleWaitingSince,
+                isCounted: isCounted,
+                failures: Int(failures),
+                appleFailures: Int(appleFailures),
+                sealedIdentifiers: sealedIdentifiers,
+                sealingKeyID: sealingKeyID,
+                withoutIdentifiers: withoutIdentifiers,
+                facts: DeletionFacts(
+                    state: state,
+                    now: now,
+                    runAfter: runAfter,
+                    lockedOutAt: lockedOutAt,
+                    settleAfter: settleAfter,
+                    isPaused: isPaused,
+                    isHeld: isHeld,
+                    isOtherAccount: isOtherAccount,
+                    finished: Dictionary(uniqueKeysWithValues: steps),
+                    preflightTook: finished.value.first { $0.step == .preflight }?.took ?? 0
+                )
             )
-        )
-        return (record, isBegun)
+        }
     }
 }

@@ -93,72 +93,71 @@ package enum MailStreamStore {
             where \(condition)
             order by name
             """
-        let rows = try connection.query(
-            declared,
-            as: (
-                Int64, String, String, String, String, String?, [String], [String], String?, JSON<[StoredSelector]>,
-                JSON<[MailStreamRecord.Registration]>?, Date, JSON<StreamStanding>, Date?, Date
-            ).self
-        )
-        return try rows.map { row in
+        return try connection.query(declared, into: Row.init).map { row in
             do {
                 return MailStreamRecord(
-                    id: row.0,
-                    stream: try stream(
-                        row.1,
-                        row.2,
-                        row.3,
-                        row.4,
-                        row.5,
-                        row.6,
-                        row.7,
-                        row.8,
-                        row.9.value,
-                        row.10?.value
-                    ),
-                    registrations: row.10?.value,
-                    createdAt: row.11,
-                    standing: row.12.value,
-                    checkedAt: row.13,
-                    nextCheckAt: row.14
+                    id: row.id,
+                    stream: try row.stream,
+                    registrations: row.registrations?.value,
+                    createdAt: row.createdAt,
+                    standing: row.standing.value,
+                    checkedAt: row.checkedAt,
+                    nextCheckAt: row.nextCheckAt
                 )
             } catch is DomainNameError {
-                throw MailStreamError(code: .unreadable, name: row.1)
+                throw MailStreamError(code: .unreadable, name: row.name)
             }
         }
     }
 
-    private static func stream(
-        _ name: String,
-        _ fromDomain: String,
-        _ envelopeDomain: String,
-        _ signingDomain: String,
-        _ providerName: String?,
-        _ includes: [String],
-        _ addresses: [String],
-        _ target: String?,
-        _ selectors: [StoredSelector],
-        _ registrations: [MailStreamRecord.Registration]?
-    ) throws -> MailStream {
-        MailStream(
-            name: name,
-            fromDomain: try DomainName(dotted: fromDomain),
-            envelopeDomain: try DomainName(dotted: envelopeDomain),
-            signingDomain: try DomainName(dotted: signingDomain),
-            provider: MailStream.Provider(
-                name: providerName,
-                includes: try includes.map { try DomainName(dotted: $0) },
-                returnPathTarget: try target.map { try DomainName(dotted: $0) },
-                addresses: try addresses.map { text in
-                    guard let network = IPNetwork(text) else { throw MailStreamError(code: .unreadable, name: name) }
-                    return network
-                }
-            ),
-            selectors: try selectors.map {
-                MailStream.Selector($0.name, target: try $0.target.map { try DomainName(dotted: $0) }, key: $0.key)
-            },
-            registration: try registrations.map { .names(try $0.map { try DomainName(dotted: $0.name) }) } ?? .notStated
-        )
+    private struct Row {
+        let id: Int64
+        let name: String
+        let fromDomain: String
+        let envelopeDomain: String
+        let signingDomain: String
+        let providerName: String?
+        let includes: [String]
+        let addresses: [String]
+        let returnPathTarget: String?
+        let selectors: JSON<[StoredSelector]>
+        let registrations: JSON<[MailStreamRecord.Registration]>?
+        let createdAt: Date
+        let standing: JSON<StreamStanding>
+        let checkedAt: Date?
+        let nextCheckAt: Date
+
+        var stream: MailStream {
+            get throws {
+                MailStream(
+                    name: name,
+                    fromDomain: try DomainName(dotted: fromDomain),
+                    envelopeDomain: try DomainName(dotted: envelopeDomain),
+                    signingDomain: try DomainName(dotted: signingDomain),
+                    provider: MailStream.Provider(
+                        name: providerName,
+                        includes: try includes.map { try DomainName(dotted: $0) },
+                        returnPathTarget: try returnPathTarget.map { try DomainName(dotted: $0) },
+                        addresses: try addresses.map { text in
+                            guard let network = IPNetwork(text) else {
+                                throw MailStreamError(code: .unreadable, name: name)
+                            }
+                            return network
+                        }
+                    ),
+                    selectors: try selectors.value.map {
+                        MailStream.Selector(
+                            $0.name,
+                            target: try $0.target.map { try DomainName(dotted: $0) },
+                            key: $0.key
+                        )
+                    },
+                    registration: try registrations.map {
+                        .names(try $0.value.map { try DomainName(dotted: $0.name) })
+                    } ?? .notStated
+                )
+            }
+        }
     }
 
     private struct StoredSelector: Codable, Sendable {

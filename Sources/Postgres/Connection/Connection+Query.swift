@@ -95,7 +95,7 @@ extension Connection {
         return try row.read(result, at: 0)
     }
 
-    private func rows(_ statement: Statement, binaryResult: Bool, deadline: Duration?) throws -> QueryResult {
+    func rows(_ statement: Statement, binaryResult: Bool, deadline: Duration?) throws -> QueryResult {
         try allowing(deadline) { try run(statement, binaryResult: binaryResult, deadline: deadline) }
     }
 

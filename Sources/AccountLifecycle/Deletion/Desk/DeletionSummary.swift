@@ -119,31 +119,50 @@ package struct DeletionSummary: Sendable, Hashable {
             ) as search on true
             \(filter)
             """,
-            as: (
-                UUID, DeletionState, JSON<Situation>?, Date?, DeletionStep?, String, Date, Date, Date?, Date?, Date,
-                Date?, Int32, StepOutcome?, Bool, Bool, UUID?, String?, Bool
-            ).self
+            into: Row.init
         ).map { row in
             DeletionSummary(
-                id: row.0,
-                user: row.16,
-                state: row.1,
-                situation: row.2?.value,
-                situationSince: row.3,
-                step: row.4,
-                origin: row.5,
-                requestedAt: row.6,
-                runAfter: row.7,
-                lockedOutAt: row.8,
-                settleAfter: row.9,
-                legalDeadline: row.10,
-                finishedAt: row.11,
-                failures: Int(row.12),
-                proof: ErasureProof(row.17, leaving: row.18),
-                apple: row.13,
-                isPaused: row.14,
-                isHeld: row.15
+                id: row.id,
+                user: row.user,
+                state: row.state,
+                situation: row.situation?.value,
+                situationSince: row.situationSince,
+                step: row.step,
+                origin: row.origin,
+                requestedAt: row.requestedAt,
+                runAfter: row.runAfter,
+                lockedOutAt: row.lockedOutAt,
+                settleAfter: row.settleAfter,
+                legalDeadline: row.legalDeadline,
+                finishedAt: row.finishedAt,
+                failures: Int(row.failures),
+                proof: ErasureProof(row.searchOutcome, leaving: row.isLeft),
+                apple: row.apple,
+                isPaused: row.isPaused,
+                isHeld: row.isHeld
             )
         }
+    }
+
+    private struct Row {
+        let id: UUID
+        let state: DeletionState
+        let situation: JSON<Situation>?
+        let situationSince: Date?
+        let step: DeletionStep?
+        let origin: String
+        let requestedAt: Date
+        let runAfter: Date
+        let lockedOutAt: Date?
+        let settleAfter: Date?
+        let legalDeadline: Date
+        let finishedAt: Date?
+        let failures: Int32
+        let apple: StepOutcome?
+        let isPaused: Bool
+        let isHeld: Bool
+        let user: UUID?
+        let searchOutcome: String?
+        let isLeft: Bool
     }
 }

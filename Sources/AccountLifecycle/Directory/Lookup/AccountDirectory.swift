@@ -116,41 +116,55 @@ package struct AccountDirectory: Sendable {
                     order by u.created_at desc nulls last, u.id
                     limit \(limit + 1)
                     """,
-            as: (
-                UUID, [String], String?, String?, [String]?, Date?, Date?, Date?, Date?, UUID?, DeletionState?,
-                DeletionStep?, Date?,
-                Date?, Bool
-            ).self
+            into: Hit.init
         )
-        return rows.map { row in
-            let standing: AccountStanding
-            if let request = row.9, let state = row.10, let requestedAt = row.12, let legalDeadline = row.13 {
-                standing = .deletion(
-                    DeletionInBrief(
-                        request: request,
-                        state: state,
-                        step: row.11,
-                        requestedAt: requestedAt,
-                        legalDeadline: legalDeadline
-                    )
+        return rows.map(\.match)
+    }
+
+    private struct Hit {
+        let id: UUID
+        let matched: [String]
+        let email: String?
+        let phone: String?
+        let providers: [String]?
+        let createdAt: Date?
+        let lastSignInAt: Date?
+        let deletedAt: Date?
+        let bannedUntil: Date?
+        let request: UUID?
+        let state: DeletionState?
+        let step: DeletionStep?
+        let requestedAt: Date?
+        let legalDeadline: Date?
+        let isHeld: Bool
+
+        var standing: AccountStanding {
+            if let request, let state, let requestedAt, let legalDeadline {
+                let deletion = DeletionInBrief(
+                    request: request,
+                    state: state,
+                    step: step,
+                    requestedAt: requestedAt,
+                    legalDeadline: legalDeadline
                 )
-            } else if let deleted = row.7 {
-                standing = .softDeleted(at: deleted)
-            } else if let ban = AccountBan(until: row.8) {
-                standing = .banned(ban)
-            } else {
-                standing = .active
+                return .deletion(deletion)
             }
-            return AccountMatch(
-                id: row.0,
-                matched: row.1.compactMap(LookupKind.init(rawValue:)),
-                email: row.2,
-                phone: row.3,
-                providers: row.4 ?? [],
-                createdAt: row.5,
-                lastSignInAt: row.6,
+            if let deletedAt { return .softDeleted(at: deletedAt) }
+            if let ban = AccountBan(until: bannedUntil) { return .banned(ban) }
+            return .active
+        }
+
+        var match: AccountMatch {
+            AccountMatch(
+                id: id,
+                matched: matched.compactMap(LookupKind.init(rawValue:)),
+                email: email,
+                phone: phone,
+                providers: providers ?? [],
+                createdAt: createdAt,
+                lastSignInAt: lastSignInAt,
                 standing: standing,
-                isHeld: row.14
+                isHeld: isHeld
             )
         }
     }

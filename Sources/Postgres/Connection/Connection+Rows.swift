@@ -1,0 +1,40 @@
+import LibPQ
+
+extension Connection {
+    /// Runs a statement and makes a value of each row: `into: Row.init`, where `Row` names the columns in the order of
+    /// the statement.
+    ///
+    /// For rows of many columns: each has its name beside its type, and no place to be counted.
+    ///
+    /// - Throws: As ``query(_:as:deadline:)``, and what `row` throws.
+    package func query<each Column: PostgresDecodable, Row>(
+        _ statement: Statement,
+        into row: (repeat each Column) throws -> Row,
+        deadline: Duration? = nil
+    ) throws -> [Row] {
+        let reader = RowReader<repeat each Column>(statement: statement)
+        let result = try rows(statement, binaryResult: reader.readsBinary, deadline: deadline)
+        try reader.checkColumns(of: result)
+        return try (0..<result.rowCount).map { index in
+            let values: (repeat each Column) = try reader.read(result, at: index)
+            return try row(repeat each values)
+        }
+    }
+
+    /// The same for a statement that returns at most one row.
+    ///
+    /// - Throws: As ``first(_:as:deadline:)``, and what `row` throws.
+    package func first<each Column: PostgresDecodable, Row>(
+        _ statement: Statement,
+        into row: (repeat each Column) throws -> Row,
+        deadline: Duration? = nil
+    ) throws -> Row? {
+        let reader = RowReader<repeat each Column>(statement: statement)
+        let result = try rows(statement, binaryResult: reader.readsBinary, deadline: deadline)
+        try reader.checkColumns(of: result)
+        guard result.rowCount <= 1 else { throw reader.unexpected(result.rowCount, "at most one row") }
+        guard result.rowCount == 1 else { return nil }
+        let values: (repeat each Column) = try reader.read(result, at: 0)
+        return try row(repeat each values)
+    }
+}
