@@ -102,21 +102,7 @@ extension AppleSandbox {
     }
 
     /// Signs in and returns the authorization code alone.
-    package func issueCode(
-        clientID: String,
-        sub: String? = nil,
-        email: String? = nil,
-        hidesEmail: Bool = false,
-        nonce: String? = nil,
-        redirectURI: String? = nil
-    ) throws -> String {
-        try signIn(
-            clientID: clientID,
-            sub: sub,
-            email: email,
-            hidesEmail: hidesEmail,
-            nonce: nonce,
-            redirectURI: redirectURI
-        ).authorizationCode
+    package func issueCode(clientID: String, sub: String? = nil, redirectURI: String? = nil) throws -> String {
+        try signIn(clientID: clientID, sub: sub, redirectURI: redirectURI).authorizationCode
     }
 }

@@ -104,11 +104,6 @@ struct Launch {
         Messages(style: style(.error, noColour: refusesColour), sink: DescriptorSink(descriptor: 2))
     }
 
-    /// Those that take plain words themselves.
-    ///
-    /// By name: to ask a type whether it is one reads through all conformances of the program.
-    private static let plainCommands: [any PlainCommand.Type] = [UserFindCommand.self]
-
     /// The command that the words ask for; nil when the parser has run one of its own.
     ///
     /// The command that they name parses what follows its name. The whole tree, which takes longer, is asked where that
@@ -116,7 +111,8 @@ struct Launch {
     private static func command(_ words: [String]) throws -> (any AccountctlCommand)? {
         let path = CommandPath(root: Accountctl.self, words: words)
         let rest = Array(words[path.wordCount...])
-        if let command = plainCommands.first(where: { $0 == path.last })?.plain(rest) { return command }
+        // By name: to ask a type whether it takes plain words itself reads through all conformances of the program.
+        if path.last == UserFindCommand.self, let command = UserFindCommand.plain(rest) { return command }
         if let command = (path.last as? any AccountctlCommand.Type)?.parsed(rest) { return command }
         var parsed = try Accountctl.parseAsRoot(words)
         if let command = parsed as? any AccountctlCommand { return command }

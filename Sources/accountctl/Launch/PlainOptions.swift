@@ -13,29 +13,3 @@ protocol PlainOptions: ParsableArguments {
     /// understand.
     mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool
 }
-
-/// A command that takes plain words itself.
-protocol PlainCommand: AccountctlCommand, PlainOptions {
-    /// Takes an operand; false for what is the parser's to understand.
-    mutating func takeOperand(_ word: String) -> Bool
-}
-
-extension PlainCommand {
-    /// The command that plain words behind its name ask for; nil where they are not plain.
-    static func plain(_ words: [String]) -> Self? {
-        var command = Self()
-        command.setDefaults()
-        var words = PlainWords(words)
-        while let word = words.next() {
-            let isTaken =
-                switch word {
-                case .operand(let text): command.takeOperand(text)
-                case .option(let property): command.takeOption(property, from: &words)
-                }
-            guard isTaken else { return nil }
-        }
-        var global = command.global
-        guard !words.isSpoiled, (try? global.validate()) != nil, (try? command.validate()) != nil else { return nil }
-        return command
-    }
-}

@@ -203,18 +203,13 @@ struct UserFindCommand: AccountctlCommand {
     }
 }
 
-extension UserFindCommand: PlainCommand {
+extension UserFindCommand: PlainOptions {
     mutating func setDefaults() {
         (terms, by, reveal, prefix, contains, limit) = ([], nil, false, false, false, Self.usualLimit)
         acting = ActingOptions()
         acting.setDefaults()
         global = GlobalOptions()
         global.setDefaults()
-    }
-
-    mutating func takeOperand(_ word: String) -> Bool {
-        terms.append(word)
-        return true
     }
 
     mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool {

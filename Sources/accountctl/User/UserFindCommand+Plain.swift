@@ -1,0 +1,19 @@
+import ArgumentParser
+
+extension UserFindCommand {
+    /// The command that plain words behind its name ask for; nil where they are not plain.
+    static func plain(_ words: [String]) -> Self? {
+        var command = Self()
+        command.setDefaults()
+        var words = PlainWords(words)
+        while let word = words.next() {
+            switch word {
+            case .operand(let text): command.terms.append(text)
+            case .option(let property): guard command.takeOption(property, from: &words) else { return nil }
+            }
+        }
+        var global = command.global
+        guard !words.isSpoiled, (try? global.validate()) != nil, (try? command.validate()) != nil else { return nil }
+        return command
+    }
+}
