@@ -56,10 +56,9 @@ package struct AvatarSweep: Sendable {
     /// The most objects of one call to Storage.
     package static let batch = 500
     /// Objects and accounts read with one statement.
-    private static let page = (objects: 500, accounts: 5000)
-    private static let anyUserID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+    static let page = (objects: 500, accounts: 5000)
 
-    private let before: Date
+    let before: Date
 
     /// - Parameter before: objects changed since then are left alone: an upload is not named yet.
     package init(before: Date) {
@@ -195,82 +194,6 @@ package struct AvatarSweep: Sendable {
         let left = try await pool.withConnection { try AccountObjects.remaining(objects, on: $0) }
         let stayed = left.count { deletion.last.contains($0.key) }
         return (objects.count - left.count + stayed, stayed)
-    }
-
-    /// An object, and what would be deleted of it.
-    private struct Row {
-        let key: String
-        let leftover: Leftover?
-    }
-
-    /// The objects behind a key, whoever's and however old; nothing is said yet of profiles.
-    private func rows(after key: String?, on connection: isolated Connection) throws -> [Row] {
-        try rows(of: page(after: key), on: connection)
-    }
-
-    private func rows(of judged: Statement, on connection: isolated Connection) throws -> [Row] {
-        try connection.query(
-            judged,
-            as: (String, String?, Int64, Date?, Bool?).self
-        )
-        .map { name, account, bytes, changedAt, isLeft in
-            guard isLeft == true, let account, let changedAt else { return Row(key: name, leftover: nil) }
-            return Row(
-                key: name,
-                leftover: Leftover(key: name, account: account, bytes: bytes, changedAt: changedAt)
-            )
-        }
-    }
-
-    /// The objects behind a key, judged.
-    package func page(after key: String?) -> Statement {
-        judged(
-            """
-            o.name collate "C" > \(key ?? "")
-            order by o.name collate "C"
-            limit \(Self.page.objects)
-            """
-        )
-    }
-
-    /// The objects of some keys, judged.
-    private func judged(only keys: [String]) -> Statement { judged("o.name = any(\(keys))") }
-
-    /// Values, not `exists`: of that the server would look all holds and requests over, for each page.
-    private func judged(_ clauses: Statement) -> Statement {
-        """
-        with page as materialized (
-            select o.name,
-                   coalesce(
-                       \(AccountObjects.owner),
-                       case
-                           when lower(split_part(o.name, '/', 1)) ~ \(Self.anyUserID) then lower(split_part(o.name, '/', 1))
-                       end
-                   ) as account,
-                   coalesce((o.metadata ->> 'size')::bigint, 0) as bytes,
-                   greatest(o.created_at, o.updated_at) as changed_at
-            from storage.objects as o
-            where o.bucket_id = \(AccountObjects.bucketOfProfiles)
-              and \(clauses)
-        ),
-        owned as (
-            select page.*, case when account ~ \(Self.anyUserID) then account::uuid end as user_id
-            from page
-        )
-        select name, account, bytes, changed_at,
-               user_id is not null
-               and changed_at < \(before)
-               and (select 1 from accountctl.holds as h where h.user_id = owned.user_id limit 1) is null
-               and (
-                   select 1
-                   from accountctl.deletion_requests as r
-                   where r.user_id = owned.user_id
-                     and r.finished_at is null
-                   limit 1
-               ) is null
-        from owned
-        order by name collate "C"
-        """
     }
 
     /// Where it stands what accounts name.

@@ -39,7 +39,7 @@ package struct AccountExport: Sendable {
     /// - Throws: ``Failure``, `PostgresError`.
     package func survey(_ user: UUID, now: Date) async throws -> ExportManifest {
         try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) { connection in
-            let source = try Source(user, on: connection)
+            let source = try ExportSource(user, on: connection)
             let tables = try source.tables.map { table in
                 ExportManifest.Table(
                     table: table.name.description,
@@ -73,7 +73,7 @@ package struct AccountExport: Sendable {
         var (archive, manifest, profiles) = try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) {
             connection in
             var archive = TarWriter(descriptor: descriptor, modifiedAt: now)
-            let source = try Source(user, on: connection)
+            let source = try ExportSource(user, on: connection)
             let tables = try source.tables.map { try Self.write($0, to: &archive, on: connection) }
             return (archive, source.manifest(tables, exportedAt: now), source.profiles)
         }
@@ -98,7 +98,7 @@ package struct AccountExport: Sendable {
             }
         }
         // Files take hours.
-        let begun = try await pool.withConnection { try Source.erasureBegun(of: user, on: $0) }
+        let begun = try await pool.withConnection { try ExportSource.erasureBegun(of: user, on: $0) }
         // Of one that ended meanwhile nothing tells any more when it began.
         manifest.erasureBegunAt = begun.map { min($0, manifest.erasureBegunAt ?? $0) }
         try archive.begin("manifest.json")
@@ -128,7 +128,7 @@ package struct AccountExport: Sendable {
 
     /// A table without rows gets no entry.
     private static func write(
-        _ table: Source.Table,
+        _ table: ExportSource.Table,
         to archive: inout TarWriter,
         on connection: isolated Connection
     ) throws -> ExportManifest.Table {
@@ -178,7 +178,7 @@ package struct AccountExport: Sendable {
             case .part(let part):
                 if cursor == nil {
                     let last = file.key.split(separator: "/").last.map(String.init) ?? ""
-                    try archive.begin("files/\(number)-" + Source.harmless(last))
+                    try archive.begin("files/\(number)-" + ExportSource.harmless(last))
                 }
                 try archive.write(part.bytes)
                 cursor = part.next
@@ -194,125 +194,4 @@ package struct AccountExport: Sendable {
 
     /// For tables that no index leads into.
     private static let patience = Duration.seconds(1800)
-}
-
-/// Where the rows and files of an account are, as of one moment.
-private struct Source {
-    struct Table {
-        let name: TableName
-        let number: Int
-        /// What follows `from`.
-        let rows: Statement
-        /// Those of the archive.
-        let columns: Statement
-        /// Whether a row names another account as well.
-        let namesOthers: Statement
-        let leftOut: [String]
-
-        /// The entry's name: of several tables what is harmless of their names may be the same.
-        var file: String { "tables/\(number)-" + Source.harmless(name.description) + ".json" }
-    }
-
-    let user: UUID
-    let tables: [Table]
-    let files: [ExportManifest.StoredFile]
-    let profiles: DeletionCatalog.Profiles?
-    let erasureBegunAt: Date?
-
-    func manifest(_ tables: [ExportManifest.Table], exportedAt now: Date) -> ExportManifest {
-        ExportManifest(
-            account: user,
-            exportedAt: now,
-            erasureBegunAt: erasureBegunAt,
-            tables: tables,
-            files: files
-        )
-    }
-
-    init(_ user: UUID, on connection: isolated Connection) throws {
-        guard try connection.one("select exists (select from auth.users where id = \(user))", as: Bool.self) else {
-            throw AccountExport.Failure.unknownUser
-        }
-        self.user = user
-        erasureBegunAt = try Self.erasureBegun(of: user, on: connection)
-        let catalog = try DeletionCatalog.read(on: connection)
-        let plan = ExportPlan(catalog)
-        let unreadable = plan.tables.filter { table in
-            catalog.rights[table].map { !$0.mayRead || $0.hidesRows } ?? false
-        }
-        if !unreadable.isEmpty { throw AccountExport.Failure.unreadable(unreadable.map(\.description)) }
-        let columns = try Self.columns(of: plan.tables, on: connection)
-        tables = plan.tables.enumerated().map { index, table in
-            let isLeftOut = { ExportSecrets.holds($0, of: table) }
-            let kept = (columns[table] ?? []).filter { !isLeftOut($0) }.map { "t.\(identifier: $0)" as Statement }
-            return Table(
-                name: table,
-                number: index + 1,
-                rows: "\(identifier: table.schema).\(identifier: table.name) as t where "
-                    + plan.condition(for: table, user: user),
-                columns: kept.dropFirst().reduce(kept.first ?? "") { $0 + ", " + $1 },
-                namesOthers: plan.namesOthers(table, than: user),
-                leftOut: (columns[table] ?? []).filter(isLeftOut)
-            )
-        }
-        profiles = catalog.profiles
-        let hasStorage = try connection.one("select to_regclass('storage.objects') is not null", as: Bool.self)
-        let objects = hasStorage ? try AccountObjects.find(of: [user], profiles: profiles, on: connection) : [:]
-        files = (objects[user]?.objects ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
-    }
-
-    /// When the account was locked out for an erasure of which a step began that cannot be undone; now where it is gone,
-    /// and no open request tells.
-    static func erasureBegun(of user: UUID, on connection: isolated Connection) throws -> Date? {
-        try connection.one(
-            """
-            select coalesce(
-                (
-                    select r.locked_out_at
-                    from accountctl.deletion_requests as r
-                    where r.user_id = \(user)
-                      and r.finished_at is null
-                      and exists (
-                          select
-                          from accountctl.deletion_steps as s
-                          where s.request_id = r.id
-                            and s.step = any(\(DeletionStep.afterLockOut.map(\.rawValue)))
-                            and s.runs > 0
-                      )
-                ),
-                case when not exists (select from auth.users where id = \(user)) then clock_timestamp() end
-            )
-            """,
-            as: Date?.self
-        )
-    }
-
-    /// At most 60 characters that no file system and no shell gives a meaning.
-    static func harmless(_ name: String) -> String {
-        let safe = name.map { character in
-            character.isASCII && (character.isLetter || character.isNumber || "._-".contains(character))
-                ? character : "_"
-        }
-        return String(safe.suffix(60))
-    }
-
-    private static func columns(
-        of tables: [TableName],
-        on connection: isolated Connection
-    ) throws -> [TableName: [String]] {
-        let rows = try connection.query(
-            """
-            select n.nspname::text, c.relname::text, a.attname::text
-            from unnest(\(tables.map(\.schema)), \(tables.map(\.name))) as w (schema, name)
-            join pg_catalog.pg_namespace as n on n.nspname = w.schema
-            join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = w.name
-            join pg_catalog.pg_attribute as a on a.attrelid = c.oid
-            where a.attnum > 0
-              and not a.attisdropped
-            order by a.attnum
-            """,
-            as: (String, String, String).self
-        )
-        return Dictionary(grouping: rows) { TableName($0.0, $0.1) }.mapValues { $0.map(\.2) }
-    }
 }

@@ -1,0 +1,132 @@
+import JobQueue
+import Postgres
+
+/// Steps that begin, end, and are done again.
+extension DeletionJournal {
+    /// Records that a step begins, and the state meanwhile, unless the request has ended or a brake lies on it; and
+    /// reads the request, as it was before.
+    ///
+    /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes
+    /// after and sees that the step has begun. What the step counted when it was done before stays until it is done
+    /// again.
+    ///
+    /// - Returns: The request, and whether the step has begun; nil where there is no such request.
+    func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws
+        -> (record: DeletionRecord, isBegun: Bool)?
+    {
+        let read = try DeletionRecord.read(
+            request,
+            """
+            with held as materialized (\(unflushed) from (\(held)) as lease),
+            open as materialized (
+                select r.id
+                from \(DeletionRecord.source(request))
+                  and r.finished_at is null
+                  and not \(DeletionBrakes.isPaused)
+                  and not \(DeletionBrakes.isHeld)
+                  and not \(DeletionBrakes.isOtherAccount)
+                  -- A server that died may have forgotten the lock-out that the step rests on.
+                  and (\(step <= .lockOut) or r.locked_out_at is not null)
+                  and exists (select from held)
+                for no key update of r
+            ),
+            request as (
+                update accountctl.deletion_requests
+                set state = \(state.rawValue)
+                where id = \(request) and state <> \(state.rawValue) and exists (select from open)
+            ),
+            step as (
+                insert into accountctl.deletion_steps as s (request_id, step, runs, started_at)
+                select id, \(step.rawValue), 1, clock_timestamp()
+                from open
+                on conflict (request_id, step) do update
+                set runs = s.runs + 1, started_at = clock_timestamp(), finished_at = null, outcome = null
+            )
+            select \(DeletionRecord.columns), exists (select from open)
+            from \(DeletionRecord.source(request)) and exists (select from held)
+            """,
+            on: connection
+        )
+        if var read {
+            if read.isBegun { read.record.facts.state = state }
+            return read
+        }
+        if let fence, try DeletionRecord.load(request, on: connection) != nil { throw fence.lost }
+        return nil
+    }
+
+    /// Records that a step ended whose effect is recorded by nothing else.
+    func finish(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection)
+        throws
+    {
+        try write(ending(step, outcome, facts), on: connection)
+    }
+
+    /// Records that a step ended, or corrects how it did, in the transaction of its effect.
+    func record(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection)
+        throws
+    {
+        try connection.execute("with held as (select true), \(ending(step, outcome, facts)) select from held")
+    }
+
+    private func ending(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts) -> Statement {
+        // Apple's step says how it went for the request as a whole.
+        let isApple = step == .revokeApple
+        // For whoever concludes later, when nothing else tells of it any more.
+        let key = StepOutcome.grantUnknown.rawValue
+        let unknown = isApple ? facts.counts?.filter { $0.key == key } ?? [:] : [:]
+        return """
+            request as (
+                update accountctl.deletion_requests
+                set situation = null,
+                    situation_since = null,
+                    failures = 0,
+                    apple_failures = 0,
+                    apple_outcome = case when \(isApple) then \(outcome.rawValue) else apple_outcome end,
+                    apple_counts = apple_counts || \(JSON(unknown))
+                where id = \(request)
+                  and (\(isApple) or situation is not null or failures > 0 or apple_failures > 0)
+                  and exists (select from held)
+            ),
+            step as (
+                insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, finished_at, outcome, facts)
+                select
+                    \(request), \(step.rawValue), 1, clock_timestamp(), clock_timestamp(), \(outcome.rawValue), \(JSON(facts))
+                from held
+                on conflict (request_id, step) do update
+                set finished_at = excluded.finished_at, outcome = excluded.outcome, facts = excluded.facts
+            )
+            """
+    }
+
+    /// Marks a step as finished again that another process began again after it was done.
+    func restore(_ step: DeletionStep, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.deletion_steps
+            set finished_at = clock_timestamp(), outcome = \(StepOutcome.ok.rawValue)
+            where request_id = \(request) and step = \(step.rawValue) and finished_at is null
+            """
+        )
+    }
+
+    /// Takes back steps that have to be done again.
+    func takeBack(_ steps: [DeletionStep], on connection: isolated Connection) throws {
+        try write(
+            """
+            steps as (
+                update accountctl.deletion_steps
+                set finished_at = null, outcome = null
+                where request_id = \(request) and step = any(\(steps.map(\.rawValue))) and exists (select from held)
+            ),
+            request as (
+                -- Those of another step: they say nothing about the earlier one.
+                update accountctl.deletion_requests
+                set failures = 0
+                where id = \(request) and failures > 0 and exists (select from held)
+            )
+            """,
+            on: connection
+        )
+    }
+}

@@ -1,0 +1,98 @@
+import Postgres
+
+extension DeletionCatalog {
+    /// Reads the foreign keys alone.
+    static func readForeignKeys(on connection: isolated Connection) throws -> [ForeignKey] {
+        try connection.query(foreignKeys, into: ForeignKeyRow.init).compactMap(\.key)
+    }
+
+    /// A row of ``foreignKeys``.
+    private struct ForeignKeyRow {
+        let name: String
+        let schema: String
+        let table: String
+        let columns: [String]
+        let targetSchema: String
+        let target: String
+        let targetColumns: [String]
+        let rule: String
+        let hasRequiredColumn: Bool
+        let isIndexed: Bool
+        let estimatedRows: Int
+        let isPartitioned: Bool
+        let isTargetPartitioned: Bool
+
+        var key: ForeignKey? {
+            ForeignKey.DeleteRule(rawValue: rule).map { rule in
+                ForeignKey(
+                    name: name,
+                    table: TableName(schema, table),
+                    columns: columns,
+                    target: TableName(targetSchema, target),
+                    targetColumns: targetColumns,
+                    rule: rule,
+                    hasRequiredColumn: hasRequiredColumn,
+                    isIndexed: isIndexed,
+                    estimatedRows: estimatedRows,
+                    isPartitioned: isPartitioned,
+                    isTargetPartitioned: isTargetPartitioned
+                )
+            }
+        }
+    }
+
+    /// Constraints that partitions have of their parent are left out: the parent's stands for them.
+    private static let foreignKeys: Statement = """
+        select
+            k.conname::text,
+            n.nspname::text,
+            c.relname::text,
+            (
+                select array_agg(a.attname::text order by u.place)
+                from unnest(k.conkey) with ordinality as u (number, place)
+                join pg_catalog.pg_attribute as a on a.attrelid = k.conrelid and a.attnum = u.number
+            ),
+            tn.nspname::text,
+            t.relname::text,
+            (
+                select array_agg(a.attname::text order by u.place)
+                from unnest(k.confkey) with ordinality as u (number, place)
+                join pg_catalog.pg_attribute as a on a.attrelid = k.confrelid and a.attnum = u.number
+            ),
+            k.confdeltype::text,
+            exists (
+                select
+                from pg_catalog.pg_attribute as a
+                where a.attrelid = k.conrelid
+                  -- ON DELETE SET NULL may name some of its columns only.
+                  and a.attnum = any(coalesce(k.confdelsetcols, k.conkey))
+                  and a.attnotnull
+            ),
+            exists (
+                select
+                from pg_catalog.pg_index as i
+                where i.indrelid = k.conrelid
+                  and i.indisvalid
+                  and i.indpred is null
+                  and i.indnkeyatts >= cardinality(k.conkey)
+                  and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] operator(pg_catalog.@>) k.conkey
+            ),
+            -- Of a partitioned table only the partitions have been counted.
+            (
+                select coalesce(sum(greatest(l.reltuples, 0)), 0)
+                from pg_catalog.pg_partition_tree(c.oid) as p
+                join pg_catalog.pg_class as l on l.oid = p.relid
+                where c.relkind = 'p' and p.isleaf
+            )::bigint + greatest(c.reltuples, 0)::bigint,
+            c.relkind = 'p',
+            t.relkind = 'p'
+        from pg_catalog.pg_constraint as k
+        join pg_catalog.pg_class as c on c.oid = k.conrelid
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        join pg_catalog.pg_class as t on t.oid = k.confrelid
+        join pg_catalog.pg_namespace as tn on tn.oid = t.relnamespace
+        where k.contype = 'f'
+          and k.conparentid = 0
+        order by n.nspname, c.relname, k.conname
+        """
+}

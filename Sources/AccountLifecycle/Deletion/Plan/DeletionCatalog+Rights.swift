@@ -1,0 +1,35 @@
+import Postgres
+
+extension DeletionCatalog {
+    /// Reads what our role may do with each table.
+    static func readRights(on connection: isolated Connection) throws -> [TableName: Rights] {
+        let rights = try connection.query(Self.rights, as: (String, String, Bool, Bool, Bool, Bool).self)
+            .map { (TableName($0, $1), Rights(mayRead: $2, mayDelete: $3, hidesRows: $4, lacksIdentity: $5)) }
+        return Dictionary(rights) { first, _ in first }
+    }
+
+    private static let rights: Statement = """
+        select
+            n.nspname::text,
+            c.relname::text,
+            has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'SELECT'),
+            has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
+            row_security_active(c.oid),
+            exists (select from pg_catalog.pg_publication as p where p.pubdelete or p.pubupdate)
+            and case c.relreplident
+                when 'n' then true
+                when 'd' then not exists (
+                    select
+                    from pg_catalog.pg_index as i
+                    where i.indrelid = c.oid and i.indisprimary
+                )
+                else false
+            end
+        from pg_catalog.pg_class as c
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        where c.relkind in ('r', 'p')
+          and c.relpersistence <> 't'
+          and n.nspname not in ('pg_catalog', 'information_schema')
+          and n.nspname !~ '^pg_(toast|temp)'
+        """
+}
