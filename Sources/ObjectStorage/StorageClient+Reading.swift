@@ -20,7 +20,7 @@ extension StorageClient {
         from cursor: StoragePart.Cursor? = nil,
         limit: Int = 4 << 20
     ) async throws(CancellationError) -> StorageOutcome<StoragePart> {
-        let path = Self.objectPath(key, bucket)
+        let path = Self.objectPath(bucket: bucket, key: key)
         if let cursor { return try await read(path, from: cursor, limit) }
         let whole = StorageAnswer(try await get(path, limit))
         switch whole {

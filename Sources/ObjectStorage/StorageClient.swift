@@ -115,7 +115,7 @@ package struct StorageClient: Sendable {
     /// - Returns: Done, or gone when it was not there.
     /// - Throws: `CancellationError`.
     package func delete(key: String, in bucket: String) async throws(CancellationError) -> StorageOutcome<Void> {
-        try await send("storage.delete", .delete, Self.objectPath(key, bucket)).outcome { _ in () }
+        try await send("storage.delete", .delete, Self.objectPath(bucket: bucket, key: key)).outcome { _ in () }
     }
 
     /// Lists the buckets; also the cheapest way to learn whether address and key are good.
@@ -261,7 +261,7 @@ extension StorageClient {
         )
     }
 
-    static func objectPath(_ key: String, _ bucket: String) -> String {
+    static func objectPath(bucket: String, key: String) -> String {
         "/object/\(PercentEncoding.component(bucket))/\(PercentEncoding.path(key))"
     }
 

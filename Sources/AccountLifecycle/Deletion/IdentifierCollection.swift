@@ -77,13 +77,13 @@ enum IdentifierCollection {
         return Dictionary(grouping: rows) { $0.0 }
             .filter { $1.contains { $0.1 == "user_id" } }
             .mapValues { rows in
-                Set(rows.compactMap { user, kind, value in value.flatMap { identifier(kind, $0, of: user) } })
+                Set(rows.compactMap { user, kind, value in value.flatMap { identifier(kind: kind, $0, of: user) } })
                     .sorted { ($0.kind, $0.value) < ($1.kind, $1.value) }
             }
     }
 
     /// What a value of a kind recognises an account by; nil for nothing more than its own id.
-    private static func identifier(_ kind: String, _ value: String, of user: UUID) -> Identifier? {
+    private static func identifier(kind: String, _ value: String, of user: UUID) -> Identifier? {
         switch kind {
         case "email": Identifier(email: value)
         case "phone": Identifier(phone: value)

@@ -19,7 +19,7 @@ package struct IdentifierVault: Sendable {
     /// Seals identifiers, bound to the request and its user.
     func seal(_ identifiers: [Identifier], request: UUID, user: UUID) throws -> SealedText {
         let plain = try JSONEncoder().encode(identifiers)
-        let context = Self.context(request, user)
+        let context = Self.context(request: request, user: user)
         let sealed = keys.seal(Secret(Array(plain)), for: context)
         // What does not open again now would be missed after the account is gone.
         _ = try keys.open(sealed, for: context)
@@ -30,13 +30,13 @@ package struct IdentifierVault: Sendable {
     ///
     /// - Throws: ``SealingError`` naming the key that is missing or does not fit.
     func open(_ stored: String, request: UUID, user: UUID) throws -> [Identifier] {
-        let plain = try keys.openText(stored, for: Self.context(request, user))
+        let plain = try keys.openText(stored, for: Self.context(request: request, user: user))
         return try JSONDecoder().decode([Identifier].self, from: Data(plain.reveal().utf8))
     }
 
     /// Whether some keys open what was sealed for a request.
     static func opens(_ stored: String, with keys: KeyRing, request: UUID, user: UUID) -> Bool {
-        (try? keys.openText(stored, for: context(request, user))) != nil
+        (try? keys.openText(stored, for: context(request: request, user: user))) != nil
     }
 
     /// The hash that stands for a user from the receipt on.
@@ -44,7 +44,7 @@ package struct IdentifierVault: Sendable {
         SubjectHash(user, key: hashKey)
     }
 
-    private static func context(_ request: UUID, _ user: UUID) -> SealingContext {
+    private static func context(request: UUID, user: UUID) -> SealingContext {
         SealingContext(
             purpose: "deletion-identifiers",
             ids: [request.uuidString.lowercased(), user.uuidString.lowercased()]

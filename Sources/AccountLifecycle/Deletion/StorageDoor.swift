@@ -30,8 +30,8 @@ package struct StorageDoor: Sendable {
             return switch try await client.buckets() {
             case .done: nil
             case .gone(let refusal), .misconfigured(let refusal):
-                Self.situation("\(refusal)", nil, Self.fault(refusal))
-            case .later(let delay): Self.situation(delay, nil)
+                Self.situation("\(refusal)", of: nil, Self.fault(refusal))
+            case .later(let delay): Self.situation(delay, of: nil)
             }
         }
     }
@@ -80,11 +80,11 @@ package struct StorageDoor: Sendable {
             guard !deletion.unrequested.isEmpty else { return nil }
             return situation(
                 "Storage says that it deleted \(deletion.unrequested.count) objects that nobody asked for",
-                bucket
+                of: bucket
             )
         case .gone: return nil
-        case .misconfigured(let refusal): return situation("\(refusal)", bucket, fault(refusal))
-        case .later(let delay): return situation(delay, bucket)
+        case .misconfigured(let refusal): return situation("\(refusal)", of: bucket, fault(refusal))
+        case .later(let delay): return situation(delay, of: bucket)
         }
     }
 
@@ -94,9 +94,9 @@ package struct StorageDoor: Sendable {
         return switch try await client.read(key: key, in: bucket, from: cursor) {
         case .done(let part): .part(part)
         case .gone where cursor == nil: .gone
-        case .gone(let refusal): .trouble(Self.situation("it went while it was read: \(refusal)", bucket))
-        case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", bucket, Self.fault(refusal)))
-        case .later(let delay): .trouble(Self.situation(delay, bucket))
+        case .gone(let refusal): .trouble(Self.situation("it went while it was read: \(refusal)", of: bucket))
+        case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", of: bucket, Self.fault(refusal)))
+        case .later(let delay): .trouble(Self.situation(delay, of: bucket))
         }
     }
 
@@ -112,8 +112,9 @@ package struct StorageDoor: Sendable {
                 keys += page.keys
                 cursor = page.next
             case .gone: return .keys([])
-            case .misconfigured(let refusal): return .trouble(Self.situation("\(refusal)", bucket, Self.fault(refusal)))
-            case .later(let delay): return .trouble(Self.situation(delay, bucket))
+            case .misconfigured(let refusal):
+                return .trouble(Self.situation("\(refusal)", of: bucket, Self.fault(refusal)))
+            case .later(let delay): return .trouble(Self.situation(delay, of: bucket))
             }
         } while cursor != nil
         return .keys(keys)
@@ -125,7 +126,7 @@ package struct StorageDoor: Sendable {
 
     private static func situation(
         _ detail: String,
-        _ bucket: String?,
+        of bucket: String?,
         _ fault: Situation.Fault? = nil
     ) -> Situation {
         Situation(.storageUnusable, fault: fault, subject: bucket, detail: detail)
@@ -135,7 +136,7 @@ package struct StorageDoor: Sendable {
         refusal.isOfKey ? .key : .settings
     }
 
-    private static func situation(_ delay: StorageDelay, _ bucket: String?) -> Situation {
+    private static func situation(_ delay: StorageDelay, of bucket: String?) -> Situation {
         Situation(.storageUnusable, subject: bucket, detail: "\(delay)", retryAfter: delay.retryAfter)
     }
 }

@@ -57,7 +57,11 @@ struct AppleVaultForgetKeyCommand: AccountctlCommand {
                     hint: "Move it to the newest key: accountctl apple vault rotate"
                 )
             }
-            let words = Self.words(use.credentials, use.pendingRevocations, use.deletionRequests)
+            let words = Self.words(
+                credentials: use.credentials,
+                revocations: use.pendingRevocations,
+                requests: use.deletionRequests
+            )
             if consent.dryRun {
                 context.messages.note("Would give up \(words).")
                 return .ok
@@ -66,13 +70,17 @@ struct AppleVaultForgetKeyCommand: AccountctlCommand {
             let losses = try await pool.withConnection { connection in
                 try await ForgottenKey.forget(key, as: actor, reason: acting.reason, on: connection)
             }
-            let done = Self.words(losses.credentials, losses.pendingRevocations, losses.deletionRequests)
+            let done = Self.words(
+                credentials: losses.credentials,
+                revocations: losses.pendingRevocations,
+                requests: losses.deletionRequests
+            )
             context.messages.note("Gave up key \"\(key)\": \(done).")
             return .ok
         }
     }
 
-    private static func words(_ credentials: Int, _ revocations: Int, _ requests: Int) -> String {
+    private static func words(credentials: Int, revocations: Int, requests: Int) -> String {
         [
             Wording.count(credentials, "credential"), Wording.count(revocations, "pending revocation"),
             "the identifiers of " + Wording.count(requests, "deletion request"),

@@ -59,16 +59,22 @@ struct DeletionAcceptCommand: AccountctlCommand {
         }
         let isAccepted = accepted.contains { $0.name == column }
         if withdraw, !isAccepted {
-            throw Self.unknown(column, "was not accepted", "Accepted: ", accepted.map(\.name), "Nothing was accepted.")
+            throw Self.unknown(
+                column,
+                why: "was not accepted",
+                heading: "Accepted: ",
+                known: accepted.map(\.name),
+                none: "Nothing was accepted."
+            )
         }
         if !withdraw, !isAccepted, !reported.contains(column) {
             guard exists else {
                 throw Self.unknown(
                     column,
-                    "is not in this database",
-                    "Reported: ",
-                    reported,
-                    "No open request reports one."
+                    why: "is not in this database",
+                    heading: "Reported: ",
+                    known: reported,
+                    none: "No open request reports one."
                 )
             }
             // Findings make way for a pause or a hold, and are searched for anew after it.
@@ -127,16 +133,16 @@ struct DeletionAcceptCommand: AccountctlCommand {
 
     private static func unknown(
         _ column: String,
-        _ why: String,
-        _ what: String,
-        _ known: [String],
-        _ none: String
+        why: String,
+        heading: String,
+        known: [String],
+        none: String
     ) -> CommandError {
         let near = NearestName.of(column, among: known).map { " Did you mean \($0)?" } ?? ""
         return CommandError(
             .notFound,
             "the column \(SafeText.quoted(column)) \(why)",
-            hint: known.isEmpty ? none : what + Wording.list(known) + "." + near
+            hint: known.isEmpty ? none : heading + Wording.list(known) + "." + near
         )
     }
 }

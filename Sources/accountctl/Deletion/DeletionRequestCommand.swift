@@ -95,16 +95,16 @@ struct DeletionRequestCommand: AccountctlCommand {
         }
         switch opening {
         case .opened where isRehearsed:
-            try context.output.show(sheet(nil, id, "would_be_requested", account.isHeld))
+            try context.output.show(sheet("would_be_requested", request: nil, user: id, isHeld: account.isHeld))
         case .opened(let request):
             context.messages.note(
                 "requested; cancel with: accountctl deletion cancel \(request.uuidString.lowercased())"
             )
-            try context.output.show(sheet(request, id, "requested", account.isHeld))
+            try context.output.show(sheet("requested", request: request, user: id, isHeld: account.isHeld))
         case .found(let request):
             let kept = grace == nil ? "" : "; its time of grace stays as it was"
             context.messages.note("there was an open request already\(kept)")
-            try context.output.show(sheet(request, id, "found", account.isHeld))
+            try context.output.show(sheet("found", request: request, user: id, isHeld: account.isHeld))
         case .unknownUser, .erased:
             throw CommandError(.notFound, "the account has just gone")
         }
@@ -135,7 +135,7 @@ struct DeletionRequestCommand: AccountctlCommand {
         }
     }
 
-    private func sheet(_ request: UUID?, _ user: String, _ outcome: String, _ isHeld: Bool) -> Sheet {
+    private func sheet(_ outcome: String, request: UUID?, user: String, isHeld: Bool) -> Sheet {
         DeletionRequestSheet.of([
             .outcome: .text(outcome), .request: .uuid(request), .userID: .text(user), .held: .bool(isHeld),
         ])

@@ -27,7 +27,7 @@ extension DeletionDesk {
                 where paused_at is null or paused_reason is distinct from coalesce(\(reason), paused_reason)
                 """
             )
-            if changed > 0 { try log("deletion.pause_all", nil, reason, nil, on: connection) }
+            if changed > 0 { try log("deletion.pause_all", user: nil, reason: reason, request: nil, on: connection) }
             return changed > 0
         }
         // Whoever rehearses it has not committed the word that the steps are to see.
@@ -53,7 +53,7 @@ extension DeletionDesk {
             try connection.execute(
                 "update accountctl.deletion_brakes set paused_at = null, paused_by = null, paused_reason = null"
             )
-            try log("deletion.resume_all", nil, reason, nil, on: connection)
+            try log("deletion.resume_all", user: nil, reason: reason, request: nil, on: connection)
         }
         let waiting = try connection.query(
             """

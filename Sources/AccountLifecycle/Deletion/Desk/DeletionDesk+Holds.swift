@@ -49,7 +49,7 @@ extension DeletionDesk {
                 as: Int64.self
             )
             guard let hold else { return .unchanged }
-            try log("deletion.hold", user, reason, nil, on: connection)
+            try log("deletion.hold", user: user, reason: reason, request: nil, on: connection)
             let late = try connection.first(
                 """
                 select r.state, jsonb_agg(s.step order by s.started_at)

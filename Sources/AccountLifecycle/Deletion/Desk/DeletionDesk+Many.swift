@@ -151,7 +151,7 @@ extension DeletionDesk {
             )
             var openings: [UUID: Opening] = [:]
             for (user, request, opened) in rows { openings[user] = opened ? .opened(request) : .found(request) }
-            try log(rows.map { ($0.0, $0.1) }, reason, on: connection)
+            try log(rows.map { (user: $0.0, id: $0.1) }, reason, on: connection)
             let others = users.filter { openings[$0] == nil }
             let gone = others.isEmpty ? [:] : try gone(others, on: connection)
             for user in others { openings[user] = gone[user] ?? .unknownUser }

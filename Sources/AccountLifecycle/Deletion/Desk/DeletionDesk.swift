@@ -22,49 +22,6 @@ package struct DeletionDesk: Sendable {
         self.writes = writes
     }
 
-    /// What came of asking for a deletion.
-    package enum Opening: Sendable, Hashable {
-        case opened(UUID)
-        /// There was an open request already.
-        case found(UUID)
-        /// There is no account of that id any more: it was erased.
-        case erased
-        case unknownUser
-    }
-
-    /// Opens a request for an account, or finds the open one; without a grace period of its own, with that of the
-    /// settings.
-    package func request(
-        _ user: UUID,
-        reason: String?,
-        grace: Duration? = nil,
-        on connection: isolated Connection
-    ) async throws -> Opening {
-        try await connection.atomically { connection in
-            try open(user, reason: reason, grace: grace, on: connection)
-        }
-    }
-
-    /// The same in a transaction that is open already.
-    func open(_ user: UUID, reason: String?, grace: Duration?, on connection: isolated Connection) throws -> Opening {
-        let exists = try connection.one(
-            "select exists (select from auth.users where id = \(user))",
-            as: Bool.self
-        )
-        guard exists else { return .unknownUser }
-        let (request, opened) = try connection.one(
-            """
-            select request_id, opened
-            from accountctl.open_deletion_request(
-                \(user), 'operator', \(reason), \(grace?.wholeSeconds) * interval '1 second'
-            )
-            """,
-            as: (UUID, Bool).self
-        )
-        try log("deletion.request", user, reason, request, on: connection)
-        return opened ? .opened(request) : .found(request)
-    }
-
     /// What came of an act on a request.
     package enum Act: Sendable, Hashable {
         case done
@@ -82,7 +39,7 @@ package struct DeletionDesk: Sendable {
     /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is
     /// undone.
     package func cancel(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
-        try await act(on: request, "deletion.cancel", reason, connection) { connection, user in
+        try await act(on: request, "deletion.cancel", reason: reason, connection) { connection, user in
             let isLockedOut = try Self.isLockedOut(request, on: connection)
             // The function locks the request for more than we do: it is not to be asked where the account's row
             // follows.
@@ -132,7 +89,7 @@ package struct DeletionDesk: Sendable {
 
     /// Has a request looked at again now, unless it only waits for its time.
     package func retry(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act {
-        try await act(on: request, "deletion.retry", reason, connection) { connection, _ in
+        try await act(on: request, "deletion.retry", reason: reason, connection) { connection, _ in
             if let (state, until) = try Self.wait(of: request, on: connection) { return .waiting(state, until: until) }
             try connection.execute(
                 """
@@ -168,7 +125,7 @@ package struct DeletionDesk: Sendable {
 
     /// Stops one request before its next irreversible step; another reason for one that is paused is logged as well.
     package func pause(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
-        try await act(on: request, "deletion.pause", reason, connection) { connection, _ in
+        try await act(on: request, "deletion.pause", reason: reason, connection) { connection, _ in
             let paused = try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -185,7 +142,7 @@ package struct DeletionDesk: Sendable {
     /// Lets a paused request go on.
     package func resume(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act
     {
-        try await act(on: request, "deletion.resume", reason, connection) { connection, _ in
+        try await act(on: request, "deletion.resume", reason: reason, connection) { connection, _ in
             let resumed = try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -206,7 +163,7 @@ package struct DeletionDesk: Sendable {
         reason: String?,
         on connection: isolated Connection
     ) async throws -> Act {
-        try await act(on: request, "deletion.proceed", reason, connection) { connection, _ in
+        try await act(on: request, "deletion.proceed", reason: reason, connection) { connection, _ in
             try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -245,56 +202,16 @@ package struct DeletionDesk: Sendable {
         return IdentifierVault.opens(sealed, with: keys, request: request, user: user) ? key : nil
     }
 
-    /// Declares that a column (`schema.table.column`) may keep identifiers of erased accounts.
-    ///
-    /// - Returns: How many requests are looked at again because of it; nil where it is accepted for that reason
-    ///   already.
-    package func accept(_ column: String, reason: String, on connection: isolated Connection) async throws -> Int? {
-        try await connection.atomically { connection in
-            let accepted = try connection.execute(
-                """
-                insert into accountctl.accepted_columns (column_name, reason, accepted_by)
-                values (\(column), \(reason), \(operatorName))
-                on conflict (column_name) do update
-                set reason = excluded.reason, accepted_by = excluded.accepted_by, accepted_at = clock_timestamp()
-                where accepted_columns.reason <> excluded.reason
-                """
-            )
-            guard accepted > 0 else { return nil }
-            try actor.log("deletion.accept", on: nil, reason: reason, facts: ["column": column], connection)
-            let waiting = try connection.query(
-                "select id from accountctl.deletion_requests where finished_at is null and state = 'residue'",
-                as: UUID.self
-            )
-            try DeletionJobs.wake(waiting, on: connection)
-            return waiting.count
-        }
-    }
-
-    /// Takes back that a column may keep identifiers: requests that have not ended find them again.
-    ///
-    /// - Returns: Whether it was accepted.
-    package func withdraw(_ column: String, reason: String, on connection: isolated Connection) async throws -> Bool {
-        try await connection.atomically { connection in
-            let withdrawn = try connection.execute(
-                "delete from accountctl.accepted_columns where column_name = \(column)"
-            )
-            guard withdrawn > 0 else { return false }
-            try actor.log("deletion.withdraw", on: nil, reason: reason, facts: ["column": column], connection)
-            return true
-        }
-    }
-
     /// Acts on an open request under its lock, and logs it when it was done.
     private func act(
         on request: UUID,
         _ action: String,
-        _ reason: String?,
+        reason: String?,
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
         do {
-            return try await take(on: request, action, reason, connection, body)
+            return try await take(on: request, action, reason: reason, connection, body)
         } catch let error as PostgresError where error.waitedTooLong {
             return .refused(try StepUnderWay.refusal(of: request, on: connection))
         }
@@ -303,7 +220,7 @@ package struct DeletionDesk: Sendable {
     private func take(
         on request: UUID,
         _ action: String,
-        _ reason: String?,
+        reason: String?,
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
@@ -322,7 +239,7 @@ package struct DeletionDesk: Sendable {
             guard let (state, user) = row else { return .unknownRequest }
             guard !state.isFinal, let user else { return .ended(state) }
             let act = try await body(connection, user)
-            if act == .done { try log(action, user, reason, request, on: connection) }
+            if act == .done { try log(action, user: user, reason: reason, request: request, on: connection) }
             return act
         }
     }
@@ -335,9 +252,9 @@ package struct DeletionDesk: Sendable {
 
     func log(
         _ action: String,
-        _ user: UUID?,
-        _ reason: String?,
-        _ request: UUID?,
+        user: UUID?,
+        reason: String?,
+        request: UUID?,
         on connection: isolated Connection
     ) throws {
         let facts = request.map { ["request": $0.uuidString.lowercased()] } ?? [:]
