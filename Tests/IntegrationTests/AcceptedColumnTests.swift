@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `deletion accept`: what an erasure may leave.
+@Suite("Accepted columns", .timeLimit(.minutes(2)))
+struct AcceptedColumnTests {
+    @Test("Only a column that some request reports can be accepted; what was accepted is shown, and can be withdrawn")
+    func accepted() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            try await site.leaveResidue()
+            let stored = "select string_agg(column_name || ': ' || reason, ', ') from accountctl.accepted_columns"
+            @Sendable func accept(_ column: String, _ more: String...) async throws -> AccountctlProcess.Result {
+                try await site.deletion(["accept", column, "--confirm=\(column)", "--reason", "kept by law"] + more)
+            }
+            for more in ["--dry-run", "--no-input"] {
+                let typo = try await accept("public.invoices.byer", more)
+                #expect(typo.status == 3, "\(typo)")
+                #expect(typo.errors.contains("public.invoices.buyer and public.notes.body"), "\(typo)")
+            }
+            #expect(try await site.database.psql(stored) == "")
+            #expect(try await accept("public.invoices.buyer").status == 0)
+            #expect(try await site.database.psql(stored) == "public.invoices.buyer: kept by law")
+            let shown = try await site.deletion(["show", request])
+            #expect(shown.output.contains("kept by law"), "\(shown)")
+            let json = try await site.deletion(["show", request, "--json", "accepted"])
+            #expect(json.output.contains(#""column": "public.invoices.buyer""#), "\(json)")
+            #expect(!json.output.contains("public.notes.body"), "\(json)")
+            // Nothing has counted it yet.
+            #expect(try await accept("public.invoices.buyer", "--withdraw", "--dry-run").status == 0)
+            #expect(try await site.database.psql(stored) != "")
+            #expect(try await accept("public.invoices.buyer", "--withdraw").status == 0)
+            #expect(try await site.database.psql(stored) == "")
+            #expect(try await accept("public.invoices.buyer", "--withdraw").status == 3)
+            let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
+            #expect(try await site.database.psql(log) == "deletion.accept deletion.withdraw")
+            // What is accepted is known, too, when no request reports it any more.
+            #expect(try await accept("public.invoices.buyer").status == 0)
+            try await site.database.psql("update accountctl.deletion_requests set situation = null, state = 'running'")
+            #expect(try await accept("public.invoices.buyer").status == 0)
+            #expect(try await accept("public.notes.body").status == 3)
+            // A pause takes the findings away, and the decision may come meanwhile.
+            let early = try await accept("public.profiles.full_name")
+            #expect(early.status == 0 && early.errors.contains("no open request reports"), "\(early)")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Deletions that are paused, one by one or all, as the commands tell of them.
+@Suite("Paused deletions", .timeLimit(.minutes(2)))
+struct DeletionPauseTests {
+    @Test("Requests that are paused one by one are listed as such, wherever they stand")
+    func paused() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            #expect(try await site.deletion(["request", account, "--confirm=\(account)"]).status == 0)
+            let none = try await site.deletion(["list", "--paused"])
+            #expect(none.status == 0 && none.errors.contains("No deletion requests"), "\(none)")
+            #expect(try await site.deletion(["pause", account]).status == 0)
+            let shown = try await site.deletion(["list", "--paused", "--tsv", "state,paused"])
+            #expect(shown.output == "grace\ttrue\n", "\(shown)")
+            let all = try await site.deletion(["list", "--csv", "id,paused"])
+            #expect(all.output.hasPrefix("id,paused\n") && all.output.contains("\(request),false\n"), "\(all)")
+            let json = try await site.deletion(["list", "--state", "grace", "--json"])
+            #expect(json.output.contains(#""paused":true"#), "\(json)")
+            let table = try await site.deletion(["list"])
+            #expect(table.output.contains("PAUSED"), "\(table)")
+        }
+    }
+
+    @Test("A pause of the queue, or of everything, is told with the request, with its account and beside the list")
+    func pausedWhole() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let looks = [
+                ["deletion", "show", id, "--tsv", "paused"], ["user", "show", id, "--tsv", "paused"],
+            ]
+            let words = [["deletion", "show", id], ["user", "show", id], ["deletion", "list"]]
+            for (stop, release) in [
+                (["jobs", "pause", "deletions", "--yes"], ["jobs", "resume", "deletions"]),
+                (["deletion", "pause", "--all"], ["deletion", "resume", "--all", "--confirm=all"]),
+            ] {
+                #expect(try await stage.run(stop + ["--reason", "incident 7"]).status == 0)
+                for look in looks { #expect(try await stage.run(look).output == "true\n", "\(stop) \(look)") }
+                for look in words {
+                    let told = try await stage.run(look)
+                    #expect((told.output + told.errors).contains("incident 7"), "\(stop) \(look): \(told)")
+                }
+                #expect(try await stage.run(release).status == 0)
+                for look in looks { #expect(try await stage.run(look).output != "true\n", "\(release) \(look)") }
+                for look in words {
+                    let told = try await stage.run(look)
+                    #expect(!(told.output + told.errors).contains("incident 7"), "\(release) \(look): \(told)")
+                }
+            }
+        }
+    }
+}

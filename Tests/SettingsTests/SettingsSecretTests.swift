@@ -1,0 +1,91 @@
+import AccountLifecycle
+import Sealing
+import Settings
+import SignInWithApple
+import Testing
+
+@Suite("Secrets in settings")
+struct SettingsSecretTests {
+    @Test("An empty variable is no secret, and a line end belongs to none")
+    func emptySecret() throws {
+        let files = ["p": "good"]
+        let named = ["ACCOUNTCTL_DATABASE_PASSWORD_FILE": "p"]
+        let empty = named.merging(["ACCOUNTCTL_DATABASE_PASSWORD": "\n"]) { $1 }
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(variables: empty, files: files)) }
+        #expect(error?.problems.map(\.key) == ["database.password"])
+        let ended = named.merging(["ACCOUNTCTL_DATABASE_PASSWORD": "v\n"]) { $1 }
+        #expect(try Settings(inputs(variables: ended, files: files)).database.password?.reveal() == "v")
+    }
+
+    @Test("Where a secret can be read again from is known, and that it cannot")
+    func secretsToReadAgain() throws {
+        let files = ["w": "jwt", "-": "jwt"]
+        func path(_ file: String, _ variables: [String: String] = [:]) throws -> String? {
+            let settings = try Settings(inputs(file, variables: variables, files: files))
+            #expect(settings.apple.webClientSecret?.reveal() == "jwt")
+            return settings.apple.webClientSecretFile
+        }
+        #expect(try path("apple.web_client_secret_file = w") == "w")
+        #expect(try path("apple.web_client_secret_file = -") == nil)
+        #expect(try path("apple.web_client_secret_file = w", ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET": "jwt"]) == nil)
+    }
+
+    @Test("A copy that only serves a reminder and cannot be read is told, and stops nothing")
+    func unreadableCopy() throws {
+        for (file, said) in [("/gone", "cannot read the file /gone"), ("/empty", "the file /empty is empty")] {
+            let inputs = inputs("apple.web_client_secret_file = \(file)", files: ["/empty": "\n"])
+            let (_, problems) = Settings.check(inputs)
+            #expect(problems.map(\.stopsNothing) == [true])
+            #expect(problems.first?.message.hasPrefix(said) == true, "\(problems)")
+            #expect(try Settings(inputs).apple.webClientSecretFile == file)
+        }
+        #expect(throws: SettingsError.self) {
+            try Settings(inputs("apple.web_client_secret_file = -\napple.private_key_file = -", files: ["-": "jwt"]))
+        }
+    }
+
+    @Test("A secret comes from a file or a variable, never from the settings file, and is never shown")
+    func secrets() throws {
+        let storage = "[storage]\nurl = https://p.supabase.co/storage/v1\n"
+        let settings = try Settings(inputs(storage + "service_key_file = k", files: ["k": "s3cret\n"]))
+        #expect(settings.storage.serviceKey?.reveal() == "s3cret")
+        #expect(!"\(settings.declarations)".contains("s3cret"))
+        #expect(
+            try Settings(inputs(storage, variables: ["ACCOUNTCTL_STORAGE_SERVICE_KEY": "v"])).storage.serviceKey?
+                .reveal() == "v"
+        )
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key = s3cret")) }
+        #expect(error?.description.contains("storage.service_key_file") == true)
+        #expect(error?.description.contains("s3cret") == false)
+        let missing = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key_file = /gone")) }
+        #expect(missing?.description.contains("cannot read the file /gone: there is no such file") == true)
+    }
+
+    @Test(
+        "A secret in the wrong place is repeated in no problem and no list",
+        arguments: [
+            "[apple]\nprivate_key = -----BEGIN PRIVATE KEY-----\nSECRETabcdef/ghi+jkl\nSECRETqgcuWwY9xA==\n-----END PRIVATE KEY-----",
+            "storage.service_key_file = sb_SECRET_0123456789", "storage.service_key_file = eyJhbGciOi.SECRET.c2ln",
+            "storage.url = https://user:SECRET@host", "supabase.project = SECRET", "apple.team_id = SECRET",
+            "keys.hash_file = hash:SECRETBaJkX9Jm1oTP0aOFhfuhXGFFzVvhlOqvXyqaQ=", "[SECRET", "SECRET line = x",
+            "worker.lease = SECRET-that-is-much-too-long-to-be-a-length-of-time-as-one-would-write-it",
+        ]
+    )
+    func strayedSecrets(_ file: String) {
+        let (settings, problems) = Settings.check(inputs(file))
+        #expect(!problems.isEmpty)
+        #expect(!"\(problems)".contains("SECRET"), "\(problems)")
+        #expect(!"\(settings.declarations)".contains("SECRET"))
+    }
+
+    @Test("Standard input holds one secret only, and a secret's variable is told as its source")
+    func secretSources() throws {
+        let two = "storage.service_key_file = -\ndatabase.password_file = -"
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(two, files: ["-": "x"])) }
+        #expect(error?.description.contains("standard input is database.password_file already") == true)
+        #expect(throws: SettingsError.self) { try Settings(inputs("keys.hash_file = -", files: ["-": "x"])) }
+        let settings = try Settings(inputs(variables: ["ACCOUNTCTL_DATABASE_PASSWORD": "v"]))
+        let source = settings.declarations.first { $0.key == "database.password_file" }?.source
+        #expect(source == .variable("ACCOUNTCTL_DATABASE_PASSWORD"))
+    }
+}

@@ -1,0 +1,137 @@
+import AccountLifecycle
+import Crypto
+import Sealing
+import Settings
+import SignInWithApple
+import Testing
+
+@Suite("Values of settings")
+struct SettingsValueTests {
+    @Test("Comments, quotes and blanks in values")
+    func values() throws {
+        let file = """
+            # comment
+            [database]
+            url = postgresql://u@h/db?x=#1   # not the fragment
+            [storage]   # trailing
+            url = "https://p.supabase.co/storage/v1/"
+            service_key_file = "a # b"
+            [deletion]
+            buckets = [photos, "voice notes"]
+            """
+        let settings = try Settings(inputs(file, files: ["a # b": "k"]))
+        #expect(settings.database.url == "postgresql://u@h/db?x=#1")
+        #expect(settings.storage.url == "https://p.supabase.co/storage/v1")
+        #expect(settings.deletion.buckets == ["photos", "voice notes"])
+    }
+
+    @Test(
+        "Lengths of time",
+        arguments: [
+            ("0", Duration.zero), ("250ms", .milliseconds(250)), ("90s", .seconds(90)), ("1h30m", .seconds(5400)),
+            ("7d", .days(7)), ("1w", .days(7)), ("24", nil), ("", nil), ("h", nil), ("1h1h", nil), ("5m1h", nil),
+            ("-1h", nil), ("1.5h", nil), ("99999999999999999999d", nil), ("9999999999999999w", nil),
+        ] as [(String, Duration?)]
+    )
+    func durations(_ text: String, _ expected: Duration?) {
+        #expect(DurationText.read(text) == expected)
+        if let expected { #expect(DurationText.read(DurationText.write(expected)) == expected) }
+    }
+
+    @Test func addresses() {
+        #expect(ListenAddress("127.0.0.1:80") == ListenAddress(host: "127.0.0.1", port: 80))
+        #expect(ListenAddress("[::1]:80") == ListenAddress(host: "::1", port: 80))
+        #expect(ListenAddress(":0") == ListenAddress(host: "", port: 0))
+        #expect(ListenAddress(":8080")?.description == ":8080")
+        #expect(ListenAddress("::1:80") == nil)
+        #expect(ListenAddress("host") == nil)
+        #expect(ListenAddress("host:70000") == nil)
+        #expect(Rate("50/h") == Rate(count: 50, per: .seconds(3600)))
+        #expect(Rate("50/h")?.description == "50/h")
+        #expect(Rate("50") == nil)
+        for odd in ["50/2h", "10/5m", "10/0s", "10/", "10/ms", "9000000000000000000/s", "-1/s"] {
+            #expect(Rate(odd) == nil)
+        }
+    }
+
+    @Test("A service is called over TLS, except on this machine")
+    func serviceAddresses() throws {
+        #expect(throws: SettingsError.self) { try Settings(inputs("apple.host = http://apple.example.com")) }
+        #expect(throws: SettingsError.self) { try Settings(inputs("apple.host = http://localhost.example.com")) }
+        #expect(try Settings(inputs("apple.host = http://127.0.0.1:8080/")).apple.host == "http://127.0.0.1:8080")
+    }
+
+    @Test("Apps of other teams stand in sections or variables of their own, and each is told what it lacks")
+    func appleApps() throws {
+        let key = P256.Signing.PrivateKey().pemRepresentation
+        let files = ["a.p8": key, "b.p8": key, "jwt": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"]
+        let file = """
+            [apple]
+            team_id = TEAM000001
+            key_id = KEY0000001
+            private_key_file = a.p8
+            client_ids = com.example.app, com.example.web
+            [apple.app.shop]
+            team_id = TEAM000002
+            key_id = KEY0000002
+            private_key_file = b.p8
+            client_ids = com.example.shop
+            """
+        let settings = try Settings(
+            inputs(
+                file,
+                variables: [
+                    "ACCOUNTCTL_APPLE_APP_SHOP_KEY_ID": "KEY0000003", "ACCOUNTCTL_APPLE_APP_GAME_TEAM_ID": "TEAM000003",
+                    "ACCOUNTCTL_APPLE_APP_GAME_KEY_ID": "KEY0000004", "ACCOUNTCTL_APPLE_APP_GAME_PRIVATE_KEY": key,
+                    "ACCOUNTCTL_APPLE_APP_GAME_CLIENT_IDS": "com.example.game",
+                ],
+                files: files
+            )
+        )
+        #expect(settings.apple.apps.map(\.section) == ["apple", "apple.app.game", "apple.app.shop"])
+        #expect(
+            settings.apple.identities.map { "\($0.clientID) \($0.teamID) \($0.keyID)" } == [
+                "com.example.app TEAM000001 KEY0000001", "com.example.web TEAM000001 KEY0000001",
+                "com.example.game TEAM000003 KEY0000004", "com.example.shop TEAM000002 KEY0000003",
+            ]
+        )
+        #expect(settings.apple.section(of: "com.example.shop") == "apple.app.shop")
+        #expect(!"\(settings.declarations)".contains(key))
+
+        let problems = Settings.check(
+            inputs(
+                """
+                [apple.app.shop]
+                team_id = TEAM000002
+                key_id = KEY0000002
+                private_key_file = jwt
+                client_ids = com.example.shop
+                [apple.app.game]
+                team_id = TEAM000001
+                [apple.app.first]
+                team_id = TEAM000001
+                key_id = KEY0000001
+                private_key_file = a.p8
+                client_ids = com.example.app, TEAM000001.com.example.app
+                [apple.app.second]
+                team_id = TEAM000001
+                key_id = KEY0000001
+                private_key_file = a.p8
+                client_ids = com.example.app
+                client_idz = x
+                """,
+                files: files
+            )
+        ).problems.map { "\($0.key): \($0.message)" }
+        for (key, words) in [
+            ("apple.app.shop.private_key_file", "this is a client secret (a JWT)"),
+            ("apple.app.game.key_id", "missing"), ("apple.app.game.private_key_file", "missing"),
+            ("apple.app.game.client_ids", "missing"), ("apple.app.first.client_ids", "begins with the team id"),
+            ("apple.app.second.client_ids", "com.example.app stands in apple.app.first.client_ids too"),
+            ("apple.app.second.client_idz", "did you mean apple.app.second.client_ids?"),
+        ] {
+            #expect(problems.contains { $0.hasPrefix("\(key): ") && $0.contains(words) }, "\(key)\n\(problems)")
+        }
+        #expect(problems.count == 7, "\(problems)")
+    }
+}
