@@ -82,6 +82,20 @@ import Testing
         #expect(meter.most == 0)
     }
 
+    /// On one actor, which the waiter needs to go on: it has its permit, and is cancelled before it knows.
+    @MainActor @Test func whoIsCancelledAsItIsGrantedGivesBack() async throws {
+        let permits = Permits(total: 1)
+        var waiting: Task<Void, any Error>?
+        try await permits.with { _ in
+            waiting = Task { try await permits.with { _ in } }
+            while permits.waitingCount < 1 { await Task.yield() }
+        }
+        #expect(permits.waitingCount == 0)
+        waiting?.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting?.value }
+        #expect(try await permits.with(until: .now + .seconds(5)) { true } == true)
+    }
+
     @Test func anErrorGivesThePermitBack() async throws {
         struct Refused: Error {}
         let permits = Permits(total: 1)
