@@ -66,6 +66,7 @@ package enum EmbeddedSQL {
         File(name: "0063_apple_step_begun.sql") { PackageResources._063_apple_step_begun_sql },
         File(name: "0064_job_cancel_reason.sql") { PackageResources._064_job_cancel_reason_sql },
         File(name: "0065_deletion_status_left.sql") { PackageResources._065_deletion_status_left_sql },
+        File(name: "0067_cancelling_sessions.sql") { PackageResources._067_cancelling_sessions_sql },
         File(name: "0068_worker_life.sql") { PackageResources._068_worker_life_sql },
     ]
 }

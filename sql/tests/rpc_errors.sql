@@ -270,7 +270,15 @@ select is(
 from generate_series(2, 10) as n;
 select is(
     pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()'),
-    'PT429 too many deletion requests were made and cancelled; Try again tomorrow.', 'an eleventh within a day'
+    'PT429 too many deletion requests were made and cancelled; Sign in again, or try again tomorrow.', 'an eleventh within a day'
+);
+select is(
+    pg_temp.refusal(
+        'authenticated', token('Bert', jsonb_build_object('session_id', upper(md5('Bert session')::uuid::text))),
+        'select public.request_account_deletion()'
+    ),
+    'PT429 too many deletion requests were made and cancelled; Sign in again, or try again tomorrow.',
+    'however the session is written'
 );
 select is(
     (select opened from accountctl.open_deletion_request(id('Bert'), 'operator')), true, 'an operator may all the same'
@@ -278,6 +286,100 @@ select is(
 select is(
     pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()'), 'accepted',
     'one that is open is found, however many there were'
+);
+
+-- PT429 is of the session that cancelled: another one does not use up the requests of the person ------------------------
+
+select sign_up('Flo');
+create function pg_temp.asked_and_cancelled(asking jsonb, cancelling jsonb)
+returns text
+language sql
+as $$
+    select pg_temp.refusal('authenticated', asking, 'select public.request_account_deletion()')
+        || ' ' || pg_temp.refusal('authenticated', cancelling, 'select public.cancel_account_deletion()')
+$$;
+create function pg_temp.session(name text, session text)
+returns jsonb
+language sql
+as $$
+    select token(name, jsonb_build_object('session_id', md5(session)::uuid))
+$$;
+
+select is(
+    pg_temp.asked_and_cancelled(token('Flo'), pg_temp.session('Flo', 'ended')), 'accepted accepted',
+    'cancelled ' || n || ' times by the token of a session that has ended'
+)
+from generate_series(1, 12) as n;
+select is(
+    pg_temp.asked_and_cancelled(token('Flo'), token('Flo') - 'session_id'), 'accepted accepted',
+    'cancelled ' || n || ' times by a token without a session'
+)
+from generate_series(1, 10) as n;
+select is(
+    pg_temp.refusal('authenticated', token('Flo') - 'session_id', 'select public.request_account_deletion()'),
+    'PT429 too many deletion requests were made and cancelled; Sign in again, or try again tomorrow.',
+    'tokens without a session count as one'
+);
+select is(
+    pg_temp.asked_and_cancelled(token('Flo'), token('Flo')), 'accepted accepted', 'cancelled ' || n || ' times by the one that asked'
+)
+from generate_series(1, 10) as n;
+select is(
+    pg_temp.refusal('authenticated', token('Flo'), 'select public.request_account_deletion()'),
+    'PT429 too many deletion requests were made and cancelled; Sign in again, or try again tomorrow.',
+    'which may ask no more'
+);
+insert into auth.sessions (id, user_id, created_at) values (md5('new')::uuid, id('Flo'), now());
+select is(
+    pg_temp.asked_and_cancelled(pg_temp.session('Flo', 'new'), pg_temp.session('Flo', 'new')), 'accepted accepted',
+    'a new sign-in may'
+);
+select is(
+    (
+        select array[count(*), count(cancelled_by), count(distinct cancelled_by)]
+        from accountctl.deletion_requests
+        where user_id = id('Flo')
+    ),
+    array[33, 23, 3]::bigint[], 'each says by which session it was cancelled'
+);
+select is(
+    (select count(*) from accountctl.deletion_requests where cancelled_by::text like '%' || left(md5('new'), 8) || '%'), 0::bigint,
+    'and names none'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Flo'), 'select public.cancel_account_deletion()'), 'accepted',
+    'what is cancelled already'
+);
+select is(
+    (
+        select cancelled_by
+        from accountctl.deletion_requests
+        where user_id = id('Flo')
+        order by ctid desc
+        limit 1
+    ),
+    sha256(convert_to(md5('new')::uuid::text, 'UTF8')), 'stays that of the first'
+);
+
+-- PT429: a hundred requests a day, whoever cancelled them ---------------------------------------------------------------
+
+select is(
+    (
+        select count(*)
+        from generate_series(34, 100) as n
+        where pg_temp.asked_and_cancelled(pg_temp.session('Flo', 'new'), pg_temp.session('Flo', 'ended')) = 'accepted accepted'
+    ),
+    67::bigint, 'a hundred within a day'
+);
+select is(
+    pg_temp.refusal('authenticated', pg_temp.session('Flo', 'new'), 'select public.request_account_deletion()'),
+    'PT429 too many deletion requests were made and cancelled; Try again tomorrow.', 'and no more'
+);
+update accountctl.deletion_requests
+set requested_at = requested_at - interval '1 day', legal_deadline = legal_deadline - interval '1 day'
+where user_id = id('Flo');
+select is(
+    pg_temp.refusal('authenticated', token('Flo'), 'select public.request_account_deletion()'), 'accepted', 'the next day there is room'
 );
 
 -- Grace ends before the legal deadline, however long a month is ----------------------------------------------------
