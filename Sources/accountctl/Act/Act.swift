@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Postgres
+import Terminal
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -24,6 +25,8 @@ struct Act<Outcome: Sendable>: Sendable {
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
     /// What holds it all the same once it is done, with the commands that end that; nil where nothing could.
     var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
+    /// What programs are told besides the outcome; nil where that says all.
+    var facts: (@Sendable (UUID, Outcome) -> [Sheet.Fact])?
     /// Does it, and records it in the same transaction; where it has a look, without what that names unless `writes`.
     let perform: @Sendable (Operator, _ writes: Bool, UUID, isolated Connection) async throws -> Outcome
 

@@ -113,8 +113,8 @@ struct RequestTarget: ActTarget {
             context.messages.note("Nothing to do: it waits for \(what), \(Wording.moment(until)).")
             words.tellBrakes(in: context)
             return .unchanged
-        case .unknownRequest: throw CommandError(.notFound, "there is no deletion request \(name)")
-        case .ended(let state): throw CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
+        case .unknownRequest: throw Self.unknown(name)
+        case .ended(let state): throw Self.ended(state, name)
         case .refused(let why): throw CommandError(.blocked, why.words)
         }
         return words.isRehearsed ? .wouldBeDone : .done
@@ -122,6 +122,21 @@ struct RequestTarget: ActTarget {
 }
 
 extension RequestTarget {
+    /// The request of a term that was read elsewhere.
+    static func named(_ request: String) -> RequestTarget {
+        var target = RequestTarget()
+        target.request = request
+        return target
+    }
+
+    static func unknown(_ name: String) -> CommandError {
+        CommandError(.notFound, "there is no deletion request \(name)")
+    }
+
+    static func ended(_ state: DeletionState, _ name: String) -> CommandError {
+        CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
+    }
+
     /// What keeps a request from going on, whatever is done for it.
     static func brakes(_ id: UUID, _ names: ActNames, _ connection: isolated Connection) throws -> [String] {
         try StandingBrakes.read(of: id, on: connection).words(of: names)
@@ -146,11 +161,5 @@ struct BrakeTarget: ParsableArguments {
     }
 
     /// The one request; nil for all.
-    var one: RequestTarget? {
-        request.map {
-            var target = RequestTarget()
-            target.request = $0
-            return target
-        }
-    }
+    var one: RequestTarget? { request.map(RequestTarget.named) }
 }

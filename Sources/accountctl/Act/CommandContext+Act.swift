@@ -52,24 +52,29 @@ extension CommandContext {
             brakes: brakes,
             isRehearsed: isRehearsed
         )
-        func show(_ outcome: ActOutcome) throws {
+        func show(_ told: ActOutcome) throws {
             let name = Sheet.Fact(Target.idField.name, Target.idField.label, .text(text))
-            try output.show(Sheet([.init(.facts([name, outcome.fact]))]))
+            let more = output.format.isForPrograms ? act.facts?(id, outcome) ?? [] : []
+            try output.show(Sheet([.init(.facts([name, told.fact] + more))]))
         }
         do {
             let told = try target.tell(outcome, of: id, words, in: self)
-            if told == .wouldBeDone, !unasked.isEmpty {
-                let triggers = unasked.map { "\($0.name) of \($0.table)" }
-                messages.warning(
-                    "not asked whether they let it pass: \(Wording.list(triggers)); what they may do outside of the database no "
-                        + "rollback takes back"
-                )
-            }
+            if told == .wouldBeDone { tell(ofUnasked: unasked) }
             try show(told)
         } catch let error as CommandError where error.status == .blocked {
             try show(.refused)
             throw error
         }
         return .ok
+    }
+
+    /// Warns of the triggers that a dry run did not fire.
+    func tell(ofUnasked triggers: [DeletionCatalog.Trigger]) {
+        if triggers.isEmpty { return }
+        let names = triggers.map { "\($0.name) of \($0.table)" }
+        messages.warning(
+            "not asked whether they let it pass: \(Wording.list(names)); what they may do outside of the database no "
+                + "rollback takes back"
+        )
     }
 }

@@ -15,7 +15,7 @@ import Terminal
 struct BulkRequest {
     let context: CommandContext
     let pool: Pool
-    let list: UserIDList
+    let list: IDList
     let resultPath: String
     let desk: DeletionDesk
     let reason: String?

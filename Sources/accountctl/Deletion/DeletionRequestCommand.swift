@@ -115,11 +115,8 @@ struct DeletionRequestCommand: AccountctlCommand {
 
     private func requestAll(in file: String, _ actor: Operator, _ context: CommandContext) async throws -> ExitStatus {
         let resultPath = try bulk.resultPath(for: file)
-        let list = try UserIDList(path: file)
-        if list.repeated > 0 {
-            let verb = list.repeated == 1 ? "repeats" : "repeat"
-            context.messages.note("\(Wording.count(list.repeated, "line")) \(verb) an id, which counts once")
-        }
+        let list = try IDList(path: file, of: .users)
+        list.tellRepeated(in: context)
         return try await context.withDatabase { pool in
             try await BulkRequest(
                 context: context,

@@ -11,7 +11,7 @@ struct ExampleStage: Sendable {
 
     let database: TestDatabase
     let sandbox: Sandbox
-    /// Where the examples are run: `ids.txt` and `jobs.ndjson` lie there.
+    /// Where the examples are run: `ids.txt`, `requests.txt` and `jobs.ndjson` lie there.
     let folder: URL
     private let variables: [String: String]
     private let resolver: String
@@ -107,6 +107,8 @@ struct ExampleStage: Sendable {
         try await must("accountctl apple client-secret print com.example.web > secret.txt")
         let ids = try await database.psql("select id from auth.users where email like 'idle%' order by id")
         try write("ids.txt", ids + "\n")
+        let requests = try await database.psql("select id from accountctl.deletion_requests where finished_at is null")
+        try write("requests.txt", requests + "\n")
         try write("jobs.ndjson", #"{"kind": "deletion.upkeep", "unique_key": "deletion.upkeep"}"# + "\n")
         try write("bounce.eml", "550 5.1.1 <bounce@send.example.com>: unauthorized sender\r\n")
         try await database.psql(Self.keeping)

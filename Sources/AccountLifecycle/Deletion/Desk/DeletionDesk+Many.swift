@@ -103,6 +103,23 @@ extension DeletionDesk {
         )
     }
 
+    /// The accounts of those of some requests that have not ended; some thousands at a time.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func accounts(of requests: some Sequence<UUID>, on connection: isolated Connection) throws -> [UUID]
+    {
+        try connection.query(
+            """
+            select user_id
+            from accountctl.deletion_requests
+            where id = any(\(Array(requests)))
+              and finished_at is null
+              and user_id is not null
+            """,
+            as: UUID.self
+        )
+    }
+
     /// Refuses the operator's words where they name one of some accounts; some thousands at a time.
     ///
     /// For all of them before the first is asked for: its line would hold what is another's.

@@ -1,0 +1,70 @@
+import AccountLifecycle
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What became of a request that was to be cancelled.
+struct DeletionCancelResult: Sendable {
+    let request: UUID
+    /// Nil where nothing was done for another reason than the request's state, as with one that is not there.
+    let outcome: ActOutcome?
+    /// Why it was refused, in a word that is part of the interface.
+    let refusal: String?
+    /// What the command would end with, had it been this request alone.
+    let status: ExitStatus
+    /// For people.
+    let result: String
+
+    /// One that was looked at.
+    init(_ request: UUID, _ act: DeletionDesk.Act, isRehearsed: Bool) {
+        let name = request.uuidString.lowercased()
+        switch act {
+        case .done where isRehearsed: self.init(request, .wouldBeDone, "would be cancelled")
+        case .done: self.init(request, .done, "cancelled")
+        case .unchanged, .waiting: self.init(request, .unchanged, "nothing to do")
+        case .unknownRequest: self.init(request, RequestTarget.unknown(name))
+        case .ended(let state): self.init(request, RequestTarget.ended(state, name), state.rawValue)
+        case .refused(let why): self.init(request, CommandError(.blocked, why.words), why.word)
+        }
+    }
+
+    /// One that nothing was done to.
+    init(_ request: UUID, _ error: any ReportableError, _ refusal: String? = nil) {
+        let report = error.report
+        (self.request, self.refusal, status, result) = (request, refusal, report.status, report.message)
+        outcome = refusal.map { _ in .refused }
+    }
+
+    private init(_ request: UUID, _ outcome: ActOutcome, _ result: String) {
+        (self.request, self.outcome, refusal, status, self.result) = (request, outcome, nil, .ok, result)
+    }
+
+    /// What a list shows.
+    static let fields: [Field<DeletionCancelResult>] = [
+        Field(RequestTarget.idField.name, RequestTarget.idField.label) { .uuid($0.request) },
+        Field(ActOutcome.field, nil) { .text($0.outcome?.rawValue) },
+        Field("refusal", nil) { .text($0.refusal) },
+        Field("exit_code", nil) { .integer(Int64($0.status.rawValue)) },
+        Field("result", "Result", emphasis: { $0.status == .ok ? .none : .bad }) { .text($0.result) },
+    ]
+
+    static let outputFields = fields.map(\.name)
+
+    /// What is told of one besides its id and the outcome.
+    var facts: [Sheet.Fact] { Self.fields.dropFirst(2).map { .init($0.name, $0.name, $0.value(self)) } }
+}
+
+extension DeletionRefusal {
+    /// What it is called in the output.
+    fileprivate var word: String {
+        switch self {
+        case .begun: "begun"
+        case .underWay: "under_way"
+        case .busy: "busy"
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import AccountLifecycle
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Cancels the requests of a list, each in a transaction of its own and with its line in the operators' log.
+///
+/// A dry run does the same and undoes it, so that it tells the truth.
+struct DeletionCancelRun {
+    let context: CommandContext
+    let pool: Pool
+    let list: IDList
+    let actor: Operator
+    let reason: String?
+    let isRehearsed: Bool
+
+    /// How many requests are taken between two looks at the progress.
+    private static let batch = 100
+    /// How many ids one statement looks at.
+    private static let page = 5000
+
+    /// - Returns: The status of the first that was not cancelled.
+    /// - Throws: `NamedSubject` before anything is done; ``CommandError`` for what stopped it half-way, after what was
+    ///   done until then is told.
+    func run() async throws -> ExitStatus {
+        try await refuseWords()
+        let triggers =
+            isRehearsed
+            ? try await pool.withConnection { try AccountWrite.triggersOutside(of: [.user], on: $0) } : []
+        let progress = context.progress("Cancelling", total: list.ids.count)
+        var done = Done()
+        var rest = list.ids[...]
+        while !rest.isEmpty, done.obstacle == nil {
+            let batch = Array(rest.prefix(Self.batch))
+            rest = rest.dropFirst(batch.count)
+            do {
+                done.add(
+                    try await pool.withConnection { try await cancel(batch, writes: triggers.isEmpty, on: $0) }
+                )
+            } catch {
+                done.obstacle = error
+            }
+            progress.update(done.results.count)
+        }
+        progress.finish(done.results.count)
+        return try end(done, triggers)
+    }
+
+    /// What became of some requests.
+    private struct Done: Sendable {
+        var results: [DeletionCancelResult] = []
+        /// Whether the triggers on accounts were left out for one of them.
+        var isUnasked = false
+        /// What ended the run.
+        var obstacle: (any Error)?
+
+        mutating func add(_ more: Done) {
+            results += more.results
+            isUnasked = isUnasked || more.isUnasked
+            obstacle = more.obstacle
+        }
+    }
+
+    /// Refuses words that name the account of one of them before anything is done.
+    private func refuseWords() async throws {
+        let (ids, desk, reason) = (list.ids, DeletionDesk(actor), reason)
+        try await pool.withConnection { connection in
+            var rest = ids[...]
+            while !rest.isEmpty {
+                let users = try DeletionDesk.accounts(of: rest.prefix(Self.page), on: connection)
+                try desk.refuseWords(reason, naming: users, on: connection)
+                rest = rest.dropFirst(Self.page)
+            }
+        }
+    }
+
+    private func cancel(_ requests: [UUID], writes: Bool, on connection: isolated Connection) async throws -> Done {
+        let (desk, reason, isRehearsed) = (DeletionDesk(actor, writes: writes), reason, isRehearsed)
+        var done = Done()
+        for request in requests {
+            do {
+                let (act, isUnasked) = try await connection.transaction(rehearsed: isRehearsed) { connection in
+                    let isUnasked = try !writes && DeletionDesk.isLockedOut(request, on: connection)
+                    return (try await desk.cancel(request, reason: reason, on: connection), isUnasked)
+                }
+                if isUnasked, act == .done { done.isUnasked = true }
+                done.results.append(DeletionCancelResult(request, act, isRehearsed: isRehearsed))
+            } catch let error as PostgresError where error.connectionUsable {
+                // Such as a trigger of the app that lets no account be changed.
+                done.results.append(DeletionCancelResult(request, error))
+            } catch {
+                done.obstacle = error
+                break
+            }
+        }
+        return done
+    }
+
+    /// Tells what was done, and how the command ends.
+    private func end(_ done: Done, _ triggers: [DeletionCatalog.Trigger]) throws -> ExitStatus {
+        try context.output.list(done.results, DeletionCancelResult.fields)
+        if done.isUnasked { context.tell(ofUnasked: triggers) }
+        let cancelled = done.results.count { $0.status == .ok }
+        context.messages.note(
+            "\(cancelled) of \(list.ids.count) \(isRehearsed ? "would be cancelled" : "cancelled")"
+        )
+        guard let obstacle = done.obstacle else { return done.results.map(\.status).first { $0 != .ok } ?? .ok }
+        if obstacle is CancellationError { throw obstacle }
+        let report = ErrorReport(obstacle)
+        throw CommandError(
+            report.status,
+            "stopped, \(list.ids.count - done.results.count) of \(list.ids.count) not looked at: \(report.message)",
+            hint: (report.hint.map { $0 + "\n" } ?? "") + "The same command line cancels what is not cancelled."
+        )
+    }
+}
