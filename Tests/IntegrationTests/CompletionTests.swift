@@ -47,6 +47,74 @@ struct CompletionTests {
         #expect(try await bash(line).filter { !$0.isEmpty } == expected)
     }
 
+    /// Lines that the parser's own scripts know nothing of, and some that they do.
+    private static let lines: [(line: String, expected: String)] = [
+        ("accountctl relay str", "stream"), ("accountctl config show --format nd", "ndjson"),
+        ("accountctl users wat", "watch"), ("accountctl apple credential li", "list"),
+        ("accountctl --environment staging us", "user"), ("accountctl --environment=staging us", "user"),
+        ("accountctl --json users wat", "watch"), ("accountctl --json id,state user wat", "watch"),
+        ("accountctl --config a.conf deletions rehe", "rehearse"), ("accountctl --envi", "--environment"),
+        ("accountctl --no-color --format nd", "ndjson"), ("accountctl --config /etc/host.con", "host.conf"),
+        ("accountctl deletion request --file /etc/host.con", "host.conf"),
+    ]
+
+    /// Whether a shell can be asked: the tests need none besides bash.
+    private static func isThere(_ shell: String) -> Bool {
+        ["/usr/bin/", "/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"].contains {
+            FileManager.default.isExecutableFile(atPath: $0 + shell)
+        }
+    }
+
+    @Test("In zsh the same is offered, as one types", .enabled(if: isThere("zsh")))
+    func zsh() async throws {
+        // A shell on a terminal of its own, which tells what it would show, and by a key that it has done so.
+        let script = #"""
+            zmodload zsh/zpty
+            zpty offers zsh -f -i
+            zpty -w offers "PATH=${(q)1}:\$PATH; PS1=; autoload -Uz compinit; compinit -u -D; source <(accountctl completion zsh)"
+            zpty -w offers 'compadd() {
+                local -a hits
+                if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\ * ]]; then
+                    builtin compadd -A hits "$@"
+                    (( $#hits )) && print -r -- "OFFER:"${^hits}
+                fi
+                builtin compadd "$@"
+            }
+            told() { print -r -- "OFFERS-END"; exit }
+            zle -N told; bindkey "^X" told; bindkey "^I" complete-word; print -r -- SET"-UP"'
+            zpty -r -m offers text '*SET-UP*'
+            zpty -w -n offers "$2"$'\t\x18'
+            zpty -r -m offers text '*OFFERS-END*'
+            print -r -- "$text"
+            """#
+        let folder = URL(fileURLWithPath: AccountctlProcess.path).deletingLastPathComponent().path
+        for (line, expected) in Self.lines {
+            let text = try await TestCluster.command(["zsh", "-f", "-c", script, "zsh", folder, line])
+            let offered = Set(text.matches(of: /OFFER:(\S+)/).map { String($0.1) })
+            #expect(offered == [expected], "\(line)")
+        }
+    }
+
+    @Test("In fish the same is offered", .enabled(if: isThere("fish")))
+    func fish() async throws {
+        // Read twice, as by somebody who has changed it.
+        let script = """
+            set -p PATH $argv[1]
+            accountctl completion fish | source
+            accountctl completion fish | source
+            for line in $argv[2..]
+                echo "LINE"(complete -C $line)
+            end
+            """
+        let folder = URL(fileURLWithPath: AccountctlProcess.path).deletingLastPathComponent().path
+        let words = ["fish", "--no-config", "-c", script, folder] + Self.lines.map(\.line)
+        let told = try await TestCluster.command(words).split(separator: "\n").map { answer in
+            // What is offered stands before the explanation.
+            String(answer.dropFirst(4).prefix { $0 != "\t" }).replacingOccurrences(of: "/etc/", with: "")
+        }
+        #expect(told == Self.lines.map(\.expected))
+    }
+
     @Test("Every command of a group is offered")
     func group() async throws {
         let offered = try await bash("accountctl relay ")

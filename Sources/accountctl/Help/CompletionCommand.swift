@@ -7,7 +7,7 @@ struct CompletionCommand: AccountctlCommand {
         commandName: "completion",
         abstract: "Print the completion script of a shell.",
         discussion: """
-            In bash commands are completed behind aliases and behind options that stand before them, too.
+            Commands are completed behind aliases and behind options that stand before them, too.
 
             EXAMPLES
               accountctl completion bash > /etc/bash_completion.d/accountctl
@@ -30,8 +30,8 @@ struct CompletionCommand: AccountctlCommand {
         let script =
             switch shell {
             case .bash: BashCompletion.script(of: Accountctl.self)
-            case .zsh: Accountctl.completionScript(for: .zsh)
-            case .fish: Accountctl.completionScript(for: .fish)
+            case .zsh: ZshCompletion.script(of: Accountctl.self)
+            case .fish: FishCompletion.script(of: Accountctl.self)
             }
         try context.output.document(script)
         return .ok
