@@ -479,7 +479,7 @@ struct AccountDirectoryTests {
             let report = try await database.withConnection { connection in
                 try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
             }
-            #expect(report?.profile?["full_name"] == "Anna K." && report?.profile?["p"] == "[1]")
+            #expect(report?.profile?["full_name"]?.text == "Anna K." && report?.profile?["p"]?.text == "[1]")
         }
     }
 

@@ -39,6 +39,44 @@ struct UserShowTests {
         return try JSONDecoder().decode(Shown.self, from: Data(result.output.utf8)).files
     }
 
+    /// When the profile was saved, by what is shown.
+    private func saved(_ result: AccountctlProcess.Result) throws -> String? {
+        struct Shown: Decodable {
+            let profile: [String: String?]
+        }
+        return try JSONDecoder().decode(Shown.self, from: Data(result.output.utf8)).profile["updated_at"] ?? nil
+    }
+
+    @Test("When a profile was saved is written as every other moment is")
+    func savedAt() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let database = stage.database
+            let at = "2024-11-02T10:30:00.120Z"
+            try await database.psql("update public.profiles set updated_at = '2024-11-02 12:30:00.12+02'")
+            // However the server writes dates.
+            try await database.psql(
+                """
+                do $$
+                begin
+                    execute format('alter database %I set timezone = %L', current_database(), 'Asia/Kolkata');
+                end $$
+                """
+            )
+            let json = try await stage.run(["user", "show", Self.anna, "--json", "profile"])
+            #expect(try saved(json) == at, "\(json)")
+            let table = try await stage.run(["user", "show", Self.anna])
+            #expect(table.output.contains(/updated_at +2024-11-02 10:30:00Z, .+ ago/), "\(table)")
+            // No date, and a column of an app's own making.
+            try await database.psql("update public.profiles set updated_at = 'infinity'")
+            let endless = try await stage.run(["user", "show", Self.anna, "--json", "profile"])
+            #expect(try saved(endless) == "infinity", "\(endless)")
+            try await database.psql("alter table public.profiles alter column updated_at type text using 'today'")
+            let own = try await stage.run(["user", "show", Self.anna, "--json", "profile"])
+            #expect(try saved(own) == "today", "\(own)")
+        }
+    }
+
     @Test("Files count wherever they lie, those that are not in use too, and those of others do not")
     func avatars() async throws {
         try await OperatorStage.with { stage in

@@ -170,7 +170,9 @@ struct AccountSheet {
 
     private var profile: [Sheet.Fact] {
         (report.profile ?? [:]).sorted { $0.key < $1.key }.map { key, value in
-            .init(key, key, key == "updated_at" ? .text(value) : .personal(value, .name))
+            guard key == "updated_at" else { return .init(key, key, .personal(value.text, .name)) }
+            // An app's own table may have another type there.
+            return value.moment.map { moment(key, key, $0) } ?? .init(key, key, .text(value.text))
         }
     }
 

@@ -30,13 +30,13 @@ extension AccountReport {
     /// found too), by the name in the profile, and by the owner, for which there is no index.
     static func files(
         _ id: UUID,
-        _ profile: [String: String?]?,
+        _ profile: [String: ProfileValue]?,
         byOwner: Bool,
         on connection: isolated Connection
     ) async throws -> [Files] {
         let text = id.uuidString.lowercased()
         let namesFiles = profile?.keys.contains("avatar_url") == true
-        let url = profile?["avatar_url"] ?? nil
+        let url = profile?["avatar_url"]?.text
         let (named, shared) = try await named(by: id, on: connection)
         let isOwned: Statement = "(\(AccountObjects.owner) = \(text))"
         let isOwnedOrNobodys: Statement =

@@ -169,18 +169,21 @@ extension AccountReport {
     }
 
     /// An app's own table of profiles may be keyed otherwise: then it is left to the list of dependents.
-    private static func profile(_ id: UUID, on connection: isolated Connection) throws -> [String: String?]? {
+    private static func profile(_ id: UUID, on connection: isolated Connection) throws -> [String: ProfileValue]? {
         let columns = try connection.query(
             """
-            select attname::text, atttypid = 'uuid'::regtype
+            select attname::text, atttypid = 'uuid'::regtype, atttypid = 'timestamptz'::regtype
             from pg_attribute
             where attrelid = 'public.profiles'::regclass and attnum > 0 and not attisdropped
             """,
-            as: (String, Bool).self
+            as: (String, Bool, Bool).self
         )
-        guard columns.contains(where: { $0 == ("id", true) }) else { return nil }
-        let values = columns.map(\.0).filter { $0 != "id" }
-            .map { "(\($0)::text, to_json(p.\(identifier: $0)))" as Statement }
+        guard columns.contains(where: { $0.0 == "id" && $0.1 }) else { return nil }
+        let values = columns.filter { $0.0 != "id" }
+            .map { (name, _, isMoment) -> Statement in
+                let moment: Statement = isMoment ? "p.\(identifier: name)" : "null::timestamptz"
+                return "(\(name)::text, to_json(p.\(identifier: name)), \(moment))"
+            }
         guard let first = values.first else { return nil }
         let pairs = try connection.query(
             // A text without its quotes, all else as JSON. Not every escape that JSON may hold is a character to the
@@ -193,14 +196,16 @@ extension AccountReport {
                     when 'string' then
                         case when strpos(v.value::text, '\\u') > 0 then v.value::text else v.value #>> '{}' end
                     else v.value::text
-                end
+                end,
+                case when isfinite(v.moment) then v.moment end
             from public.profiles as p
-            cross join lateral (values \(values.dropFirst().reduce(first) { $0 + ", " + $1 })) as v (name, value)
+            cross join lateral (values \(values.dropFirst().reduce(first) { $0 + ", " + $1 })) as v (name, value, moment)
             where p.id = \(id)
             """,
-            as: (String, String?).self
+            as: (String, String?, Date?).self
         )
-        return pairs.isEmpty ? nil : Dictionary(pairs.map { ($0.0, $0.1) }) { first, _ in first }
+        if pairs.isEmpty { return nil }
+        return Dictionary(pairs.map { ($0.0, ProfileValue(text: $0.1, moment: $0.2)) }) { first, _ in first }
     }
 }
 

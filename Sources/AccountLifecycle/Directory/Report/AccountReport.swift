@@ -123,6 +123,14 @@ package struct AccountReport: Sendable {
         package let shared: Int?
     }
 
+    /// What a column of the profile holds.
+    package struct ProfileValue: Sendable {
+        /// As JSON text, a text without its quotes.
+        package let text: String?
+        /// As a moment; nil in a column of another type, and for one that is no date.
+        package let moment: Date?
+    }
+
     /// Something an operator did.
     package struct Operation: Sendable {
         package let at: Date
@@ -141,8 +149,8 @@ package struct AccountReport: Sendable {
     /// Nil where nothing was said, or the person signed in with Apple since.
     package let mark: Mark?
     package let events: [Event]
-    /// The row of `public.profiles` as JSON text, where there is one.
-    package let profile: [String: String?]?
+    /// The row of `public.profiles`, where there is one.
+    package let profile: [String: ProfileValue]?
     package let files: [Files]
     /// Whether files were looked for by their owner too, wherever they lie: there is no index, so a large Storage is
     /// not read for it.
