@@ -70,6 +70,27 @@ struct WorkerProcessTests {
         }
     }
 
+    @Test("Where one of two addresses cannot be had, that is all that is said", arguments: ["serve", "worker"])
+    func oneOfTwoAddresses(_ command: String) async throws {
+        try await AppleProgram.with { program in
+            try await DeafServer.with { port in
+                let (taken, free) = ("127.0.0.1:\(port)", "127.0.0.1:0")
+                let (admin, notifications) = ("listen.admin", "listen.public")
+                for (key, places) in [(admin, (taken, free)), (notifications, (free, taken))] {
+                    var variables = program.variables
+                    variables["ACCOUNTCTL_LISTEN_ADMIN"] = places.0
+                    variables["ACCOUNTCTL_LISTEN_PUBLIC"] = places.1
+                    let result = try await AccountctlProcess.run(command, environment: variables)
+                    #expect(result.status == 75 && result.output.isEmpty, "\(result)")
+                    let lines = result.errors.split(separator: "\n")
+                    #expect(lines.first == "error: \(key): \(taken) is taken by another process", "\(result.errors)")
+                    // Besides it what to do.
+                    #expect(lines.count == 2, "\(result.errors)")
+                }
+            }
+        }
+    }
+
     @Test("Drops the days of its history that are past worker.retention", arguments: ["1d", "30d"])
     func retention(_ retention: String) async throws {
         try await withKeys { keys in

@@ -8,6 +8,21 @@ import SignInWithApple
 import Telemetry
 
 extension WorkerProcess {
+    private var adminAddress: ConfiguredAddress? {
+        settings.listeners.admin.map { ConfiguredAddress(key: "listen.admin", address: $0) }
+    }
+
+    private var publicAddress: ConfiguredAddress? {
+        settings.listeners.publicAddress.map { ConfiguredAddress(key: "listen.public", address: $0) }
+    }
+
+    /// Refuses an address that cannot be had, while nothing else is said.
+    ///
+    /// - Throws: ``CommandError`` that names the setting.
+    func checkAddresses() async throws {
+        try await ConfiguredAddress.check([adminAddress, publicAddress].compactMap(\.self)[...])
+    }
+
     /// Serves health, metrics and the wake-up, where an address for them is set.
     func adminListener(
         _ health: Health,
@@ -16,16 +31,16 @@ extension WorkerProcess {
         _ pool: Pool,
         _ logger: Logger
     ) -> ConfiguredListener<AdminListener>? {
-        guard let address = settings.listeners.admin else { return nil }
+        guard let place = adminAddress else { return nil }
         let listener = AdminListener(
-            address: ListenerAddress(host: address.host, port: address.port),
+            address: place.listened,
             health: health,
             metrics: { metrics.text() },
             wake: { await Self.wake(queue, pool, logger) },
             logger: logger,
             started: { port in logger.notice("admin listener started", metadata: ["port": "\(port)"]) }
         )
-        return ConfiguredListener(key: "listen.admin", address: address, listener: listener)
+        return ConfiguredListener(place: place, listener: listener)
     }
 
     /// Takes Apple's notifications, where an address for them is set.
@@ -35,7 +50,7 @@ extension WorkerProcess {
         _ apple: AppleClients?,
         _ logger: Logger
     ) throws -> ConfiguredListener<PublicListener>? {
-        guard let address = settings.listeners.publicAddress else { return nil }
+        guard let place = publicAddress else { return nil }
         guard let credentials = try parts.credentialServices(pool: pool, apple: apple) else {
             throw CommandError(
                 .usage,
@@ -45,7 +60,7 @@ extension WorkerProcess {
         }
         let intake = NotificationIntake(credentials)
         let listener = PublicListener(
-            address: ListenerAddress(host: address.host, port: address.port),
+            address: place.listened,
             logger: logger,
             notification: { body in
                 switch try await intake.take(body) {
@@ -56,7 +71,7 @@ extension WorkerProcess {
             },
             started: { port in logger.notice("public listener started", metadata: ["port": "\(port)"]) }
         )
-        return ConfiguredListener(key: "listen.public", address: address, listener: listener)
+        return ConfiguredListener(place: place, listener: listener)
     }
 
     private static func wake(_ queue: JobQueue, _ pool: Pool, _ logger: Logger) async {

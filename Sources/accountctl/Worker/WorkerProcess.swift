@@ -23,6 +23,7 @@ struct WorkerProcess {
     let settings: Settings
 
     func run(role: Role) async throws -> ExitStatus {
+        if role != .untilIdle { try await checkAddresses() }
         let logger = context.logger(settings)
         let metrics = MetricsRegistry()
         MetricsSystem.bootstrap(metrics)

@@ -1,0 +1,28 @@
+import NIOCore
+import NIOPosix
+
+extension ListenerAddress {
+    /// Listens there while `body` runs, and answers nobody: a refusal is known before anything has started.
+    ///
+    /// - Throws: ``ListenerRefusal`` where nobody can listen at the address; what `body` throws.
+    package func withTrial(_ body: () async throws -> Void) async throws {
+        let channel: any Channel
+        do {
+            channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelOption(.autoRead, value: false)
+                .bind(host: bound, port: port)
+                .get()
+        } catch {
+            if let refusal = ListenerRefusal(error) { throw refusal }
+            throw error
+        }
+        do {
+            try await body()
+        } catch {
+            try await channel.close()
+            throw error
+        }
+        try await channel.close()
+    }
+}
