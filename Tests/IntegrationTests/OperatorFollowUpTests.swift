@@ -78,6 +78,30 @@ struct OperatorFollowUpTests {
         #expect(FollowUp(global).completed(paused) == start + "jobs resume apple")
     }
 
+    @Test("What ends a state is a command that can be typed as it stands, with the options that chose the environment")
+    func endings() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            #expect(try await stage.run(["deletion", "pause", id]).status == 0)
+            let config = stage.path("accountctl.conf")
+            try "[environments.staging.deletion]\ngrace = 1m\n".write(toFile: config, atomically: true, encoding: .utf8)
+            let place = ["--environment", "staging", "--config", config]
+            let typed = "accountctl \(place.joined(separator: " ")) deletion resume \(request)"
+            for command in [["show", id], ["list"]] {
+                let shown = try await stage.run(["deletion"] + command + place + ["--json", "ended_by"])
+                #expect(shown.output.contains("\"\(typed)\""), "\(shown)")
+            }
+            // A table has the id beside it.
+            let table = try await stage.run(["deletion", "list"] + place)
+            #expect(table.output.contains("deletion resume") && !table.output.contains("accountctl"), "\(table)")
+            let words = typed.split(separator: " ").dropFirst().map(String.init)
+            #expect(try await stage.run(words).status == 0)
+        }
+    }
+
     @Test("What stands in the way of an act is told with what to do")
     func refusals() throws {
         let id = try #require(UUID(uuidString: OperatorStage.id(1)))

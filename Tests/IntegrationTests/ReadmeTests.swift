@@ -88,7 +88,7 @@ struct ReadmeTests {
         )
         var named = 0
         for code in Situation.Code.allCases {
-            for match in Situation(code).endedBy.matches(of: /deletion\.[a-z_]+/) {
+            for match in Situation(code).endedBy(.short, of: UUID()).matches(of: /deletion\.[a-z_]+/) {
                 #expect(declared.contains(String(match.0)), "\(code.rawValue)")
                 named += 1
             }
@@ -101,7 +101,7 @@ struct ReadmeTests {
         let commands = try CommandDescription.root().all
         var named = 0
         for code in Situation.Code.allCases {
-            let words = Situation(code).endedBy
+            let words = Situation(code).endedBy(.short, of: UUID())
             #expect(!words.isEmpty, "\(code.rawValue)")
             for match in words.matches(of: /\b(deletion|apple) (vault [a-z-]+|[a-z]+)/) {
                 let path = [String(match.1)] + match.2.split(separator: " ").map(String.init)

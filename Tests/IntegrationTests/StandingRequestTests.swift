@@ -88,7 +88,7 @@ struct StandingRequestTests {
             #expect(held.header.contains("HELD") && held.row.contains("releasing the hold"), "\(held)")
             #expect(try await stage.run(["deletion", "pause", id]).status == 0)
             let shown = try await stage.run(["deletion", "show", id, "--tsv", "state,ended_by"]).output
-            #expect(shown == "grace\tdeletion resume\n", "\(shown)")
+            #expect(shown.hasPrefix("grace\taccountctl deletion resume "), "\(shown)")
         }
     }
 

@@ -28,7 +28,11 @@ struct DeletionListCommand: AccountctlCommand {
 
     /// The columns; tables are wide enough without those that tell nothing here: brakes that nobody has put on, the
     /// usual proof.
-    private static func fields(withBrakes: Bool, withProof: Bool) -> [Field<DeletionSummary>] {
+    private static func fields(
+        withBrakes: Bool,
+        withProof: Bool,
+        naming: CommandNaming
+    ) -> [Field<DeletionSummary>] {
         [
             Field("id", "Id") { .uuid($0.id) },
             Field("user_id", "User") { .uuid($0.user) },
@@ -44,7 +48,7 @@ struct DeletionListCommand: AccountctlCommand {
                 .bool($0.isPaused)
             },
             Field("step", "Step") { .text($0.step?.rawValue) },
-            Field("ended_by", "Ends by") { .text($0.endedBy) },
+            Field("ended_by", "Ends by") { .text($0.endedBy(naming)) },
             Field("requested_at", nil) { .date($0.requestedAt) },
             Field("finished_at", nil) { .date($0.finishedAt) },
             Field("origin", nil) { .text($0.origin) },
@@ -55,7 +59,7 @@ struct DeletionListCommand: AccountctlCommand {
 
     private static let limits = 1...100_000
 
-    static let outputFields = fields(withBrakes: true, withProof: true).map(\.name)
+    static let outputFields = fields(withBrakes: true, withProof: true, naming: .short).map(\.name)
     static let isSequential = true
 
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
@@ -93,7 +97,8 @@ struct DeletionListCommand: AccountctlCommand {
         }
         let fields = Self.fields(
             withBrakes: requests.contains { $0.isHeld || $0.isPaused },
-            withProof: requests.contains { $0.proof != nil && $0.proof != .searched }
+            withProof: requests.contains { $0.proof != nil && $0.proof != .searched },
+            naming: context.output.format.isForPrograms ? .typed(in: context) : .short
         )
         try context.list(requests, fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
         return .ok

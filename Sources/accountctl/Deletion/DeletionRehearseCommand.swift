@@ -107,7 +107,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 }
                 let details = try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
                 guard let details else { throw CommandError(.notFound, "the request has just gone") }
-                try context.output.show(DeletionSheet(details: details).sheet)
+                try context.output.show(DeletionSheet(details: details, naming: .typed(in: context)).sheet)
                 return ExitStatus(details.summary.state)
             }
         }
@@ -172,7 +172,10 @@ struct DeletionRehearseCommand: AccountctlCommand {
         }
         guard let foresight else { throw CommandError(.notFound, "the request has just gone") }
         let state = foresight.details.summary.state
-        try context.output.show(DeletionSheet(details: foresight.details, isForeseen: isNew).sheet)
+        let naming = isNew ? .short : CommandNaming.typed(in: context)
+        try context.output.show(
+            DeletionSheet(details: foresight.details, naming: naming, isForeseen: isNew).sheet
+        )
         context.messages.note(Self.words(foresight, of: id))
         if state == .held {
             let names = ActNames(id: foresight.details.summary.id.uuidString.lowercased(), account: id)

@@ -48,7 +48,7 @@ struct DeletionShowCommand: AccountctlCommand {
             return try DeletionDetails.read(id, on: connection)
         }
         guard let details else { throw CommandError(.notFound, "the request has just gone") }
-        try context.output.show(DeletionSheet(details: details).sheet)
+        try context.output.show(DeletionSheet(details: details, naming: .typed(in: context)).sheet)
         return ExitStatus(details.summary.state)
     }
 }
@@ -68,6 +68,7 @@ extension ExitStatus {
 /// A deletion request as one screen.
 struct DeletionSheet {
     let details: DeletionDetails
+    let naming: CommandNaming
     /// Whether a dry run opened the request: then nothing has its id.
     var isForeseen = false
 
@@ -83,7 +84,7 @@ struct DeletionSheet {
                     .init("subject", "About", .text(request.situation?.subject)),
                     .init("detail", "More", .text(request.situation?.detail)),
                     .init("since", "Since", .date(request.situationSince)),
-                    .init("ended_by", "Ends by", .text(request.endedBy)),
+                    .init("ended_by", "Ends by", .text(request.endedBy(naming))),
                     .paused(request.finishedAt == nil ? details.brakes : nil),
                     .init("held", "Legal hold", .bool(request.isHeld), request.isHeld ? .caution : .none),
                     .init("origin", "Asked by", .text(request.origin)),

@@ -2,16 +2,19 @@ import AccountLifecycle
 
 extension DeletionSummary {
     /// What ends the state the request is in, in words for an operator; nil when it has ended.
-    var endedBy: String? {
+    func endedBy(_ command: CommandNaming) -> String? {
         // These before whatever else it stands still for: nothing else is looked at while they last.
-        if finishedAt == nil, isPaused || isHeld { return Situation(isPaused ? .paused : .legalHold).endedBy }
-        if let situation { return situation.endedBy }
+        if finishedAt == nil, isPaused || isHeld {
+            return Situation(isPaused ? .paused : .legalHold).endedBy(command, of: id)
+        }
+        if let situation { return situation.endedBy(command, of: id) }
         return switch state {
         case .requested: "a worker"
-        case .grace: "the end of grace, or deletion cancel"
+        case .grace: "the end of grace, or \(command("deletion cancel", on: id))"
         case .running: "the steps that are left"
         case .settling: "the end of the last access token and signed upload, and a last search"
-        case .held, .blocked, .waitingForApple, .residue: "its next look, within the hour, or at once by deletion retry"
+        case .held, .blocked, .waitingForApple, .residue:
+            "its next look, within the hour, or at once by \(command("deletion retry", on: id))"
         case .verified, .cancelled: nil
         }
     }

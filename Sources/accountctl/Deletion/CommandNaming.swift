@@ -1,0 +1,26 @@
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How words that tell an operator what to do name a command.
+struct CommandNaming {
+    private let whole: (@Sendable (String) -> String)?
+
+    /// By its name, for tables, which are narrow and have the id beside it.
+    static let short = CommandNaming(whole: nil)
+
+    /// So that it can be typed as it stands, with the options that chose the environment.
+    static func typed(in context: CommandContext) -> CommandNaming {
+        CommandNaming(whole: context.messages.completed)
+    }
+
+    /// A command, of a request where it acts on one.
+    func callAsFunction(_ name: String, on request: UUID? = nil) -> String {
+        guard let whole else { return name }
+        return whole("accountctl \(name)" + (request.map { " " + $0.uuidString.lowercased() } ?? ""))
+    }
+}
