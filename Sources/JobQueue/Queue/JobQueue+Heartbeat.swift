@@ -12,17 +12,13 @@ extension JobQueue {
         let lifetime: Duration
     }
 
-    struct KindLimit: Sendable, Hashable {
-        let kind: String
-        let running: Int?
-        let runningPerKey: Int?
-    }
-
-    /// Adds a worker and brings the limits of its kinds to what its code says.
+    /// Adds a worker and brings the limits of its kinds to what its code says, unless a newer release says it.
     ///
     /// Returns its id and the server's time, in microseconds since 1970.
     func register(_ worker: Registration, on connection: isolated Connection) throws -> (id: Int64, serverTime: Int64) {
-        if let limits = worker.limits { try setLimits(limits, of: worker.lanes, on: connection) }
+        if let limits = worker.limits {
+            _ = try say(limits, of: Set(worker.lanes.map(\.kind)), as: worker.version, on: connection)
+        }
         return try connection.one(
             """
             insert into \(tables.workers) (name, version, slots, queues, kinds, expires_at)
@@ -34,36 +30,6 @@ extension JobQueue {
             returning id, (extract(epoch from clock_timestamp()) * 1000000)::bigint
             """,
             as: (Int64, Int64).self
-        )
-    }
-
-    private func setLimits(_ limits: [KindLimit], of lanes: [Lane], on connection: isolated Connection) throws {
-        // What an older release limited and this one does not.
-        try connection.execute(
-            """
-            update \(tables.limits)
-            set max_running = null, max_running_per_key = null, updated_at = clock_timestamp()
-            where kind = any(\(Set(lanes.map(\.kind)).subtracting(limits.map(\.kind)).sorted())::text[])
-            and coalesce(max_running, max_running_per_key) is not null
-            """
-        )
-        try connection.execute(
-            """
-            insert into \(tables.limits) as l (kind, max_running, max_running_per_key)
-            select *
-            from unnest(
-                \(limits.map(\.kind))::text[],
-                \(limits.map { $0.running.map(Int32.init) })::int[],
-                \(limits.map { $0.runningPerKey.map(Int32.init) })::int[]
-            ) as given(kind, running, running_per_key)
-            order by kind
-            on conflict (kind) do update
-            set max_running = excluded.max_running,
-                max_running_per_key = excluded.max_running_per_key,
-                updated_at = clock_timestamp()
-            where (l.max_running, l.max_running_per_key)
-                is distinct from (excluded.max_running, excluded.max_running_per_key)
-            """
         )
     }
 

@@ -36,6 +36,7 @@ extension Worker {
                 // Each by itself: what one has done is told, whatever becomes of the next.
                 await attempt("rescue") { try await self.rescueLost() }
                 await attempt("overdue") { try await self.takeOverdue() }
+                await attempt("limits of the code") { try await self.sayLimits() }
                 await attempt("limits") { try await self.unparkUnlimited() }
             }
             // More rarely: it walks over all jobs of these kinds that are set aside, which may be a million waiting for
@@ -120,6 +121,21 @@ extension Worker {
     private func madeRoom() async {
         wake()
         await tellOthers()
+    }
+
+    /// Says the limits of the code where no newer release says its own, or says them no longer.
+    func sayLimits() async throws {
+        let (queue, version, limits) = (queue, configuration.version, registry.entries.values.compactMap(\.limit))
+        let kinds = Set(lanes.map(\.kind))
+        let newer = try await control.withConnection { connection in
+            try queue.newerReleases(than: version, of: kinds, on: connection)
+        }
+        let due = limitsWord.withLock { $0.heard(newer) }
+        guard !due.isEmpty else { return }
+        let said = try await control.withTransaction { connection in
+            try queue.say(limits, of: due, as: version, on: connection)
+        }
+        limitsWord.withLock { $0.said(said) }
     }
 
     func unparkUnlimited() async throws {

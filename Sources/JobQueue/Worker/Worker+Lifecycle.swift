@@ -32,7 +32,8 @@ extension Worker {
         await keepHistory()
     }
 
-    /// Gets an id, as a new worker to everybody else, and says the limits of its kinds, if any are to be said.
+    /// Gets an id, as a new worker to everybody else, and says the limits of its kinds, or has them said soon where they
+    /// are nil.
     func register(limits: [JobQueue.KindLimit]?) async throws {
         let registration = JobQueue.Registration(
             name: configuration.name,
@@ -53,6 +54,8 @@ extension Worker {
             core.book.registered(sentAt: sentAt)
             core.plan.wake()
         }
+        // While it was taken for lost an older release may have been the newest.
+        if limits == nil { limitsWord.withLock { $0.reopen(Set(lanes.map(\.kind))) } }
         signal.set()
         logger.info("worker registered", metadata: ["worker": "\(id)"])
     }
