@@ -53,4 +53,52 @@ import Testing
             #expect(worker.core.withLock { $0.limitedBounds.bounds(now: now) != nil } == isFull)
         }
     }
+
+    /// Twenty turns may take longer than the bounds of a claim from the start hold.
+    @Test(arguments: [(true, true), (false, false)]) func theNextClaimGoesOnWhereOneWasCut(
+        _ isCut: Bool,
+        isKept: Bool
+    ) {
+        let key = ClaimBounds.Key(lane: Self.lanes[1].name, priority: 5)
+        var bounds = ClaimBounds()
+        var claim = LimitedClaim()
+        claim.isCut = isCut
+        claim.parked = [(key, 700)]
+        claim.waiting["test.limited", default: WaitingKeys()]
+            .waits(ExactText("a"), at: .init(priority: 5, readyAt: 700, id: 1))
+        let began = ContinuousClock.now
+        let ended = began.advanced(by: .seconds(2))
+        bounds.claimed(claim, wasBounded: false, now: began, endedAt: ended)
+        #expect(bounds.bounds(now: ended.advanced(by: .milliseconds(500))) == (isKept ? [key: 700] : nil))
+        #expect(bounds.waiting["test.limited"]?.places.count == 1)
+        // Not for good: what committed late lies below.
+        #expect(bounds.bounds(now: ended.advanced(by: .seconds(1))) == nil)
+    }
+
+    /// A claim of urgent jobs is no look at everything, but the next begins where it was cut.
+    @Test func anUrgentClaimThatWasCutIsGoneOnWith() async throws {
+        try await JobHarness.with { harness in
+            let worker = try harness.worker(JobRegistry())
+            let now = ContinuousClock.now
+            let exchange = Worker.Exchange(
+                batch: [],
+                limit: 1,
+                scope: .urgent,
+                request: .init(worker: 1, limit: 1),
+                limitedBounds: nil,
+                number: worker.core.withLock { $0.book.claimSent(now: now) },
+                generation: 0,
+                plainGoesFirst: false,
+                sentAt: now
+            )
+            let key = ClaimBounds.Key(lane: Self.lanes[1].name, priority: 1)
+            let progress = ExchangeProgress()
+            var claim = LimitedClaim()
+            claim.isCut = true
+            claim.parked = [(key, 700)]
+            progress.claimed(claim)
+            _ = worker.conclude(exchange, progress, nil)
+            #expect(worker.core.withLock { $0.limitedBounds.bounds(now: .now) } == [key: 700])
+        }
+    }
 }

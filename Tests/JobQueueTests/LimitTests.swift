@@ -411,11 +411,12 @@ import Testing
 
         mutating func claim(_ count: Int) async throws -> [ClaimedJob] {
             let known = bounds.bounds(now: .now)
-            let request = JobQueue.ClaimRequest(worker: worker, limit: count, bounds: known)
-            let claim = try await harness.pool.withConnection { [harness, lanes] connection in
+            var request = JobQueue.ClaimRequest(worker: worker, limit: count, bounds: known)
+            request.waiting = bounds.waiting
+            let claim = try await harness.pool.withConnection { [harness, lanes, request] connection in
                 try await harness.queue.claimLimited(lanes, request, on: connection)
             }
-            bounds.claimed(claim, wasBounded: known != nil, now: .now)
+            bounds.claimed(claim, wasBounded: known != nil, now: .now, endedAt: .now)
             return claim.jobs
         }
 

@@ -12,19 +12,6 @@ import Testing
     static let kind = JobKind<Note>("test.plain")
     static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 
-    /// Runs `body` with a connection while another session holds a snapshot of before.
-    private func behindAnOldSnapshot(
-        _ harness: JobHarness,
-        _ body: @Sendable (isolated Connection) async throws -> Void
-    ) async throws {
-        try await harness.database.withConnection { pinning in
-            try await pinning.transaction(isolation: .repeatableRead) { pinning in
-                _ = try pinning.one("select count(*) from accountctl.jobs", as: Int.self)
-                try await harness.pool.withConnection(body)
-            }
-        }
-    }
-
     private func register(
         _ queue: JobQueue,
         _ lanes: [Lane] = Self.lanes,
@@ -61,7 +48,7 @@ import Testing
     @Test func claimsStayCheapBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
-            try await behindAnOldSnapshot(harness) { connection in
+            try await harness.behindAnOldSnapshot { connection in
                 let worker = try register(queue, on: connection)
                 // Without the full scan of each second, whose cost is not the point here.
                 var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
@@ -97,35 +84,11 @@ import Testing
         }
     }
 
-    /// What some statements read of the indexes of the jobs, dead entries included; they are undone.
-    private func entries(
-        on connection: isolated Connection,
-        _ body: @Sendable (isolated Connection) throws -> Void
-    ) async throws -> Int {
-        struct Undo: Error {}
-        let read: Statement = """
-            select sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint
-            from pg_index
-            where indrelid = 'accountctl.jobs'::regclass
-            """
-        var entries = 0
-        do {
-            try await connection.transaction { connection in
-                // What transactions before it did may be among them still.
-                let before = try connection.one(read, as: Int.self)
-                try body(connection)
-                entries = try connection.one(read, as: Int.self) - before
-                throw Undo()
-            }
-        } catch is Undo {}
-        return entries
-    }
-
     /// A claim of several lanes looks at what they have before it locks: it walks over the dead rows once all the same.
     @Test func severalLanesAreWalkedOnceBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
-            try await behindAnOldSnapshot(harness) { connection in
+            try await harness.behindAnOldSnapshot { connection in
                 let worker = try register(queue, on: connection)
                 let request = JobQueue.ClaimRequest(worker: worker, limit: 100)
                 let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
@@ -139,7 +102,7 @@ import Testing
                 var read: [Int] = []
                 for lanes in [Self.lanes, two] {
                     read.append(
-                        try await entries(on: connection) { _ = try queue.claim(lanes, request, on: $0) }
+                        try await harness.entries(on: connection) { _ = try queue.claim(lanes, request, on: $0) }
                     )
                 }
                 // The snapshot does hold the dead rows.
@@ -153,7 +116,7 @@ import Testing
     @Test func heartbeatsStayCheapBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
-            try await behindAnOldSnapshot(harness) { connection in
+            try await harness.behindAnOldSnapshot { connection in
                 let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
                 var worker: Int64 = 0
                 for _ in 0..<10 {
@@ -180,7 +143,7 @@ import Testing
                         isStopping: false,
                         releasesBefore: releasesBefore
                     )
-                    read.append(try await entries(on: connection) { _ = try queue.beat(beat, on: $0) })
+                    read.append(try await harness.entries(on: connection) { _ = try queue.beat(beat, on: $0) })
                 }
                 #expect(read[0] < 100, "a beat read \(read) entries")
                 // To look for jobs that the worker does not know of, its own 500: the snapshot does hold the dead rows.
@@ -192,9 +155,10 @@ import Testing
     /// Puts 20,000 jobs through two limited kinds, and compares a claim from remembered bounds with one from the start.
     private func checkLimitedClaims(
         _ limit: Limits,
-        _ queue: JobQueue,
+        _ harness: JobHarness,
         on connection: isolated Connection
     ) async throws {
+        let queue = harness.queue
         let lanes = Self.lanes + [Lane(queue: "default", kind: "test.other", timeout: .seconds(60))]
         let limits = lanes.map {
             JobQueue.KindLimit(kind: $0.kind, running: limit.running, runningPerKey: limit.runningPerKey)
@@ -213,26 +177,31 @@ import Testing
         for _ in 0..<200 {
             try queue.enqueue(hundred, on: connection)
             let known = bounds.bounds(now: .now)
-            let request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: known)
+            var request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: known)
+            request.waiting = bounds.waiting
             let claim = try await queue.claimLimited(lanes, request, on: connection)
-            bounds.claimed(claim, wasBounded: known != nil, now: .now)
+            bounds.claimed(claim, wasBounded: known != nil, now: .now, endedAt: .now)
             _ = try queue.finish(.init(outcome: .completed, jobs: claim.jobs.map(\.leased)), on: connection)
         }
-        let bounded = JobQueue.ClaimRequest(worker: worker, limit: 10, bounds: bounds.bounds(now: .now))
-        let near = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, bounded, on: $0) }
+        var request = JobQueue.ClaimRequest(worker: worker, limit: 10, bounds: bounds.bounds(now: .now))
+        request.waiting = bounds.waiting
+        let bounded = request
+        let near = try await harness.entries(on: connection) {
+            _ = try queue.claimLimitedLocked(lanes, bounded, on: $0)
+        }
         let whole = JobQueue.ClaimRequest(worker: worker, limit: 10)
-        let far = try await entries(on: connection) { _ = try queue.claimLimitedLocked(lanes, whole, on: $0) }
+        let far = try await harness.entries(on: connection) {
+            _ = try queue.claimLimitedLocked(lanes, whole, on: $0)
+        }
         // The snapshot does hold the dead rows: a claim from the start meets them all.
         #expect(near * 4 < far, "a bounded claim read \(near) entries, one from the start \(far)")
     }
 
     /// What went through a limited kind is walked over neither to find the next job nor to count the running ones.
-    ///
-    /// What waits for its key is walked by each claim still, which the last of these does.
     @Test(arguments: [Limits(running: 100), Limits(runningPerKey: 10), Limits(running: 1000, runningPerKey: 1)])
     func claimsUnderLimitsStayCheapBehindAnOldSnapshot(_ limit: Limits) async throws {
         try await JobHarness.with { harness in
-            try await behindAnOldSnapshot(harness) { try await checkLimitedClaims(limit, harness.queue, on: $0) }
+            try await harness.behindAnOldSnapshot { try await checkLimitedClaims(limit, harness, on: $0) }
         }
     }
 
@@ -248,7 +217,7 @@ import Testing
                     }
                 }
                 try await harness.pool.withConnection {
-                    try await checkLimitedClaims(Limits(running: 100), harness.queue, on: $0)
+                    try await checkLimitedClaims(Limits(running: 100), harness, on: $0)
                 }
             }
         }

@@ -9,6 +9,8 @@ extension JobQueue {
         var suspects = false
         /// Where to begin, in microseconds since 1970; nil to look at everything.
         var bounds: [ClaimBounds.Key: Int64]?
+        /// With bounds, by kind: the limit keys for which jobs are known to wait.
+        var waiting: [String: WaitingKeys] = [:]
 
         /// A claim of up to `limit` jobs that no process died under.
         package init(worker: Int64, limit: Int, suspects: Bool = false, bounds: [ClaimBounds.Key: Int64]? = nil) {

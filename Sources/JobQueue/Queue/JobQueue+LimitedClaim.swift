@@ -89,11 +89,14 @@ extension JobQueue {
             )
             guard part.limit > 0 else { continue }
             part.bounds = request.bounds?.filter { $0.key.lane == lane.name }
+            // Another lane of the kind may have had its turn already.
+            part.waiting = request.waiting.merging(claim.waiting) { $1 }
             let taken: [ClaimedJob]
             if let count = counts[lane.kind], let perKey = count.perKey {
                 let keyed = try claimKeyed(lane, perKey: perKey, from: count.from, part, on: connection)
                 taken = keyed.jobs
                 claim.parked += keyed.parked
+                claim.waiting.merge(keyed.waiting) { $1 }
                 claim.isCut = claim.isCut || keyed.isCut
             } else {
                 taken = try claimUnkeyed(lane, part, on: connection)
@@ -211,7 +214,8 @@ extension JobQueue {
     /// Under the lock of the kind's limit row: lets parked jobs on whose key has room, takes up to what is wanted,
     /// parks what finds its key full.
     ///
-    /// Parking keeps a thousand jobs of one busy key from being walked over at each claim.
+    /// Parking keeps a thousand jobs of one busy key from being walked over at each claim. With bounds only keys that
+    /// are known to wait are asked, and the others where the claim comes short.
     private func claimKeyed(
         _ lane: Lane,
         perKey: Int32,
@@ -219,12 +223,20 @@ extension JobQueue {
         _ request: ClaimRequest,
         on connection: isolated Connection
     ) throws -> LimitedClaim {
+        var waiting = request.bounds.flatMap { _ in request.waiting[lane.kind] } ?? WaitingKeys()
         // As old as they were: a bound may be above them.
-        var freed = try unpark(lane.kind, perKey: perKey, from: floor, on: connection)
+        var freed = try unparkKnown(lane.kind, &waiting, perKey: perKey, from: floor, on: connection)
+        var knowsAllKeys = false
         let room = request.limit
         var request = request
+        // Below them lies what was not looked at yet.
+        var hasBounds = request.bounds?.isEmpty == false
         var claim = LimitedClaim()
         var turns = 0
+        if request.bounds == nil {
+            freed = try unparkOthers(lane.kind, &waiting, perKey: perKey, from: floor, on: connection)
+            knowsAllKeys = true
+        }
         while claim.jobs.count < room {
             // Each turn takes or parks most of what it looked at; the bound only keeps one claim short.
             guard turns < 20 else {
@@ -239,7 +251,7 @@ extension JobQueue {
                 with picked as materialized (
                 \(picked([lane], request, onlyOpen: false))
                 )
-                select j.id, j.limit_key
+                select j.id, j.limit_key, j.priority, (extract(epoch from \(Self.readyAt)) * 1000000)::bigint
                 from \(tables.jobs) j
                 where j.id = any(array(select id from picked) || \(freed.sorted())::bigint[])
                 and j.queue = \(lane.queue)
@@ -247,52 +259,60 @@ extension JobQueue {
                 order by j.priority, j.run_at, j.id
                 limit \(request.limit)
                 """,
-                as: (Int64, String?).self
+                as: (Int64, String?, Int16, Int64).self
             )
             freed.subtract(looked.map(\.0))
-            if let rest = request.belowBounds(after: looked.count) {
-                request = rest
-            } else if looked.isEmpty {
+            let goesBelow = looked.count < request.limit && hasBounds
+            if looked.count < request.limit, !knowsAllKeys {
+                freed.formUnion(
+                    try unparkOthers(lane.kind, &waiting, perKey: perKey, from: floor, on: connection)
+                )
+                knowsAllKeys = true
+            } else if looked.isEmpty, !goesBelow {
                 break
             }
-            let keys = Set(looked.compactMap(\.1)).sorted()
+            let keys = Set(looked.compactMap { $0.1.map(ExactText.init) }).sorted()
             let running = try connection.query(
                 """
                 select limit_key, count(*)
                 from \(tables.jobs) j
                 where \(JobTables.isRunning("\(lane.kind)", from: "\(floor)"))
-                and limit_key = any(\(keys)::text[])
+                and limit_key = any(\(keys.map(\.text))::text[])
                 group by limit_key
                 """,
                 as: (String, Int64).self
             )
             var left = Dictionary(uniqueKeysWithValues: keys.map { ($0, Int64(perKey)) })
-            for (key, count) in running { left[key, default: 0] -= count }
+            for (key, count) in running { left[ExactText(key), default: 0] -= count }
             var take: [Int64] = []
             var park: [Int64] = []
-            for (id, key) in looked {
-                guard let key else {
-                    if claim.jobs.count + take.count < room { take.append(id) }
+            var passed = request.bounds ?? [:]
+            for (id, key, priority, readyAt) in looked {
+                let isWanted = claim.jobs.count + take.count < room
+                let bound = ClaimBounds.Key(lane: lane.name, priority: priority)
+                if let key = key.map(ExactText.init), left[key, default: 0] <= 0 {
+                    park.append(id)
+                    claim.parked.append((bound, readyAt))
+                    waiting.waits(key, at: .init(priority: priority, readyAt: readyAt, id: id))
+                } else if isWanted {
+                    if let key = key.map(ExactText.init) { left[key, default: 0] -= 1 }
+                    take.append(id)
+                } else {
                     continue
                 }
-                if left[key, default: 0] <= 0 {
-                    park.append(id)
-                } else if claim.jobs.count + take.count < room {
-                    left[key, default: 0] -= 1
-                    take.append(id)
-                }
+                passed[bound] = max(passed[bound] ?? .min, readyAt)
             }
+            // What was parked or taken stays in the way as dead rows until the end of this claim, at the least.
+            request.bounds = goesBelow ? nil : passed
+            if goesBelow { hasBounds = false }
             if !park.isEmpty {
-                claim.parked += try connection.query(
+                try connection.execute(
                     """
                     update \(tables.jobs)
                     set state = 'parked', parked_for = 'limit'
                     where id = any(\(park)::bigint[])
-                    returning priority, (extract(epoch from \(Self.readyAt)) * 1000000)::bigint
-                    """,
-                    as: (Int16, Int64).self
+                    """
                 )
-                .map { (ClaimBounds.Key(lane: lane.name, priority: $0.0), $0.1) }
             }
             if !take.isEmpty {
                 claim.jobs += try connection.query(
@@ -302,73 +322,7 @@ extension JobQueue {
                 .map { ClaimedJob($0, of: request.worker) }
             }
         }
+        claim.waiting[lane.kind] = waiting
         return claim
-    }
-
-    /// Makes as many parked jobs of each key available as the key has room for, by a walk from key to key in the index,
-    /// and returns which.
-    private func unpark(
-        _ kind: String,
-        perKey: Int32,
-        from floor: Int64,
-        on connection: isolated Connection
-    ) throws -> Set<Int64> {
-        let freed = try connection.query(
-            """
-            with recursive keys(limit_key) as (
-                (
-                    select limit_key
-                    from \(tables.jobs)
-                    where state = 'parked'
-                    and kind = \(kind)
-                    order by kind, limit_key
-                    limit 1
-                )
-                union all
-                select (
-                    select j.limit_key
-                    from \(tables.jobs) j
-                    where j.state = 'parked'
-                    and j.kind = \(kind)
-                    and j.limit_key > keys.limit_key
-                    order by j.kind, j.limit_key
-                    limit 1
-                )
-                from keys
-                where keys.limit_key is not null
-            ),
-            free as (
-                select keys.limit_key, \(perKey) - (
-                    select count(*)
-                    from \(tables.jobs) j
-                    where \(JobTables.isRunning("\(kind)", from: "\(floor)"))
-                    and j.limit_key = keys.limit_key
-                ) as room
-                from keys
-                where keys.limit_key is not null
-            ),
-            chosen as materialized (
-                select parked.id
-                from free,
-                lateral (
-                    select j.id
-                    from \(tables.jobs) j
-                    where j.state = 'parked'
-                    and j.parked_for = 'limit'
-                    and j.kind = \(kind)
-                    and j.limit_key = free.limit_key
-                    order by j.priority, j.run_at, j.id
-                    limit greatest(0, free.room)
-                    for update skip locked
-                ) parked
-            )
-            update \(tables.jobs)
-            set state = 'available', parked_for = null
-            where id = any(array(select id from chosen))
-            returning id
-            """,
-            as: Int64.self
-        )
-        return Set(freed)
     }
 }

@@ -13,6 +13,8 @@ package struct ClaimBounds: Sendable {
     let fullScanInterval: Duration
     private var bounds: [Key: Int64] = [:]
     private var lastFullScan: ContinuousClock.Instant?
+    /// By kind, the limit keys for which jobs were set aside; forgotten with the bounds.
+    private(set) var waiting: [String: WaitingKeys] = [:]
 
     /// Bounds that are forgotten once per interval.
     package init(fullScanInterval: Duration = .seconds(1)) {
@@ -32,6 +34,7 @@ package struct ClaimBounds: Sendable {
         if !wasBounded {
             lastFullScan = now
             bounds = [:]
+            waiting = [:]
         }
         // Short: look at everything next time. A bounded claim that found nothing may have passed over what lies below.
         guard isFull else {
@@ -46,9 +49,18 @@ package struct ClaimBounds: Sendable {
 
     /// Takes note of a claim from lanes under limits, which looks below the bounds by itself where one of them comes
     /// short.
-    mutating func claimed(_ claim: LimitedClaim, wasBounded: Bool, now: ContinuousClock.Instant) {
-        claimed(claim.jobs, isFull: true, wasBounded: wasBounded, now: now)
+    ///
+    /// The next one goes on behind what a claim has set aside that was cut, however long that took: beginning from the
+    /// start each time it would not come far.
+    mutating func claimed(
+        _ claim: LimitedClaim,
+        wasBounded: Bool,
+        now: ContinuousClock.Instant,
+        endedAt: ContinuousClock.Instant
+    ) {
+        claimed(claim.jobs, isFull: true, wasBounded: wasBounded, now: claim.isCut ? endedAt : now)
         for (key, readyAt) in claim.parked { passed(key, at: readyAt) }
+        waiting.merge(claim.waiting) { $1 }
     }
 
     private mutating func passed(_ key: Key, at readyAt: Int64) {

@@ -125,10 +125,15 @@ extension Worker {
                 if exchange.scope == .all {
                     core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: exchange.sentAt)
                 }
-                // Neither does it count as the look at all of them that is due.
+                // Neither does it count as the look at all of them that is due; but where it was cut the next goes on.
                 let limitedWasBounded = exchange.limitedBounds != nil
-                if let limited, exchange.scope == .all || limitedWasBounded {
-                    core.limitedBounds.claimed(limited, wasBounded: limitedWasBounded, now: exchange.sentAt)
+                if let limited, exchange.scope == .all || limitedWasBounded || limited.isCut {
+                    core.limitedBounds.claimed(
+                        limited,
+                        wasBounded: limitedWasBounded,
+                        now: exchange.sentAt,
+                        endedAt: .now
+                    )
                 }
                 // A bounded claim that came back short has not looked at everything.
                 if isFull || wasBounded || limited?.isCut == true { core.plan.leftSome(of: exchange.scope) }

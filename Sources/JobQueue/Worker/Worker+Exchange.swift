@@ -178,6 +178,7 @@ extension Worker {
         part.limit = share(part.limit)
         guard part.limit > 0 else { return nil }
         part.bounds = exchange.limitedBounds
+        part.waiting = core.withLock { $0.limitedBounds.waiting }
         do {
             let claimed = try await queue.claimLimited(lanes, part, on: connection)
             progress.claimed(claimed)
