@@ -191,6 +191,33 @@ struct JobsCommandTests {
         }
     }
 
+    @Test("Whoever works on one job by hand is told apart from the workers, and is none")
+    func holders() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('by hand', '1', 1, '{}', '{}', now() + interval '1 hour')
+                """
+            )
+            let fields = ["workers", "--json", "name,role,status"]
+            var workers = try await jobs(database, fields)
+            #expect(workers.status == 5)
+            #expect(workers.output.contains("{\"name\":\"by hand\",\"role\":\"holder\",\"status\":\"alive\"}"))
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('here:1', '1', 4, '{mail}', '{test.kind}', now() + interval '1 hour')
+                """
+            )
+            workers = try await jobs(database, fields)
+            #expect(workers.status == 0)
+            #expect(workers.output.contains("{\"name\":\"here:1\",\"role\":\"worker\",\"status\":\"alive\"}"))
+            let table = try await jobs(database, ["workers"]).output
+            #expect(table.contains("ROLE") && table.contains("holder"), "\(table)")
+        }
+    }
+
     @Test("Schedules tell their last and next instants, those of other releases too")
     func schedules() async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -59,6 +59,9 @@ package struct WorkerRecord: Sendable, Hashable, Codable {
     package let running: Int32
     package let queues: [String]
     package let kinds: [String]
+
+    /// Whether it is somebody who works on one job by hand, and takes no other.
+    package var holdsByHand: Bool { kinds.isEmpty }
 }
 
 /// Which jobs are meant.

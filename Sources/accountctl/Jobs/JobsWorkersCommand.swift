@@ -9,6 +9,9 @@ struct JobsWorkersCommand: AccountctlCommand {
         commandName: "workers",
         abstract: "List the workers: those that live, and those of the last days.",
         discussion: """
+            A holder is whoever works on one job by hand, as deletion rehearse does: no worker takes that job meanwhile, and the holder
+            takes no other.
+
             EXIT CODES
               0 a worker lives, be it about to stop; 5 none does, but for whoever works on one job by hand
 
@@ -22,6 +25,7 @@ struct JobsWorkersCommand: AccountctlCommand {
         Field("id", "Id", alignment: .right) { .integer($0.id) },
         Field("name", "Name") { .text($0.name) },
         Field("version", "Version") { .text($0.version) },
+        Field("role", "Role") { .text($0.holdsByHand ? "holder" : "worker") },
         Field("status", "Status", emphasis: { $0.emphasis }) { .text($0.status) },
         Field("running", "Running", alignment: .right) { .integer(Int64($0.running)) },
         Field("slots", "Slots", alignment: .right) { .integer(Int64($0.slots)) },
