@@ -105,6 +105,7 @@ extension JobQueue {
             \(reason(ending)), args, \(ofJob(ending.outputs, text: false)),
             \(errors(ending.failures))
         from ended
+        where \(Self.waitsBriefly)
         """
     }
 
@@ -198,6 +199,7 @@ extension JobQueue {
                 errors = \(errors)
             where \(tables.isHeld(back.job))
             and cancel_requested_at is null
+            and \(Self.waitsBriefly)
             returning state = 'available'
             """,
             as: Bool.self
@@ -214,6 +216,7 @@ extension JobQueue {
             set \(tables.handedBack)
             where \(JobTables.isUnderItsLease(jobs))
             and state = 'running'
+            and \(Self.waitsBriefly)
             """
         )
     }
@@ -237,6 +240,7 @@ extension JobQueue {
                 errors = \(Self.appended("\(failure)::jsonb"))
             where \(tables.isHeld(job))
             and cancel_requested_at is null
+            and \(Self.waitsBriefly)
             """
         ) == 1
     }
