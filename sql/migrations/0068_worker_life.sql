@@ -4,18 +4,23 @@
 -- before. Sequences go back, too, and give numbers out again. So a worker's leases hold as long as the database lives the life the
 -- worker registered in, and its id is drawn by lot.
 
--- Of the form that a statement takes in as an expression of its own: no sub-select, and volatile like what it calls.
-create function accountctl.database_life() returns text
-language sql
-volatile
-return concat_ws(
-    '/',
-    (pg_control_system()).system_identifier,
-    -- A restored dump has another.
-    to_regclass('accountctl.workers')::oid,
-    -- The timeline that is written now; that of the last checkpoint is the old one for a while after a failover.
-    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
-);
+create function accountctl.database_life()
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return concat_ws(
+        '/',
+        (pg_control_system()).system_identifier,
+        -- A restored dump has another.
+        to_regclass('accountctl.workers')::oid,
+        -- The timeline that is written now; that of the last checkpoint is the old one for a while after a failover.
+        left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
+    );
+end;
+$$;
 
 comment on function accountctl.database_life() is
     'Which server, copy of these tables and timeline this is: another after a failover and after a restore, however made. For a primary only.';
