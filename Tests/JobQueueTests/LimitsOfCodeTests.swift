@@ -130,8 +130,5 @@ import Testing
         #expect(word.heard(Self.release(isAlive: false, 1)).isEmpty)
         // It came and went between two looks.
         #expect(word.heard(Self.release(isAlive: false, 2)) == ["a"])
-        word.said(["a"])
-        word.reopen(["a", "b"])
-        #expect(word.heard(Self.release(isAlive: true, 3)) == ["b"])
     }
 }

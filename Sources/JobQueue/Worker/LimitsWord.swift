@@ -26,9 +26,4 @@ struct LimitsWord: Sendable {
     mutating func said(_ kinds: Set<String>) {
         open.subtract(kinds)
     }
-
-    /// Says all of them again, as after the worker was taken for lost: an older release was the newest for a while.
-    mutating func reopen(_ kinds: Set<String>) {
-        open.formUnion(kinds)
-    }
 }

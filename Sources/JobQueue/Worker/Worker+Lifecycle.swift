@@ -12,7 +12,7 @@ import Synchronization
 extension Worker {
     /// Registers, checks what only the server can check, and brings back what an older release could not read.
     func begin() async throws {
-        try await register(limits: registry.entries.values.compactMap(\.limit))
+        try await register()
         let zones = Set(registry.periodic.map(\.zone))
         let lanes = self.lanes
         let queue = self.queue
@@ -32,15 +32,14 @@ extension Worker {
         await keepHistory()
     }
 
-    /// Gets an id, as a new worker to everybody else, and says the limits of its kinds, or has them said soon where they
-    /// are nil.
-    func register(limits: [JobQueue.KindLimit]?) async throws {
+    /// Gets an id, as a new worker to everybody else, and says the limits of its kinds.
+    private func register() async throws {
         let registration = JobQueue.Registration(
             name: configuration.name,
             version: configuration.version,
             slots: configuration.slots,
             lanes: lanes,
-            limits: limits,
+            limits: registry.entries.values.compactMap(\.limit),
             lifetime: configuration.leaseLifetime
         )
         let queue = self.queue
@@ -54,8 +53,6 @@ extension Worker {
             core.book.registered(sentAt: sentAt)
             core.plan.wake()
         }
-        // While it was taken for lost an older release may have been the newest.
-        if limits == nil { limitsWord.withLock { $0.reopen(Set(lanes.map(\.kind))) } }
         signal.set()
         logger.info("worker registered", metadata: ["worker": "\(id)"])
     }
@@ -135,8 +132,7 @@ extension Worker {
         let queue = self.queue
         do {
             if let old { try await control.withConnection { try queue.deregister(worker: old, isLost: true, on: $0) } }
-            // A newer release may have said its limits meanwhile: they are not this one's to take back.
-            try await register(limits: nil)
+            try await register()
         } catch {
             logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
         }
