@@ -22,10 +22,7 @@ import Testing
 
     private func claim(_ harness: JobHarness) async throws -> ClaimedJob {
         try await harness.pool.withConnection { connection in
-            let worker = try harness.queue.register(
-                .init(name: "t", version: "1", slots: 9, lanes: Self.lanes, limits: [], lifetime: .seconds(60)),
-                on: connection
-            ).id
+            let worker = try harness.queue.addWorker(Self.lanes, on: connection)
             return try #require(
                 try harness.queue.claim(Self.lanes, .init(worker: worker, limit: 1), on: connection).first
             )

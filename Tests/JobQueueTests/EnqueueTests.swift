@@ -91,10 +91,7 @@ import Testing
         try await JobHarness.with { harness in
             let lane = Lane(queue: "default", kind: Self.kind.name, timeout: .seconds(60))
             let worker = try await harness.pool.withConnection { connection in
-                try harness.queue.register(
-                    .init(name: "t", version: "1", slots: 1, lanes: [lane], limits: nil, lifetime: .seconds(60)),
-                    on: connection
-                ).id
+                try harness.queue.addWorker([lane], on: connection)
             }
             var ids: Set<Int64> = []
             for _ in 0..<2 {

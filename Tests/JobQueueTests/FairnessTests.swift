@@ -52,10 +52,7 @@ import Testing
                 """
             )
             let worker = try await harness.pool.withConnection { connection in
-                try queue.register(
-                    .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: [], lifetime: .seconds(600)),
-                    on: connection
-                ).id
+                try queue.addWorker(lanes, on: connection)
             }
             let claim = { @Sendable in
                 try await harness.pool.withConnection {
@@ -167,10 +164,7 @@ import Testing
                 #expect(try await age() == 1)
             }
             let claimed = try await harness.pool.withConnection { connection in
-                let worker = try harness.queue.register(
-                    .init(name: "t", version: "1", slots: 1, lanes: lanes, limits: [], lifetime: .seconds(60)),
-                    on: connection
-                ).id
+                let worker = try harness.queue.addWorker(lanes, on: connection)
                 return try harness.queue.claim(lanes, .init(worker: worker, limit: 1), on: connection)
             }
             #expect(claimed.map { $0.waited >= 3_600_000_000 } == [true])

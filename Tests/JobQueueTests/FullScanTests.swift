@@ -19,17 +19,11 @@ import Testing
             let worker = try harness.worker(JobRegistry())
             let id = try await harness.pool.withConnection { connection in
                 try queue.enqueue([NewJob(kind: "test.plain", queue: "default")], on: connection)
-                return try queue.register(
-                    .init(
-                        name: "t",
-                        version: "1",
-                        slots: 2,
-                        lanes: Self.lanes,
-                        limits: [.init(kind: "test.limited", running: 1, runningPerKey: nil)],
-                        lifetime: .seconds(600)
-                    ),
+                return try queue.addWorker(
+                    Self.lanes,
+                    limits: [.init(kind: "test.limited", running: 1, runningPerKey: nil)],
                     on: connection
-                ).id
+                )
             }
             let now = ContinuousClock.now
             let exchange = Worker.Exchange(

@@ -352,10 +352,7 @@ import Testing
             let lanes = [Lane(queue: "slow", kind: "a", timeout: .seconds(60))]
             let worker = try await harness.pool.withConnection { connection in
                 try harness.queue.limitRate(queue: "slow", to: (1, .seconds(3600)), on: connection)
-                return try harness.queue.register(
-                    .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: [], lifetime: .seconds(60)),
-                    on: connection
-                ).id
+                return try harness.queue.addWorker(lanes, on: connection)
             }
             let (claim, written) = try await harness.pool.withTransaction { connection in
                 try connection.execute("select from accountctl.queues where name = 'slow' for update")
@@ -387,10 +384,7 @@ import Testing
                 try harness.queue.limitRate(queue: "slow", to: (1, .seconds(3600)), on: connection)
                 try harness.queue.enqueue([NewJob(kind: "b", queue: "slow")], on: connection)
                 try harness.queue.enqueue([NewJob(kind: "a", queue: "slow")], on: connection)
-                let worker = try harness.queue.register(
-                    .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: [], lifetime: .seconds(60)),
-                    on: connection
-                ).id
+                let worker = try harness.queue.addWorker(lanes, on: connection)
                 return try await harness.queue.claimLimited(lanes, .init(worker: worker, limit: 9), on: connection).jobs
             }
             #expect(claimed.map(\.kind) == ["b"])
@@ -408,19 +402,11 @@ import Testing
             self.harness = harness
             let lanes = lanes
             worker = try await harness.pool.withConnection { connection in
-                try harness.queue.register(
-                    .init(
-                        name: "t",
-                        version: "1",
-                        slots: 9,
-                        lanes: lanes,
-                        limits: [
-                            .init(kind: "test.plain", running: limits.running, runningPerKey: limits.runningPerKey)
-                        ],
-                        lifetime: .seconds(60)
-                    ),
+                try harness.queue.addWorker(
+                    lanes,
+                    limits: [.init(kind: "test.plain", running: limits.running, runningPerKey: limits.runningPerKey)],
                     on: connection
-                ).id
+                )
             }
         }
 

@@ -17,11 +17,8 @@ import Testing
         _ harness: JobHarness
     ) async throws -> Int64 {
         let limits = limits.map { JobQueue.KindLimit(kind: $0.key, running: $0.value, runningPerKey: nil) }
-        return try await harness.pool.withTransaction { connection in
-            try harness.queue.register(
-                .init(name: "t", version: version, slots: 9, lanes: lanes, limits: limits, lifetime: .seconds(60)),
-                on: connection
-            ).id
+        return try await harness.pool.withConnection { connection in
+            try harness.queue.addWorker(lanes, version: version, limits: limits, on: connection)
         }
     }
 
@@ -40,8 +37,10 @@ import Testing
             #expect(try await limits(harness) == new)
             _ = try await register("0.9.1", ["test.both": 1, "test.old": 1], harness)
             #expect(try await limits(harness) == new)
-            // One that is newer still, and one whose order nobody knows.
-            for version in ["0.10.0.1", "1-beta", "unknown"] {
+            // One without a number is older than all others.
+            _ = try await register("unknown", ["test.both": 3], harness)
+            #expect(try await limits(harness) == new)
+            for version in ["0.10.0.1", "1-beta"] {
                 let release = try await register(version, ["test.both": 3], harness)
                 #expect(try await limits(harness) == ["test.both": 3], "\(version)")
                 try await end(release, harness)
@@ -65,23 +64,20 @@ import Testing
         }
     }
 
-    /// When a deploy is taken back, the limits go back with it, be it by workers that began before or amid it; the former
-    /// had no look at the tables meanwhile.
+    private func worker(_ version: String, _ limit: Int, _ harness: JobHarness) throws -> Worker {
+        var registry = JobRegistry()
+        try registry.register(JobKind<Note>("test.both", limits: .init(running: limit))) { _, _ in .completed() }
+        return try harness.worker(registry) { $0.version = version }
+    }
+
+    /// When a deploy is taken back, the limits go back with it, be it by workers that began before or amid it.
     @Test(arguments: [false, true]) func theLimitsOfATakenBackReleaseGo(_ beganBefore: Bool) async throws {
-        let kind = JobKind<Note>("test.both", limits: .init(running: 1))
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, _ in .completed() }
-            let old = try harness.worker(registry) { $0.version = "0.9.1" }
-            if beganBefore {
-                try await old.begin()
-                try await old.sayLimits()
-            }
+            let old = try worker("0.9.1", 1, harness)
+            if beganBefore { try await old.begin() }
             let new = try await register("0.10.0", ["test.both": 2], harness)
-            if !beganBefore {
-                try await old.begin()
-                try await old.sayLimits()
-            }
+            if !beganBefore { try await old.begin() }
+            try await old.sayLimits()
             #expect(try await limits(harness) == ["test.both": 2])
             try await end(new, harness)
             try await old.sayLimits()
@@ -89,46 +85,37 @@ import Testing
         }
     }
 
-    /// An old release that begins while a newer one is about to say its limits waits for it.
-    @Test func releasesThatBeginAtOnceAgree() async throws {
+    /// What an older one wrote that had not seen the newer yet.
+    @Test func theNewestMakesGoodWhatAnotherSaid() async throws {
         try await JobHarness.with { harness in
-            _ = try await register("1", ["test.both": 1], harness)
-            let old = try await harness.pool.withTransaction { connection in
-                _ = try harness.queue.register(
-                    .init(
-                        name: "t",
-                        version: "2",
-                        slots: 9,
-                        lanes: Self.lanes,
-                        limits: [.init(kind: "test.both", running: 2, runningPerKey: nil)],
-                        lifetime: .seconds(60)
-                    ),
-                    on: connection
-                )
-                let old = Task { try await register("1", ["test.both": 1], harness) }
-                try await harness.database.waitUntilBlocked(sessions: 1)
-                return old
+            let new = try worker("2", 2, harness)
+            try await new.begin()
+            for change in ["set max_running = 1", "set max_running = null, max_running_per_key = 1"] {
+                try await harness.execute("update accountctl.job_limits \(unsafeSQL: change)")
+                try await new.sayLimits()
+                #expect(try await limits(harness) == ["test.both": 2])
             }
-            _ = try await old.value
-            #expect(try await limits(harness) == ["test.both": 2])
+            // Of one release the latest stands, and the others do not say theirs over and over.
+            _ = try await register("2", ["test.both": 3], harness)
+            try await new.sayLimits()
+            #expect(try await limits(harness) == ["test.both": 3])
         }
     }
 
-    private static func release(isAlive: Bool, _ latestStart: Int64) -> [String: JobQueue.NewerRelease] {
-        ["a": .init(isAlive: isAlive, latestStart: latestStart)]
-    }
-
-    @Test func limitsAreSaidOnceUnlessANewerReleaseCame() {
-        var word = LimitsWord(kinds: ["a", "b"])
-        #expect(word.heard([:]) == ["a", "b"])
-        word.said(["a", "b"])
-        #expect(word.heard([:]).isEmpty)
-        #expect(word.heard(Self.release(isAlive: true, 1)).isEmpty)
-        #expect(word.heard(Self.release(isAlive: true, 1)).isEmpty)
-        #expect(word.heard(Self.release(isAlive: false, 1)) == ["a"])
-        word.said(["a"])
-        #expect(word.heard(Self.release(isAlive: false, 1)).isEmpty)
-        // It came and went between two looks.
-        #expect(word.heard(Self.release(isAlive: false, 2)) == ["a"])
+    /// A claim under the limit whose process is stopped between two statements is ended by the server.
+    @Test func aClaimThatStandsStillKeepsNobodyFromBeginning() async throws {
+        try await JobHarness.with { harness in
+            try await worker("1", 1, harness).begin()
+            let error = await #expect(throws: PostgresError.self) {
+                try await harness.pool.withConnection { connection in
+                    try await connection.briefTransaction { connection in
+                        try connection.execute("select from accountctl.job_limits for update")
+                        try await worker("2", 2, harness).begin()
+                    }
+                }
+            }
+            #expect(error?.code == .connectionLost)
+            #expect(try await limits(harness) == ["test.both": 2])
+        }
     }
 }

@@ -29,17 +29,7 @@ import Testing
                         model.jobs[id] = ModelTable.Job()
                     case 2:
                         guard workers.count < 6 else { break }
-                        let id = try harness.queue.register(
-                            .init(
-                                name: "m",
-                                version: "1",
-                                slots: 1,
-                                lanes: Self.lanes,
-                                limits: [],
-                                lifetime: .seconds(600)
-                            ),
-                            on: connection
-                        ).id
+                        let id = try harness.queue.addWorker(Self.lanes, on: connection)
                         workers.append(id)
                         model.register(id, now: 0, lifetime: 10)
                     case 3, 4, 5:

@@ -12,18 +12,6 @@ import Testing
     static let kind = JobKind<Note>("test.plain")
     static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 
-    private func register(
-        _ queue: JobQueue,
-        _ lanes: [Lane] = Self.lanes,
-        limits: [JobQueue.KindLimit] = [],
-        on connection: isolated Connection
-    ) throws -> Int64 {
-        try queue.register(
-            .init(name: "t", version: "1", slots: 9, lanes: lanes, limits: limits, lifetime: .seconds(600)),
-            on: connection
-        ).id
-    }
-
     /// The pages that a claim of ten touches, told by running it and undoing it.
     private func pages(
         _ queue: JobQueue,
@@ -49,7 +37,7 @@ import Testing
         try await JobHarness.with { harness in
             let queue = harness.queue
             try await harness.behindAnOldSnapshot { connection in
-                let worker = try register(queue, on: connection)
+                let worker = try queue.addWorker(Self.lanes, on: connection)
                 // Without the full scan of each second, whose cost is not the point here.
                 var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
                 let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
@@ -89,7 +77,7 @@ import Testing
         try await JobHarness.with { harness in
             let queue = harness.queue
             try await harness.behindAnOldSnapshot { connection in
-                let worker = try register(queue, on: connection)
+                let worker = try queue.addWorker(Self.lanes, on: connection)
                 let request = JobQueue.ClaimRequest(worker: worker, limit: 100)
                 let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
                 for _ in 0..<50 {
@@ -120,7 +108,7 @@ import Testing
                 let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
                 var worker: Int64 = 0
                 for _ in 0..<10 {
-                    worker = try register(queue, on: connection)
+                    worker = try queue.addWorker(Self.lanes, on: connection)
                     for _ in 0..<5 {
                         try queue.enqueue(hundred, on: connection)
                         let jobs = try queue.claim(
@@ -163,7 +151,7 @@ import Testing
         let limits = lanes.map {
             JobQueue.KindLimit(kind: $0.kind, running: limit.running, runningPerKey: limit.runningPerKey)
         }
-        let worker = try register(queue, lanes, limits: limits, on: connection)
+        let worker = try queue.addWorker(lanes, limits: limits, on: connection)
         // Without the full scan of each second, whose cost is not the point here.
         var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
         let hundred = try (0..<100).map { n in

@@ -19,10 +19,7 @@ import Testing
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<3).map { _ in try Self.kind.job(Note()) })
             let jobs = try await harness.pool.withConnection { connection in
-                let worker = try harness.queue.register(
-                    .init(name: "t", version: "1", slots: 9, lanes: Self.lanes, limits: [], lifetime: .seconds(600)),
-                    on: connection
-                ).id
+                let worker = try harness.queue.addWorker(Self.lanes, on: connection)
                 return try harness.queue.claim(Self.lanes, .init(worker: worker, limit: 2), on: connection)
             }
             #expect(jobs.count == 2)

@@ -12,10 +12,7 @@ import Testing
 
     private func host(_ harness: JobHarness, lifetime: Duration = .seconds(60)) async throws -> Int64 {
         try await harness.pool.withConnection { connection in
-            try harness.queue.register(
-                .init(name: "t", version: "1", slots: 9, lanes: Self.lanes, limits: [], lifetime: lifetime),
-                on: connection
-            ).id
+            try harness.queue.addWorker(Self.lanes, lifetime: lifetime, on: connection)
         }
     }
 

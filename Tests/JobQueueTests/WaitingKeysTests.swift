@@ -10,17 +10,11 @@ import Testing
     static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 
     private func register(_ harness: JobHarness, on connection: isolated Connection) throws -> Int64 {
-        try harness.queue.register(
-            .init(
-                name: "t",
-                version: "1",
-                slots: 9,
-                lanes: Self.lanes,
-                limits: [.init(kind: "test.plain", running: nil, runningPerKey: 1)],
-                lifetime: .seconds(600)
-            ),
+        try harness.queue.addWorker(
+            Self.lanes,
+            limits: [.init(kind: "test.plain", running: nil, runningPerKey: 1)],
             on: connection
-        ).id
+        )
     }
 
     /// Jobs of one key, or of none, each of which became ready a millisecond after the one before.

@@ -195,7 +195,6 @@ extension JobQueue {
             version: holder.version,
             slots: 1,
             lanes: [],
-            limits: nil,
             lifetime: holder.lifetime
         )
         // As long as the server holds it, which counts from when it heard of the holder.

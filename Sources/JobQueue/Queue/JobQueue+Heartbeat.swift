@@ -7,19 +7,14 @@ extension JobQueue {
         let version: String
         let slots: Int
         let lanes: [Lane]
-        /// What the code says of its kinds, all of it; nil to leave what was said, by whomever.
-        let limits: [KindLimit]?
         let lifetime: Duration
     }
 
-    /// Adds a worker and brings the limits of its kinds to what its code says, unless a newer release says it.
+    /// Adds a worker.
     ///
     /// Returns its id and the server's time, in microseconds since 1970.
     func register(_ worker: Registration, on connection: isolated Connection) throws -> (id: Int64, serverTime: Int64) {
-        if let limits = worker.limits {
-            _ = try say(limits, of: Set(worker.lanes.map(\.kind)), as: worker.version, on: connection)
-        }
-        return try connection.one(
+        try connection.one(
             """
             insert into \(tables.workers) (name, version, slots, queues, kinds, expires_at)
             values (

@@ -11,9 +11,8 @@ extension JobQueue {
         var failure: (any Error)?
         for part in historyParts(retention: retention) {
             do {
-                try await connection.transaction { connection in
-                    // Attaching waits for whoever reads the default partition; all others would wait behind it.
-                    try connection.execute("set local lock_timeout = '500ms'")
+                // Attaching waits for whoever reads the default partition; all others would wait behind it.
+                try await connection.briefTransaction(patience: .milliseconds(500)) { connection in
                     // One worker at a time; behind a pooler a session's lock would go astray.
                     let isMine = try connection.one(
                         "select pg_try_advisory_xact_lock(hashtextextended(\(self.tables.channel + ".history"), 0))",

@@ -13,11 +13,9 @@ extension JobQueue {
         on connection: isolated Connection
     ) async throws -> LimitedClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return LimitedClaim() }
-        return try await connection.transaction { connection in
-            // Whoever else holds these rows, such as a worker that was stopped or a forgotten session, must not hold up
-            // the worker.
-            try connection.execute("set local lock_timeout = '1s'")
-            return try self.claimLimitedLocked(lanes, request, on: connection)
+        // Whoever else holds these rows, such as a forgotten session, must not hold up the worker.
+        return try await connection.briefTransaction { connection in
+            try self.claimLimitedLocked(lanes, request, on: connection)
         }
     }
 

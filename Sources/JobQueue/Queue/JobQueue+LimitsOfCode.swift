@@ -1,96 +1,71 @@
 import Postgres
 
 extension JobQueue {
+    /// How many jobs of a kind may run at once, as the code says; nil for any number.
     struct KindLimit: Sendable, Hashable {
         let kind: String
         let running: Int?
         let runningPerKey: Int?
     }
 
-    /// The workers of newer releases that have a kind.
-    struct NewerRelease: Sendable, Hashable {
-        /// Whether one of them lives.
-        var isAlive: Bool
-        /// When the latest of them began, in microseconds since 1970.
-        var latestStart: Int64
-    }
-
-    /// The kinds that workers of newer releases have or had in the last days.
+    /// Brings the limits of kinds to what a worker's code says, where this worker is the one to say them: of the live
+    /// ones that have the kind, that of the newest release, and of several the one that began last.
     ///
-    /// Releases are ordered by the numbers that their versions begin with; one without a number is never newer.
-    func newerReleases(
-        than version: String,
-        of kinds: Set<String>,
-        on connection: isolated Connection
-    ) throws -> [String: NewerRelease] {
-        let rows = try connection.query(
-            """
-            select kind, bool_or(w.stopped_at is null and w.expires_at > clock_timestamp()),
-                (extract(epoch from max(w.started_at)) * 1000000)::bigint
-            from \(tables.workers) w,
-            unnest(w.kinds) as kind
-            -- Nearly all are of this release, which is cheaper to see than their order.
-            where w.version <> \(version)
-            and \(Self.release("w.version")) > \(Self.release("\(version)::text"))
-            and kind = any(\(kinds.sorted())::text[])
-            group by kind
-            """,
-            as: (String, Bool, Int64).self
-        )
-        return Dictionary(
-            uniqueKeysWithValues: rows.map { ($0.0, NewerRelease(isAlive: $0.1, latestStart: $0.2)) }
-        )
-    }
-
-    /// Brings the limits of kinds to what a release says, but for those that a worker of a newer one has as well, and
-    /// returns the others; in the caller's transaction.
+    /// Does nothing for a worker that was taken for lost. Done again and again it makes good what a worker of an older
+    /// release said that had not seen this one yet; so nobody has to hold a lock from one statement to the next, with
+    /// which a process that is stopped there would keep all others from beginning.
     ///
-    /// In a rolling deploy processes of the old release start afresh, too.
-    func say(
+    /// A row that another session has locked, as a claim under the limit does, is waited for as long as `patience`.
+    func bringLimits(
         _ limits: [KindLimit],
         of kinds: Set<String>,
-        as version: String,
+        by worker: Int64,
+        patience: Duration,
         on connection: isolated Connection
-    ) throws -> Set<String> {
-        // Another worker adds itself after it has said its limits: whoever comes next must see both, or neither.
-        try connection.execute(
-            "select pg_advisory_xact_lock(hashtextextended(\(tables.channel + ".limits"), 0))"
-        )
-        let newer = try newerReleases(than: version, of: kinds, on: connection)
-        let own = kinds.filter { newer[$0]?.isAlive != true }
-        let limits = limits.filter { own.contains($0.kind) }
-        // What an older release limited and this one does not.
-        try connection.execute(
-            """
-            update \(tables.limits)
-            set max_running = null, max_running_per_key = null, updated_at = clock_timestamp()
-            where kind = any(\(own.subtracting(limits.map(\.kind)).sorted())::text[])
-            and coalesce(max_running, max_running_per_key) is not null
-            """
-        )
+    ) throws {
+        let limits = Dictionary(limits.map { ($0.kind, $0) }, uniquingKeysWith: { $1 })
+        let kinds = kinds.sorted()
         try connection.execute(
             """
             insert into \(tables.limits) as l (kind, max_running, max_running_per_key)
-            select *
+            select code.kind, code.running, code.running_per_key
             from unnest(
-                \(limits.map(\.kind))::text[],
-                \(limits.map { $0.running.map(Int32.init) })::int[],
-                \(limits.map { $0.runningPerKey.map(Int32.init) })::int[]
-            ) as given(kind, running, running_per_key)
-            order by kind
+                \(kinds)::text[],
+                \(kinds.map { limits[$0]?.running.map(Int32.init) })::int[],
+                \(kinds.map { limits[$0]?.runningPerKey.map(Int32.init) })::int[]
+            ) as code(kind, running, running_per_key)
+            cross join \(tables.workers) own
+            left join \(tables.limits) old on old.kind = code.kind
+            where own.id = \(worker)
+            and own.stopped_at is null
+            -- Before the row is locked, which claims under the limit would wait for. Without a row and a limit alike.
+            and (old.max_running, old.max_running_per_key) is distinct from (code.running, code.running_per_key)
+            and not exists (
+                select
+                from \(tables.workers) w
+                where w.stopped_at is null
+                and w.expires_at > clock_timestamp()
+                and code.kind = any(w.kinds)
+                and (\(Self.release("w")), w.started_at, w.id) > (\(Self.release("own")), own.started_at, own.id)
+            )
+            and \(Self.waits(atMost: patience))
+            order by code.kind
             on conflict (kind) do update
             set max_running = excluded.max_running,
                 max_running_per_key = excluded.max_running_per_key,
                 updated_at = clock_timestamp()
-            where (l.max_running, l.max_running_per_key)
-                is distinct from (excluded.max_running, excluded.max_running_per_key)
             """
         )
-        return own
     }
 
-    /// The numbers that a version begins with, to compare by; null without any.
-    private static func release(_ version: Statement) -> Statement {
-        "string_to_array(substring(\(version) from '^[0-9]{1,9}(?:[.][0-9]{1,9})*'), '.')::int[]"
+    /// What the releases of workers are ordered by: the numbers that the version begins with, of which one without any
+    /// is the oldest.
+    private static func release(_ worker: Statement) -> Statement {
+        """
+        coalesce(
+            string_to_array(substring(\(worker).version from '^[0-9]{1,9}(?:[.][0-9]{1,9})*'), '.')::int[],
+            '{}'
+        )
+        """
     }
 }

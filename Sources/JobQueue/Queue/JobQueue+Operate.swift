@@ -317,9 +317,8 @@ extension JobQueue {
     ///
     /// - Throws: ``PostgresError``, such as when another session is in the way.
     package func prune(_ days: OldDays, on connection: isolated Connection) async throws -> [String] {
-        try await connection.transaction { connection in
-            try connection.execute("set local lock_timeout = '2s'")
-            return try connection.one(
+        try await connection.briefTransaction(patience: .seconds(2)) { connection in
+            try connection.one(
                 """
                 select \(self.tables.schema).prune_job_history(
                     \(days.before), \(days.partitions.count)::integer

@@ -27,18 +27,8 @@ package struct JobQueue: Sendable {
     /// A row that some other session has locked is not waited for long: whatever else the worker has to write and to
     /// claim comes first.
     package static let controlSettings = sessionSettings.merging(
-        ["plan_cache_mode": "force_generic_plan", "lock_timeout": lockTimeout]
+        ["plan_cache_mode": "force_generic_plan", "lock_timeout": milliseconds(patience)]
     ) { $1 }
-
-    private static let lockTimeout = "1s"
-
-    /// That a statement, up to the end of its transaction, waits for a lock no longer than sessions with
-    /// ``controlSettings``: behind a transaction pooler they keep none.
-    ///
-    /// A condition that no row has a part in is looked at before the first one.
-    static let waitsBriefly: Statement = """
-        (select set_config('lock_timeout', '\(unsafeSQL: lockTimeout)', true)) is not null
-        """
 
     /// The job tables in `schema`, which the migrations made.
     package init(schema: String = "accountctl", waker: JobWaker? = nil) {

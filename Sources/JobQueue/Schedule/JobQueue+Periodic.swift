@@ -125,7 +125,7 @@ extension JobQueue {
     /// The first instant ever seen of a name is only remembered: a new schedule does not begin with an instant of the
     /// past.
     func enqueue(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) async throws -> Bool {
-        try await connection.transaction { connection in
+        try await connection.briefTransaction { connection in
             let isFirst = try connection.one(
                 "select not exists (select from \(self.tables.slots) where name = \(periodic.name))",
                 as: Bool.self

@@ -123,19 +123,14 @@ extension Worker {
         await tellOthers()
     }
 
-    /// Says the limits of the code where no newer release says its own, or says them no longer.
-    func sayLimits() async throws {
-        let (queue, version, limits) = (queue, configuration.version, registry.entries.values.compactMap(\.limit))
-        let kinds = Set(lanes.map(\.kind))
-        let newer = try await control.withConnection { connection in
-            try queue.newerReleases(than: version, of: kinds, on: connection)
+    /// Says the limits of the code, where it is this worker's to say them and they are not what it says.
+    func sayLimits(patience: Duration = .seconds(1)) async throws {
+        guard let worker = core.withLock({ $0.worker }) else { return }
+        let (queue, kinds) = (self.queue, Set(lanes.map(\.kind)))
+        let limits = registry.entries.values.compactMap(\.limit)
+        try await control.withConnection { connection in
+            try queue.bringLimits(limits, of: kinds, by: worker, patience: patience, on: connection)
         }
-        let due = limitsWord.withLock { $0.heard(newer) }
-        guard !due.isEmpty else { return }
-        let said = try await control.withTransaction { connection in
-            try queue.say(limits, of: due, as: version, on: connection)
-        }
-        limitsWord.withLock { $0.said(said) }
     }
 
     func unparkUnlimited() async throws {

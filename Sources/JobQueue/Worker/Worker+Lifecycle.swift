@@ -13,6 +13,8 @@ extension Worker {
     /// Registers, checks what only the server can check, and brings back what an older release could not read.
     func begin() async throws {
         try await register()
+        // Before the first claim, or it would run more than the code allows.
+        try await sayLimits(patience: JobQueue.longestSilence * 2)
         let zones = Set(registry.periodic.map(\.zone))
         let lanes = self.lanes
         let queue = self.queue
@@ -32,18 +34,17 @@ extension Worker {
         await keepHistory()
     }
 
-    /// Gets an id, as a new worker to everybody else, and says the limits of its kinds.
+    /// Gets an id, as a new worker to everybody else.
     private func register() async throws {
         let registration = JobQueue.Registration(
             name: configuration.name,
             version: configuration.version,
             slots: configuration.slots,
             lanes: lanes,
-            limits: registry.entries.values.compactMap(\.limit),
             lifetime: configuration.leaseLifetime
         )
         let queue = self.queue
-        let (sentAt, (id, serverTime)) = try await control.withTransaction { connection in
+        let (sentAt, (id, serverTime)) = try await control.withConnection { connection in
             let sentAt = ContinuousClock.now
             return (sentAt, try queue.register(registration, on: connection))
         }
@@ -135,7 +136,9 @@ extension Worker {
             try await register()
         } catch {
             logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
+            return
         }
+        await attempt("limits of the code") { try await self.sayLimits() }
     }
 
     /// Stops handlers whose time, or whose lease, is over.

@@ -44,8 +44,6 @@ package final class Worker: Sendable, Service {
     let stopSignal = Signal()
     /// How often each part of the upkeep failed in a row.
     let upkeepFailures = Mutex<[String: Int]>([:])
-    /// Which limits of its code are still to be said.
-    let limitsWord: Mutex<LimitsWord>
     /// The latest instant of each schedule that was dealt with, by whomever.
     let lastInstants = Mutex<[String: Int]>([:])
 
@@ -86,7 +84,6 @@ package final class Worker: Sendable, Service {
         self.figuresRead = figuresRead
         figuresRead(.now)
         settlement = Settlement(queue: queue)
-        limitsWord = Mutex(LimitsWord(kinds: Set(lanes.map(\.kind))))
         // Without urgent lanes there is nothing to reserve, and no claim of its own for them.
         reserve = lanes.contains(where: \.isUrgent) ? configuration.reservedSlots : 0
         core = Mutex(WorkerCore(configuration, reserve: reserve, now: .now))

@@ -1,0 +1,47 @@
+import Postgres
+
+extension JobQueue {
+    /// How long sessions with ``controlSettings`` wait for a lock.
+    static let patience = Duration.seconds(1)
+
+    /// How long a transaction of the engine's own goes on whose client says nothing: a process that was stopped, or cut
+    /// off, in the midst of one would keep what it has locked from all others.
+    static let longestSilence = Duration.seconds(5)
+
+    /// That a statement, up to the end of its transaction, waits for a lock no longer than sessions with
+    /// ``controlSettings``: behind a transaction pooler they keep none.
+    static let waitsBriefly = waits(atMost: patience)
+
+    /// That a statement, up to the end of its transaction, waits for a lock no longer than so.
+    ///
+    /// A condition that no row has a part in is looked at before the first one.
+    static func waits(atMost patience: Duration) -> Statement {
+        "(select set_config('lock_timeout', '\(unsafeSQL: milliseconds(patience))', true)) is not null"
+    }
+
+    /// As a setting of the server.
+    static func milliseconds(_ duration: Duration) -> String {
+        "\(Int(duration / .milliseconds(1)))ms"
+    }
+}
+
+extension Connection {
+    /// Runs a transaction of several statements whose locks other workers need soon.
+    ///
+    /// - Throws: What `body` throws. ``PostgresError``; of a lock that another session keeps for longer than `patience`
+    ///   as well, and of a session that the server ended since its client was silent for ``JobQueue/longestSilence``.
+    func briefTransaction<Result: Sendable>(
+        patience: Duration = JobQueue.patience,
+        _ body: @Sendable (isolated Connection) async throws -> Result
+    ) async throws -> Result {
+        try await transaction { connection in
+            try connection.execute(
+                """
+                select set_config('lock_timeout', \(JobQueue.milliseconds(patience)), true),
+                    set_config('idle_in_transaction_session_timeout', \(JobQueue.milliseconds(JobQueue.longestSilence)), true)
+                """
+            )
+            return try await body(connection)
+        }
+    }
+}
