@@ -49,14 +49,19 @@ struct DeletionCancelCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func validate() throws {
-        if (request == nil) == (file == nil) { throw ValidationError("name a request, or a list with --file") }
+        if (request == nil) == (file == nil) { throw Self.either }
     }
 
+    private static let either = ValidationError("name a request, or a list with --file")
+
     func run(in context: CommandContext) async throws -> ExitStatus {
-        if let request {
-            return try await context.carryOut(act, on: RequestTarget.named(request), acting, consent)
-        }
-        let list = try IDList(path: file ?? "-", of: .requests)
+        if let file { return try await cancelAll(in: file, context) }
+        guard let request else { throw Self.either }
+        return try await context.carryOut(act, on: RequestTarget.named(request), acting, consent)
+    }
+
+    private func cancelAll(in file: String, _ context: CommandContext) async throws -> ExitStatus {
+        let list = try IDList(path: file, of: .requests)
         let actor = try context.actor(acting)
         list.tellRepeated(in: context)
         return try await context.withDatabase { pool in
