@@ -10,7 +10,7 @@ import Testing
 /// | --- | --- | --- |
 /// | 1 | a worker is killed: before, during, after its effect, within a batch | ProcessFailureTests.killedWorkersLoseNothing |
 /// | 2 | a handler traps: its siblings recover, the poisonous job is found and given up | ProcessFailureTests.aPoisonousJobIsFoundAndItsSiblingsSurvive |
-/// | 3 | a process is stopped for longer than its lease and goes on | ProcessFailureTests.aStoppedProcessComesBackTooLate |
+/// | 3 | a process is stopped for longer than its lease and goes on | ProcessFailureTests.aStoppedProcessComesBackTooLate, ProcessFailureTests.aStoppedProcessKeepsNobodyFromWorking, LimitsOfCodeTests.aClaimThatStandsStillKeepsNobodyFromBeginning |
 /// | 4 | rescue meets a completion, another rescue, a heartbeat, a kind that the rescuer does not know | RaceTests.aCompletionUnderWayIsNotRescued, RaceTests.manyRescuersCountOneCrash, RaceTests.aBeatInTimeKeepsItsJobs, RaceTests.aBeatWaitsForARescueUnderWay, RaceTests.aRescuerNeedNotKnowTheKind |
 /// | 5 | the server: ended sessions, restarts, failover, a full disk, timeouts, conflicts, a black hole, a commit in doubt | ServerFailureTests.restartsAndLostConnectionsLoseNothing, ServerFailureTests.aFailoverIsFollowed, ServerFailureTests.aFailoverThatLosesTheEndOfTheLog, ServerFailureTests.aBlackHoleEndsTheLease, ResourceFailureTests.aFullDiskLosesNothing, ResourceFailureTests.lockTimeoutsLoseNothing, ResourceFailureTests.refusedStatementsLoseNothing, WakeUpTests.anEnqueueInDoubtIsRepeatedSafely |
 /// | 6 | a wake-up is lost: before LISTEN, while reconnecting, on a socket that is open and dead | WakeUpTests.aDeafListenerCostsOnePoll, WakeUpTests.whatCameMeanwhileIsFoundAfterReconnecting, FairnessTests.jobsAreFoundByNotificationOrByPolling |

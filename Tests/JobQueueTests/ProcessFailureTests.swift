@@ -90,6 +90,32 @@ import Testing
         }
     }
 
+    /// Stopped while it waits for a lock in the midst of what it has to say and to claim, and never let go again: the
+    /// server does the statement, and nobody asks for the next.
+    @Test(arguments: ["accountctl.job_limits", "accountctl.queues"])
+    func aStoppedProcessKeepsNobodyFromWorking(_ table: String) async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            try await harness.pool.withConnection { connection in
+                // Claimed behind the locks of both tables.
+                try queue.limit(kind: "test.exact", running: 1, runningPerKey: nil, on: connection)
+                try queue.limitRate(queue: "default", to: (1000, .seconds(1)), on: connection)
+            }
+            try await harness.enqueue(try jobs("test.exact", 3))
+            let stopped = try await harness.pool.withTransaction { connection in
+                try connection.execute("lock table \(unsafeSQL: table) in share row exclusive mode")
+                let process = try WorkerProcess(harness)
+                try await harness.database.waitUntilBlocked(sessions: 1)
+                process.kill(SIGSTOP)
+                return process
+            }
+            let other = try WorkerProcess(harness)
+            try await harness.until { try await harness.unfinished() == 0 }
+            #expect(try await harness.count("select count(*) from public.effects where note = 'exact'") == 3)
+            for process in [stopped, other] { process.kill(SIGKILL) }
+        }
+    }
+
     @Test func shutdownUsesNoAttempt() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 400))

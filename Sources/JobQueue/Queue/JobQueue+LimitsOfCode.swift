@@ -11,7 +11,7 @@ extension JobQueue {
     /// Brings the limits of kinds to what a worker's code says, where this worker is the one to say them: of the live
     /// ones that have the kind, that of the newest release, and of several the one that began last.
     ///
-    /// Does nothing for a worker that was taken for lost. Done again and again it makes good what a worker of an older
+    /// Does nothing for a worker whose lease ran out. Done again and again it makes good what a worker of an older
     /// release said that had not seen this one yet; so nobody has to hold a lock from one statement to the next, with
     /// which a process that is stopped there would keep all others from beginning.
     ///
@@ -37,14 +37,13 @@ extension JobQueue {
             cross join \(tables.workers) own
             left join \(tables.limits) old on old.kind = code.kind
             where own.id = \(worker)
-            and own.stopped_at is null
+            and \(Self.isAlive("own"))
             -- Before the row is locked, which claims under the limit would wait for. Without a row and a limit alike.
             and (old.max_running, old.max_running_per_key) is distinct from (code.running, code.running_per_key)
             and not exists (
                 select
                 from \(tables.workers) w
-                where w.stopped_at is null
-                and w.expires_at > clock_timestamp()
+                where \(Self.isAlive("w"))
                 and code.kind = any(w.kinds)
                 and (\(Self.release("w")), w.started_at, w.id) > (\(Self.release("own")), own.started_at, own.id)
             )
@@ -56,6 +55,10 @@ extension JobQueue {
                 updated_at = clock_timestamp()
             """
         )
+    }
+
+    private static func isAlive(_ worker: Statement) -> Statement {
+        "\(worker).stopped_at is null and \(worker).expires_at > clock_timestamp()"
     }
 
     /// What the releases of workers are ordered by: the numbers that the version begins with, of which one without any
