@@ -27,7 +27,7 @@ extension JobQueue {
         let kinds = kinds.sorted()
         try connection.execute(
             """
-            insert into \(tables.limits) as l (kind, max_running, max_running_per_key)
+            insert into \(tables.limits) (kind, max_running, max_running_per_key)
             select code.kind, code.running, code.running_per_key
             from unnest(
                 \(kinds)::text[],
@@ -48,7 +48,8 @@ extension JobQueue {
                 and (\(Self.release("w")), w.started_at, w.id) > (\(Self.release("own")), own.started_at, own.id)
             )
             and \(Self.waits(atMost: patience))
-            order by code.kind
+            -- In the order in which claims lock them, which is that of the table.
+            order by code.kind collate "C"
             on conflict (kind) do update
             set max_running = excluded.max_running,
                 max_running_per_key = excluded.max_running_per_key,
