@@ -80,7 +80,8 @@ package struct JobContext: Sendable {
 
     /// Ends the job as completed in the handler's own transaction: its effects and its end happen both or neither.
     ///
-    /// Return ``JobOutcome/completedInTransaction`` after the commit.
+    /// Return ``JobOutcome/completedInTransaction`` after the commit. Let it be the transaction's last statement: those
+    /// after it wait for a lock for one second at most.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, and the transaction must not commit; ``PostgresError``.
     package func complete(output: JobDocument? = nil, on connection: isolated Connection) throws {
