@@ -5,7 +5,7 @@ import Sealing
 import TestSupport
 import Testing
 
-@Suite("What operators do with accounts", .timeLimit(.minutes(3)))
+@Suite("What operators do with accounts", .timeLimit(.minutes(5)))
 struct AccountDeskTests {
     private static let user = UUID(uuidString: "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f") ?? UUID()
     private static let bystander = UUID(uuidString: "00000000-0000-4000-8000-000000000002") ?? UUID()

@@ -6,7 +6,7 @@ import Sealing
 import TestSupport
 import Testing
 
-@Suite("Accounts are found by anything one was told", .timeLimit(.minutes(3)))
+@Suite("Accounts are found by anything one was told", .timeLimit(.minutes(5)))
 struct AccountDirectoryTests {
     private static let anna = UUID(uuidString: "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f") ?? UUID()
     private static let sub = "001234.0123456789abcdef0123456789abcdef.0123"
@@ -96,7 +96,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("The start of anything is looked for in an index, however many accounts there are", .timeLimit(.minutes(2)))
+    @Test("The start of anything is looked for in an index, however many accounts there are", .timeLimit(.minutes(5)))
     func startsByIndex() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(

@@ -6,7 +6,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// What changes while an archive is written, which takes hours for large accounts.
-@Suite(.timeLimit(.minutes(2))) struct AccountExportTests {
+@Suite(.timeLimit(.minutes(5))) struct AccountExportTests {
     /// Writes an archive, with something done after the first file.
     private func export(
         _ person: Person,

@@ -6,7 +6,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// What the requests of one account cost to find, among those of many.
-@Suite(.timeLimit(.minutes(2))) struct AccountRequestsPlanTests {
+@Suite(.timeLimit(.minutes(5))) struct AccountRequestsPlanTests {
     @Test(arguments: ["cancel_account_deletion", "account_deletion_status"])
     func nobodyReadsTheRequestsOfOthers(_ function: String) async throws {
         try await Stage.with { stage in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What ending sessions costs, as the server plans it on Supabase's own indexes.
-@Suite(.timeLimit(.minutes(2))) struct AccountSessionsPlanTests {
+@Suite(.timeLimit(.minutes(5))) struct AccountSessionsPlanTests {
     private func explain(_ statement: Statement, generic: Bool, on stage: Stage) async throws -> String {
         try await stage.admin.withTransaction { connection in
             try connection.execute(

@@ -7,7 +7,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// The attempts that are meant for Apple: what the database refuses is none of them.
-@Suite(.timeLimit(.minutes(3))) struct AppleAttemptTests {
+@Suite(.timeLimit(.minutes(5))) struct AppleAttemptTests {
     /// Some refusals of the database and then a single failure of Apple's handed the credential over.
     @Test func whatTheDatabaseRefusesLeavesApplesAttemptsAlone() async throws {
         try await Stage.with { stage in

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Apple out of reach, answers that are lost, and keys that are missing.
-@Suite(.timeLimit(.minutes(3))) struct AppleFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct AppleFaultTests {
     @Test func onlyWhoHoldsACredentialWaitsForAppleAndNotForEver() async throws {
         try await Stage.with { stage in
             let holder = try await stage.fullAccount()

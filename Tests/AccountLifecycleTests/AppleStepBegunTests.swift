@@ -8,7 +8,7 @@ import Testing
 
 /// The step at Apple has begun once Apple is asked or a credential is given up, and not before: until then whoever has
 /// to decide can cancel.
-@Suite(.timeLimit(.minutes(2))) struct AppleStepBegunTests {
+@Suite(.timeLimit(.minutes(5))) struct AppleStepBegunTests {
     /// A worker whose file of keys lacks the one that everything is sealed with.
     private func driver(withoutKeyOf stage: Stage) throws -> DeletionDriver {
         let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])

@@ -4,7 +4,7 @@ import Postgres
 import Testing
 
 /// What the cascade leaves in the schemas of Supabase.
-@Suite(.timeLimit(.minutes(3))) struct AuthScrubTests {
+@Suite(.timeLimit(.minutes(5))) struct AuthScrubTests {
     private func add(_ action: String, by actor: String, traits: [String: String], on stage: Stage) async throws {
         try await stage.sql(
             """

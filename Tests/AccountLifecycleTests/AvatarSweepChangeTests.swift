@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Between the look at an object and the call that deletes it a sweep may read thousands of pages.
-@Suite(.timeLimit(.minutes(2))) struct AvatarSweepChangeTests {
+@Suite(.timeLimit(.minutes(5))) struct AvatarSweepChangeTests {
     private let sweep = AvatarSweep(before: Date(timeIntervalSinceNow: -86_400))
 
     /// What is left behind, once everything is old.

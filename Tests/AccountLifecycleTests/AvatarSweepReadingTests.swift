@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("What a sweep of avatars reads", .timeLimit(.minutes(2)))
+@Suite("What a sweep of avatars reads", .timeLimit(.minutes(5)))
 struct AvatarSweepReadingTests {
     /// Accounts with two avatars each, both of the same last name, of which the profile names one.
     private static func filling(_ accounts: Int) -> String {

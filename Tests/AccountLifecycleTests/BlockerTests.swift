@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What stands in the way of a delete is named before anything is touched.
-@Suite(.timeLimit(.minutes(3))) struct BlockerTests {
+@Suite(.timeLimit(.minutes(5))) struct BlockerTests {
     @Test func aBlockingForeignKeyIsNamedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in
             try await stage.sql(

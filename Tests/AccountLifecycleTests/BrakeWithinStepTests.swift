@@ -9,7 +9,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// Brakes that are pulled while a step is under way: what it has not done yet it leaves.
-@Suite(.timeLimit(.minutes(3))) struct BrakeWithinStepTests {
+@Suite(.timeLimit(.minutes(5))) struct BrakeWithinStepTests {
     /// Every way to stop a request whose account is locked out.
     enum Brake: CaseIterable {
         case everythingPaused, requestPaused, held, otherAccount
@@ -264,7 +264,7 @@ import Testing
     }
 
     /// Nobody reads a whole table for those who are stopped anyway.
-    @Test(.timeLimit(.minutes(1))) func whereEverythingIsPausedTheAuditLogIsNotRead() async throws {
+    @Test(.timeLimit(.minutes(5))) func whereEverythingIsPausedTheAuditLogIsNotRead() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)

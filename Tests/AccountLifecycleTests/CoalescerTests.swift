@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CoalescerTests {
+@Suite(.timeLimit(.minutes(5))) struct CoalescerTests {
     /// Work that waits until it is let go, and remembers what it was given.
     private final class Gate: Sendable {
         private let state = Mutex<(open: Bool, waiting: [CheckedContinuation<Void, Never>], batches: [[Int]])>(

@@ -7,7 +7,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// What a database remembers of the place it is worked on in.
-@Suite(.timeLimit(.minutes(3))) struct DatabaseUseTests {
+@Suite(.timeLimit(.minutes(5))) struct DatabaseUseTests {
     private func record(_ storage: String?, project: String? = nil, _ stage: Stage) async throws -> String? {
         let actor = Operator(name: "worker", hashKey: stage.vault.hashKey)
         return try await stage.pool.withConnection { connection in

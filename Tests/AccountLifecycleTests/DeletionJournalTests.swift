@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct DeletionJournalTests {
+@Suite(.timeLimit(.minutes(5))) struct DeletionJournalTests {
     private func records(_ stage: Stage) async throws -> String {
         try await stage.value(
             """

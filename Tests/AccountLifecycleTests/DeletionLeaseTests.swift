@@ -8,7 +8,7 @@ import Testing
 
 /// No fence reaches Apple or Storage: a call starts only where nobody else can be given the request before it has
 /// ended.
-@Suite(.timeLimit(.minutes(3))) struct DeletionLeaseTests {
+@Suite(.timeLimit(.minutes(5))) struct DeletionLeaseTests {
     private struct LeaseEnds: Error {}
 
     @Test(arguments: [(DeletionStep.revokeApple, Duration.seconds(6)), (.deleteAvatars, .seconds(3))])
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// A worker whose leases are too short never calls; one with time takes over, and waits out a Storage that is slow.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aWorkerStepsAsideAndAnotherEndsTheWork() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -6,7 +6,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ErasureTests {
+@Suite(.timeLimit(.minutes(5))) struct ErasureTests {
     @Test func anAccountIsErasedAndNobodyElse() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite("What an export reads, as the server plans it", .timeLimit(.minutes(1)))
+@Suite("What an export reads, as the server plans it", .timeLimit(.minutes(5)))
 struct ExportPlanTests {
     @Test("The condition of a table grows by its way to the account, however many keys lead onward")
     func manyKeys() async throws {

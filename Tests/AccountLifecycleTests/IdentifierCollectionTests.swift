@@ -6,7 +6,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// By what an account is recognised in data, and what its person could have written there.
-@Suite(.timeLimit(.minutes(3))) struct IdentifierCollectionTests {
+@Suite(.timeLimit(.minutes(5))) struct IdentifierCollectionTests {
     private func identifiers(_ identities: String) async throws -> [String] {
         try await TestDatabase.with(.migrated) { database in
             let id = UUID()

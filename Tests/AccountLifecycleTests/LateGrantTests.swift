@@ -7,7 +7,7 @@ import Testing
 
 /// Codes and exchanges that come while the account is being erased: whatever Apple grants is revoked, handed over or
 /// told.
-@Suite(.timeLimit(.minutes(3))) struct LateGrantTests {
+@Suite(.timeLimit(.minutes(5))) struct LateGrantTests {
     /// What the request, its step and its receipt say of Apple.
     private func told(_ request: UUID, on stage: Stage) async throws -> [String?] {
         try await stage.value(
@@ -387,7 +387,7 @@ import Testing
 
     /// The account's row is locked by its erasure: whoever comes with a code waits, and is told that there is no
     /// account.
-    @Test(.timeLimit(.minutes(1))) func aCodeThatWaitsForTheErasureIsRefused() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCodeThatWaitsForTheErasureIsRefused() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let late = try await stage.admin.withTransaction { connection in

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct LockOutTests {
+@Suite(.timeLimit(.minutes(5))) struct LockOutTests {
     /// By an operator: who is suspended opens none.
     private func open(_ person: Person, on stage: Stage) async throws -> UUID {
         let opening = try await stage.pool.withConnection {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Keys of `public.profiles` besides the one by which a profile is the account's own.
-@Suite(.timeLimit(.minutes(3))) struct ProfileKeyTests {
+@Suite(.timeLimit(.minutes(5))) struct ProfileKeyTests {
     /// What refers to the account from other people's profiles, by a key that lets nothing go.
     private static let refusing: [(column: String, target: Statement)] = [
         ("invited_by", "references auth.users"),

@@ -6,7 +6,7 @@ import Sealing
 import Testing
 
 /// What a step found and did stays known when it is taken again and finds nothing any more.
-@Suite(.timeLimit(.minutes(3))) struct RepeatedStepTests {
+@Suite(.timeLimit(.minutes(5))) struct RepeatedStepTests {
     @Test func theReceiptTellsWhatWasDoneBefore() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite(.timeLimit(.minutes(3))) struct ResidueTests {
+@Suite(.timeLimit(.minutes(5))) struct ResidueTests {
     /// One table that keeps each form, in each kind of column; nothing refers to the account by a key.
     @Test func everyFormInEveryKindOfColumnIsFoundAndNamed() async throws {
         try await Stage.with { stage in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Rows go, however many there are and whatever table they lie in, and no others.
-@Suite(.timeLimit(.minutes(3))) struct RowDeletionTests {
+@Suite(.timeLimit(.minutes(5))) struct RowDeletionTests {
     @Test func anUnrelatedProfilesTableIsLeftAlone() async throws {
         try await Stage.with { stage in
             try await stage.sql("drop table public.profiles cascade")

@@ -7,7 +7,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// Objects of nobody that the profile of a leaving person names.
-@Suite(.timeLimit(.minutes(3))) struct SharedObjectTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedObjectTests {
     /// Ways in which a profile can name the object of a key.
     private static let spellings: [@Sendable (String) -> String] = [
         { $0 },

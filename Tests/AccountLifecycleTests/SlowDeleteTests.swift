@@ -7,7 +7,7 @@ import Waiting
 @testable import AccountLifecycle
 
 /// Deletes that take long: half an hour is allowed, and nobody else is to wait for them.
-@Suite(.timeLimit(.minutes(2))) struct SlowDeleteTests {
+@Suite(.timeLimit(.minutes(5))) struct SlowDeleteTests {
     /// Every delete has to wait for a permit, and none is cut short.
     private static var slow: DeletionPolicy {
         var policy = Stage.swift

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Storage that fails, lies or is left alone, and files that only look like somebody's.
-@Suite(.timeLimit(.minutes(3))) struct StorageFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct StorageFaultTests {
     /// Whoever uploads may write much into a row, and Storage answers a delete with the rows.
     @Test func objectsWithLongMetadataGoAtOnce() async throws {
         try await Stage.with { stage in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What triggers would say to a delete is asked before anything is touched.
-@Suite(.timeLimit(.minutes(3))) struct TriggerTests {
+@Suite(.timeLimit(.minutes(5))) struct TriggerTests {
     /// A trigger or a rule of one partition alone is on the way, too.
     @Test(arguments: [
         "create trigger keep before delete on public.events_1 for each row execute function public.keep()",

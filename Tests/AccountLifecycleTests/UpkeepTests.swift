@@ -5,7 +5,7 @@ import Sealing
 import Testing
 
 /// What is done once a minute for all requests.
-@Suite(.timeLimit(.minutes(3))) struct UpkeepTests {
+@Suite(.timeLimit(.minutes(5))) struct UpkeepTests {
     /// Deleted in Supabase's dashboard during grace, with an address left in a table of the app.
     @Test(arguments: [true, false])
     func whatToSearchForIsCollectedWhenTheRequestIsMade(_ ran: Bool) async throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// An account that goes, comes back or never was.
-@Suite(.timeLimit(.minutes(3))) struct VanishedAccountTests {
+@Suite(.timeLimit(.minutes(5))) struct VanishedAccountTests {
     @Test func aUserDeletedMeanwhileIsStillCleanedUp() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

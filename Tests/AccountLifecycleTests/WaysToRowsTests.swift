@@ -6,7 +6,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// What is read of a table whose rows can belong to an account in more than one way, as the server plans it.
-@Suite(.timeLimit(.minutes(2))) struct WaysToRowsTests {
+@Suite(.timeLimit(.minutes(5))) struct WaysToRowsTests {
     /// Messages that people write in rooms that people own, each key with an index.
     private func makeMessages(_ stage: Stage) async throws {
         for statement in [

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct EventThreadTests {
+@Suite(.timeLimit(.minutes(5))) struct EventThreadTests {
     @Test func runsAnActorOnItsThread() async throws {
         let probe = Probe(thread: try EventThread(name: "probe"))
         #expect(await probe.isOnThread())

@@ -6,7 +6,7 @@ import Sealing
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct HTTPCallerTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPCallerTests {
     private func call(
         _ server: LyingServer,
         repetition: HTTPCall.Repetition = .always,

@@ -5,7 +5,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-@Suite("The listeners", .timeLimit(.minutes(3)))
+@Suite("The listeners", .timeLimit(.minutes(5)))
 struct HTTPServiceTests {
     /// One request by curl, which is none of our own code; the answer's status and body.
     private func request(_ port: Int, _ path: String, _ options: [String] = []) async throws -> (

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a slow or greedy client can take from the listener that everybody can reach.
-@Suite(.timeLimit(.minutes(1))) struct ListenerLimitsTests {
+@Suite(.timeLimit(.minutes(5))) struct ListenerLimitsTests {
     /// Runs a listener whose handler keeps what it was told.
     private func withListener(
         _ limits: ListenerLimits,

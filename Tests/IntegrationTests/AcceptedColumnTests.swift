@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `deletion accept`: what an erasure may leave.
-@Suite("Accepted columns", .timeLimit(.minutes(2)))
+@Suite("Accepted columns", .timeLimit(.minutes(5)))
 struct AcceptedColumnTests {
     @Test("Only a column that some request reports can be accepted; what was accepted is shown, and can be withdrawn")
     func accepted() async throws {

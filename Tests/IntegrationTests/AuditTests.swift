@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The operators' log, by the program", .timeLimit(.minutes(3)))
+@Suite("The operators' log, by the program", .timeLimit(.minutes(5)))
 struct AuditTests {
     private static let anna = OperatorStage.id(1)
 

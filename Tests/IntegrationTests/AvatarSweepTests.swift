@@ -3,7 +3,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("Sweeping avatars", .timeLimit(.minutes(3)))
+@Suite("Sweeping avatars", .timeLimit(.minutes(5)))
 struct AvatarSweepTests {
     private static let anna = OperatorStage.id(1)
     private static let bob = OperatorStage.id(2)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct BenchmarkClusterTests {
-    @Test("A measurement that is cut off leaves no server behind", .timeLimit(.minutes(1)))
+    @Test("A measurement that is cut off leaves no server behind", .timeLimit(.minutes(5)))
     func cutOff() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("cut-\(UUID().uuidString.prefix(8).lowercased())")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("Asking for the deletion of many accounts", .timeLimit(.minutes(3)))
+@Suite("Asking for the deletion of many accounts", .timeLimit(.minutes(5)))
 struct BulkRequestTests {
     private func write(_ ids: [String], _ stage: OperatorStage) throws -> String {
         let path = stage.path("ids.txt")
@@ -162,7 +162,7 @@ struct BulkRequestTests {
         }
     }
 
-    @Test("A run that is killed goes on with what is not done", .timeLimit(.minutes(1)))
+    @Test("A run that is killed goes on with what is not done", .timeLimit(.minutes(5)))
     func killed() async throws {
         let count = 600
         try await OperatorStage.with { stage in

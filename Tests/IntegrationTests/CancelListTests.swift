@@ -4,7 +4,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("Cancelling a list of deletions", .timeLimit(.minutes(2)))
+@Suite("Cancelling a list of deletions", .timeLimit(.minutes(5)))
 struct CancelListTests {
     /// A line of what is told.
     private struct Row: Decodable, Equatable {

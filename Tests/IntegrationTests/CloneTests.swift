@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A clone of production, for which only the database was changed.
-@Suite("A clone", .timeLimit(.minutes(2)))
+@Suite("A clone", .timeLimit(.minutes(5)))
 struct CloneTests {
     @Test("Nothing outside is deleted for it before an operator says so")
     func clone() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("The command line", .timeLimit(.minutes(3)))
+@Suite("The command line", .timeLimit(.minutes(5)))
 struct CommandLineTests {
     @Test func versionAndHelp() async throws {
         let version = try await AccountctlProcess.run("--version")

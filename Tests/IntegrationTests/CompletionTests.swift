@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Completion, in the real shell", .timeLimit(.minutes(3)))
+@Suite("Completion, in the real shell", .timeLimit(.minutes(5)))
 struct CompletionTests {
     /// What bash offers for a line that ends where the cursor is.
     private func bash(_ line: String) async throws -> [String] {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The commands of `deletion` as somebody types them, or a script without a terminal.
-@Suite("Deletion commands", .timeLimit(.minutes(2)))
+@Suite("Deletion commands", .timeLimit(.minutes(5)))
 struct DeletionCommandTests {
     private static let nobody = "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"
 

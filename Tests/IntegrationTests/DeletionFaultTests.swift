@@ -6,7 +6,7 @@ import Testing
 
 /// The database away, read-only or full, and a worker told to stop, in the middle of erasing: nothing is lost, nobody
 /// else is touched, and the run completes once the fault is gone.
-@Suite("Faults while accounts are erased", .timeLimit(.minutes(2)))
+@Suite("Faults while accounts are erased", .timeLimit(.minutes(5)))
 struct DeletionFaultTests {
     @Test("The server is restarted, well and badly")
     func restarts() async throws {

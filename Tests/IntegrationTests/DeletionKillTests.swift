@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-@Suite("Workers killed while they erase", .timeLimit(.minutes(3)))
+@Suite("Workers killed while they erase", .timeLimit(.minutes(5)))
 struct DeletionKillTests {
     @Test(
         "Whatever SIGKILL interrupts, every account is erased once, and no bystander is touched",
-        .timeLimit(.minutes(4))
+        .timeLimit(.minutes(5))
     )
     func kills() async throws {
         try await ErasureSite.with(accounts: 30) { site in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Deletions that are paused, one by one or all, as the commands tell of them.
-@Suite("Paused deletions", .timeLimit(.minutes(2)))
+@Suite("Paused deletions", .timeLimit(.minutes(5)))
 struct DeletionPauseTests {
     @Test("Requests that are paused one by one are listed as such, wherever they stand")
     func paused() async throws {

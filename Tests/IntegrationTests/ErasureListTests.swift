@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The list of erasures", .timeLimit(.minutes(2)))
+@Suite("The list of erasures", .timeLimit(.minutes(5)))
 struct ErasureListTests {
     /// Runs a command that has to work, and returns what it prints.
     @discardableResult

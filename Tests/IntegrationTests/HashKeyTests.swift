@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Another hash key of the same name", .timeLimit(.minutes(2)))
+@Suite("Another hash key of the same name", .timeLimit(.minutes(5)))
 struct HashKeyTests {
     @Test("of another name is told wherever an account would be said never to have been")
     func otherName() async throws {

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("The jobs commands", .timeLimit(.minutes(2)))
+@Suite("The jobs commands", .timeLimit(.minutes(5)))
 struct JobsCommandTests {
     func jobs(_ database: TestDatabase, _ words: [String]) async throws -> AccountctlProcess.Result {
         try await AccountctlProcess(["jobs"] + words, environment: database.variables).result()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("jobs watch", .timeLimit(.minutes(1)))
+@Suite("jobs watch", .timeLimit(.minutes(5)))
 struct JobsWatchTests {
     @Test("watch goes on by itself after its sessions were ended and the server was away")
     func watch() async throws {

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Migrating as a process", .timeLimit(.minutes(3)))
+@Suite("Migrating as a process", .timeLimit(.minutes(5)))
 struct MigrateProcessTests {
     @Test("Many that start at once all succeed, and each migration is applied once")
     func manyStarters() async throws {

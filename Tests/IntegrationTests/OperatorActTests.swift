@@ -5,7 +5,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("Whatever an operator does leaves a line, and a dry run tells the truth", .timeLimit(.minutes(2)))
+@Suite("Whatever an operator does leaves a line, and a dry run tells the truth", .timeLimit(.minutes(5)))
 struct OperatorActTests {
     private func all(_ command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
         [command] + command.configuration.subcommands.flatMap { all($0) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("What an act says comes next", .timeLimit(.minutes(2)))
+@Suite("What an act says comes next", .timeLimit(.minutes(5)))
 struct OperatorFollowUpTests {
     @Test("What is said to undo an act or to go on can be typed as it stands")
     func typed() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What holds a deletion, and what its release lets go on", .timeLimit(.minutes(2)))
+@Suite("What holds a deletion, and what its release lets go on", .timeLimit(.minutes(5)))
 struct OperatorHoldTests {
     @Test("A legal hold is told wherever the account is, and one that comes late says what was done before it")
     func holds() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A login for each operator", .timeLimit(.minutes(3)))
+@Suite("A login for each operator", .timeLimit(.minutes(5)))
 struct OperatorLoginTests {
     @Test("The README's two statements make one that may do everything, and the log says which it was")
     func personal() async throws {

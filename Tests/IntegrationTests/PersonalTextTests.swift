@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What operators type into the log holds no personal data", .timeLimit(.minutes(3)))
+@Suite("What operators type into the log holds no personal data", .timeLimit(.minutes(5)))
 struct PersonalTextTests {
     private static let uuid = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Watches behind a transaction pooler", .timeLimit(.minutes(2)))
+@Suite("Watches behind a transaction pooler", .timeLimit(.minutes(5)))
 struct PoolerWatchTests {
     private static let anna = OperatorStage.id(1)
 

@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// `deletion rehearse`: an erasure with somebody who looks at each step.
-@Suite("Rehearsals", .timeLimit(.minutes(2)))
+@Suite("Rehearsals", .timeLimit(.minutes(5)))
 struct RehearsalTests {
     @Test(
         "A rehearsal keeps its account from a worker that runs, for as long as somebody looks",
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(5))
     )
     func rehearsalBesideWorker() async throws {
         try await ErasureSite.with(accounts: 0) { site in

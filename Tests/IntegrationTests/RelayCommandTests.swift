@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The relay commands, against a name server", .timeLimit(.minutes(2)))
+@Suite("The relay commands, against a name server", .timeLimit(.minutes(5)))
 struct RelayCommandTests {
     private func check(_ server: ZoneServer, _ more: [String]) async throws -> AccountctlProcess.Result {
         try await AccountctlProcess(["relay", "check", "shop.test", "--resolver", server.address] + more).result()

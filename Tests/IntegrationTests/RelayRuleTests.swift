@@ -3,7 +3,7 @@ import MailRelay
 import TestSupport
 import Testing
 
-@Suite("One rule says what a relay address is", .timeLimit(.minutes(3)))
+@Suite("One rule says what a relay address is", .timeLimit(.minutes(5)))
 struct RelayRuleTests {
     /// Accounts in the order of their ids: what is said of each, and whether its address is one of the relay.
     private static let accounts: [(what: String, address: String, provider: String?, data: String, isRelay: Bool)] = [
@@ -132,7 +132,7 @@ struct RelayRuleTests {
         return try decoder.decode(Shown.self, from: Data(result.output.utf8))
     }
 
-    @Test("Listing, showing and asking whether mail may go agree on every account", .timeLimit(.minutes(2)))
+    @Test("Listing, showing and asking whether mail may go agree on every account", .timeLimit(.minutes(5)))
     func agreement() async throws {
         try await OperatorStage.with { stage in
             try await fill(stage)
@@ -154,7 +154,7 @@ struct RelayRuleTests {
         }
     }
 
-    @Test("The program's own rule, for a database without the schema, is the same", .timeLimit(.minutes(2)))
+    @Test("The program's own rule, for a database without the schema, is the same", .timeLimit(.minutes(5)))
     func withoutSchema() async throws {
         try await TestDatabase.with(.platform) { database in
             try await fill(database)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A database that is not as far as the program, or further", .timeLimit(.minutes(2)))
+@Suite("A database that is not as far as the program, or further", .timeLimit(.minutes(5)))
 struct SchemaGapTests {
     private static let anna = OperatorStage.id(1)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("What is shown of one thing, between separators", .timeLimit(.minutes(3)))
+@Suite("What is shown of one thing, between separators", .timeLimit(.minutes(5)))
 struct SheetFormatTests {
     @Test("CSV has a line of names and one of values, TSV the values alone, and no JSON object")
     func forms() async throws {

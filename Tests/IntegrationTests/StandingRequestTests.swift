@@ -4,7 +4,7 @@ import Testing
 
 /// What an operator at night is told of requests that stand still: what ends that, who stopped them, and what lets them
 /// go.
-@Suite("Requests that stand still", .timeLimit(.minutes(2)))
+@Suite("Requests that stand still", .timeLimit(.minutes(5)))
 struct StandingRequestTests {
     @Test("Who removes what blocks a deletion, or is left behind, lets it go on, and is told so before")
     func causes() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("At a terminal", .timeLimit(.minutes(2)))
+@Suite("At a terminal", .timeLimit(.minutes(5)))
 struct TerminalTests {
     private static let escape = "\u{1B}["
 

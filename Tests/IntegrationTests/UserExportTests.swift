@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Exporting an account", .timeLimit(.minutes(3)))
+@Suite("Exporting an account", .timeLimit(.minutes(5)))
 struct UserExportTests {
     private static let anna = OperatorStage.id(1)
     private static let bob = OperatorStage.id(2)
@@ -250,7 +250,7 @@ struct UserExportTests {
         }
     }
 
-    @Test("A file larger than the memory that the program takes is exported whole", .timeLimit(.minutes(3)))
+    @Test("A file larger than the memory that the program takes is exported whole", .timeLimit(.minutes(5)))
     func large() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage
@@ -300,7 +300,7 @@ struct UserExportTests {
         }
     }
 
-    @Test("A run that is ended in the middle leaves nothing of the archive behind", .timeLimit(.minutes(1)))
+    @Test("A run that is ended in the middle leaves nothing of the archive behind", .timeLimit(.minutes(5)))
     func ended() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage

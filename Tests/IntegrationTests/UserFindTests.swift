@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Finding accounts through the program", .timeLimit(.minutes(2)))
+@Suite("Finding accounts through the program", .timeLimit(.minutes(5)))
 struct UserFindTests {
     private static let anna = "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"
     private static let hidden = "00000000-0000-4000-8000-000000000002"

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Listing accounts through the program", .timeLimit(.minutes(2)))
+@Suite("Listing accounts through the program", .timeLimit(.minutes(5)))
 struct UserListTests {
     /// Nine accounts, each with one thing about it.
     private static let differences = """

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Showing an account through the program", .timeLimit(.minutes(2)))
+@Suite("Showing an account through the program", .timeLimit(.minutes(5)))
 struct UserShowTests {
     private static let anna = OperatorStage.id(1)
 

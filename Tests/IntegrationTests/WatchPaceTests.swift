@@ -7,7 +7,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("How often something that is followed is looked at", .timeLimit(.minutes(1)))
+@Suite("How often something that is followed is looked at", .timeLimit(.minutes(5)))
 struct WatchPaceTests {
     /// Ends with its sixth look, and has the next one asked for in each.
     private struct Counting: Watch {

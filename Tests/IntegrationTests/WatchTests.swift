@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Following deletions and accounts", .timeLimit(.minutes(3)))
+@Suite("Following deletions and accounts", .timeLimit(.minutes(5)))
 struct WatchTests {
     private static let anna = OperatorStage.id(1)
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import accountctl
 
-@Suite("The worker's metrics, as Prometheus reads them", .timeLimit(.minutes(1)))
+@Suite("The worker's metrics, as Prometheus reads them", .timeLimit(.minutes(5)))
 struct WorkerMetricsTests {
     /// Asks the admin listener as plainly as possible.
     private func scrape(_ port: String) async throws -> String {

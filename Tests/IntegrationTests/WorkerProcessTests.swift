@@ -7,7 +7,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("The worker as a process", .timeLimit(.minutes(3)))
+@Suite("The worker as a process", .timeLimit(.minutes(5)))
 struct WorkerProcessTests {
     private func withKeys(_ body: @Sendable ([String: String]) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")
@@ -112,7 +112,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("Asked to stop without its database, it ends, and tells what it could not write", .timeLimit(.minutes(2)))
+    @Test("Asked to stop without its database, it ends, and tells what it could not write", .timeLimit(.minutes(5)))
     func endsWithoutItsDatabase() async throws {
         try await withKeys { keys in
             try await TestCluster.with { cluster in

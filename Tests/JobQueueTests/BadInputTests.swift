@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// What is out of form is refused before anything is sent, by an error that names the field.
-@Suite(.timeLimit(.minutes(3))) struct BadInputTests {
+@Suite(.timeLimit(.minutes(5))) struct BadInputTests {
     struct Note: Codable, Sendable, Equatable {
         var text: String
     }
@@ -209,7 +209,7 @@ import Testing
     }
 
     /// Whoever holds such a job's row is waited for by nobody, and nothing is reckoned from its time.
-    @Test(.timeLimit(.minutes(1))) func jobsOfNoTimeThatSomebodyHoldsStopNoWorkersStart() async throws {
+    @Test(.timeLimit(.minutes(5))) func jobsOfNoTimeThatSomebodyHoldsStopNoWorkersStart() async throws {
         try await JobHarness.with { harness in
             try await harness.execute("alter table accountctl.jobs drop constraint jobs_run_at_finite")
             try await harness.execute(

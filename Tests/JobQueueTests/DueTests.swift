@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 /// What its time brings comes in time, whatever the handlers hold and however rarely jobs are looked for.
-@Suite(.timeLimit(.minutes(1))) struct DueTests {
+@Suite(.timeLimit(.minutes(5))) struct DueTests {
     @Test func dueJobsDoNotWaitForHandlersThatHoldAllConnections() async throws {
         let greedy = JobKind<Note>("test.greedy")
         let late = JobKind<Note>("test.late")

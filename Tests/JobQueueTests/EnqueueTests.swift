@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 
 /// How jobs come into the table, from Swift and from SQL.
-@Suite(.timeLimit(.minutes(1))) struct EnqueueTests {
+@Suite(.timeLimit(.minutes(5))) struct EnqueueTests {
     static let kind = JobKind<Note>("test.plain")
 
     @Test func aJobExistsWithItsTransaction() async throws {
@@ -114,35 +114,50 @@ import Testing
     /// A hundred at once for one key; the one that got it rolls back, and exactly one other must get it.
     @Test func theWinnerOfAUniqueKeyRollsBack() async throws {
         try await JobHarness.with(connections: 101) { harness in
-            let winner = AsyncStream.makeStream(of: Void.self)
+            let (queue, job) = (harness.queue, try Self.kind.job(Note(), uniqueKey: "k"))
+            let connected = AsyncStream.makeStream(of: Void.self)
+            let won = AsyncStream.makeStream(of: Void.self)
             let go = AsyncStream.makeStream(of: Void.self)
             struct RolledBack: Error {}
             try await withThrowingTaskGroup(of: Bool.self) { group in
+                // All connections stand before the first waits for the row.
+                let start = (0..<100).map { _ in AsyncStream.makeStream(of: Void.self) }
+                for turn in start {
+                    group.addTask {
+                        try await harness.pool.withConnection { connection in
+                            connected.continuation.yield()
+                            for await _ in turn.stream {}
+                            return try await connection.transaction { connection in
+                                try connection.execute("set local lock_timeout = 0")
+                                return try queue.enqueue([job], on: connection)[0].isNew
+                            }
+                        }
+                    }
+                }
+                var count = 0
+                for await _ in connected.stream {
+                    count += 1
+                    if count == start.count { break }
+                }
                 group.addTask {
                     do {
                         try await harness.pool.withTransaction { connection in
-                            let mine = try harness.queue.enqueue(
-                                [Self.kind.job(Note(), uniqueKey: "k")],
-                                on: connection
-                            )
-                            #expect(mine[0].isNew)
-                            winner.continuation.finish()
+                            #expect(try queue.enqueue([job], on: connection)[0].isNew)
+                            won.continuation.finish()
                             for await _ in go.stream {}
                             throw RolledBack()
                         }
                     } catch is RolledBack {}
                     return false
                 }
-                for await _ in winner.stream {}
-                for _ in 0..<100 {
-                    group.addTask { try await harness.enqueue([Self.kind.job(Note(), uniqueKey: "k")])[0].isNew }
-                }
+                for await _ in won.stream {}
+                for turn in start { turn.continuation.finish() }
                 // All of them, for the winner's row.
-                try await harness.database.waitUntilBlocked(sessions: 100)
+                try await harness.database.waitUntilBlocked(sessions: start.count)
                 go.continuation.finish()
-                var won = 0
-                for try await isNew in group where isNew { won += 1 }
-                #expect(won == 1)
+                var winners = 0
+                for try await isNew in group where isNew { winners += 1 }
+                #expect(winners == 1)
             }
             #expect(try await harness.unfinished() == 1)
         }

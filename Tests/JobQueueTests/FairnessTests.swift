@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 /// Nothing waits for ever: not behind more urgent work, not behind kinds without limits, not for a notification.
-@Suite(.timeLimit(.minutes(1))) struct FairnessTests {
+@Suite(.timeLimit(.minutes(5))) struct FairnessTests {
     static let plain = JobKind<Note>("test.plain")
     static let limited = JobKind<Note>("test.limited", limits: .init(running: 1))
 

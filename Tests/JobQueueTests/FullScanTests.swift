@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 
 /// Only a claim that looked at everything under limits counts as the one that is due each second.
-@Suite(.timeLimit(.minutes(1))) struct FullScanTests {
+@Suite(.timeLimit(.minutes(5))) struct FullScanTests {
     static let lanes = ["test.plain", "test.limited"].map {
         Lane(queue: "default", kind: $0, timeout: .seconds(60))
     }

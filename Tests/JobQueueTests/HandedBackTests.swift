@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 
 /// What becomes available is begun by whoever has room for it, with an hour between two polls.
-@Suite(.timeLimit(.minutes(1))) struct HandedBackTests {
+@Suite(.timeLimit(.minutes(5))) struct HandedBackTests {
     private static let kind = JobKind<Note>("test.plain")
 
     /// The note of its waking came while there was nothing to claim.

@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// A job that somebody works on by hand.
-@Suite(.timeLimit(.minutes(1))) struct HoldTests {
+@Suite(.timeLimit(.minutes(5))) struct HoldTests {
     private static let kind = JobKind<Note>("test.held")
     private static let key = "held"
 

@@ -4,7 +4,7 @@ import Testing
 @testable import JobQueue
 
 /// A state that one side alone knows would be refused by a column, or not be understood.
-@Suite(.timeLimit(.minutes(1))) struct JobStateTests {
+@Suite(.timeLimit(.minutes(5))) struct JobStateTests {
     @Test(arguments: [("job_state", JobState.live), ("job_end", JobState.allCases.filter(\.isEnded))])
     func theStatesAreThoseOfTheType(_ type: String, _ states: [JobState]) async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 /// Limits over several workers: counted by what handlers see of each other.
-@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
     /// How many run at once, by key.
     private final class Meter: Sendable {
         private struct State {

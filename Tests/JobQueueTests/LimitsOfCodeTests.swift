@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// What releases say of their limits, while several of them live.
-@Suite(.timeLimit(.minutes(1))) struct LimitsOfCodeTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitsOfCodeTests {
     static let lanes = ["test.both", "test.new", "test.old"].map {
         Lane(queue: "default", kind: $0, timeout: .seconds(60))
     }

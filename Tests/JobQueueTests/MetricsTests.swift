@@ -8,7 +8,7 @@ import Testing
 @testable import JobQueue
 
 /// Every metric of the worker, with the value that what happened gives it.
-@Suite(.timeLimit(.minutes(1))) struct MetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct MetricsTests {
     private static let retry = RetryPolicy.exponential(attempts: 3, base: .milliseconds(10))
     static let good = JobKind<Note>("test.good", queue: "one", retry: retry)
     static let bad = JobKind<Note>("test.bad", queue: "one", retry: retry)

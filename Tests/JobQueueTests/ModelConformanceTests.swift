@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// Holds the model of the simulation against the real statements: the same random steps on both, compared after each.
-@Suite(.timeLimit(.minutes(1))) struct ModelConformanceTests {
+@Suite(.timeLimit(.minutes(5))) struct ModelConformanceTests {
     private static let lanes = [Lane(queue: "default", kind: "test.model", timeout: .seconds(600))]
     private static let kind = JobKind<Note>("test.model")
 

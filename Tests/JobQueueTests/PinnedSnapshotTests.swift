@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 
 /// A session that holds an old snapshot keeps every dead row in the way: claims must not walk over them.
-@Suite(.timeLimit(.minutes(1))) struct PinnedSnapshotTests {
+@Suite(.timeLimit(.minutes(5))) struct PinnedSnapshotTests {
     typealias Limits = JobKind<Note>.Limits
 
     static let kind = JobKind<Note>("test.plain")

@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// What the hot statements cost, as the server plans them: none may walk over the table, whatever the statistics say.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct PlanTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct PlanTests {
     struct Plan {
         let text: String
         var buffers: Int {

@@ -7,7 +7,7 @@ import Testing
 
 /// Behind a transaction pooler no session has a limit of ours for locks: a row that somebody has locked must not keep a
 /// worker from all else for as long as a statement may take.
-@Suite(.timeLimit(.minutes(1))) struct PoolerLockTests {
+@Suite(.timeLimit(.minutes(5))) struct PoolerLockTests {
     static let kind = JobKind<Note>("test.plain")
     static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 

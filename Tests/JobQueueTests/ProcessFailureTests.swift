@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Real processes, killed, stopped, trapped and shut down; the table of effects tells what they did.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ProcessFailureTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ProcessFailureTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 0
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 
 /// Races between claim, completion, rescue, release and cancel, forced by open transactions.
-@Suite(.timeLimit(.minutes(1))) struct RaceTests {
+@Suite(.timeLimit(.minutes(5))) struct RaceTests {
     static let kind = JobKind<Note>("test.plain")
     static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 

@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// Old jobs and new releases, unknown kinds, schedules, retention.
-@Suite(.timeLimit(.minutes(1))) struct ReleaseTests {
+@Suite(.timeLimit(.minutes(5))) struct ReleaseTests {
     struct Old: Codable, Sendable { var note: String }
 
     @Test func unknownAndUndecodableJobsDoNotStopOthers() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import JobQueue
 
 /// The server restarted, cut off, locked, failing over; behind a pooler; behind a network that swallows everything.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ServerFailureTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ServerFailureTests {
     private func settings(_ configuration: inout WorkerConfiguration) {
         configuration.slots = 8
         configuration.leaseLifetime = .seconds(2)

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Handlers that heed neither their deadline nor the loss of their job.
-@Suite(.timeLimit(.minutes(1))) struct StuckHandlerTests {
+@Suite(.timeLimit(.minutes(5))) struct StuckHandlerTests {
     /// Nothing in the process can end them: it says so and makes room for a new one.
     @Test func aWorkerWithoutASlotThatEverComesFreeEnds() async throws {
         try await JobHarness.with { harness in

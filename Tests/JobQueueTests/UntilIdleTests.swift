@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// A worker that ends as soon as nothing is to do, as cron starts it, first finds out what there is to do.
-@Suite(.timeLimit(.minutes(1))) struct UntilIdleTests {
+@Suite(.timeLimit(.minutes(5))) struct UntilIdleTests {
     private let kind = JobKind<Note>("test.idle")
 
     private func registry(_ harness: JobHarness) throws -> JobRegistry {

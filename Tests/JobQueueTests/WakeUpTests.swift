@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 
 /// Notifications get lost in every way they can, and the work is found.
-@Suite(.timeLimit(.minutes(1))) struct WakeUpTests {
+@Suite(.timeLimit(.minutes(5))) struct WakeUpTests {
     static let plain = JobKind<Note>("test.plain")
 
     private func withWorker(

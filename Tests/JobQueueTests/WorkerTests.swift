@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What becomes of jobs, by each way a handler can end.
-@Suite(.timeLimit(.minutes(1))) struct WorkerTests {
+@Suite(.timeLimit(.minutes(5))) struct WorkerTests {
     static let plain = JobKind<Note>("test.plain", retry: .exponential(attempts: 3, base: .milliseconds(10)))
 
     @Test(arguments: [true, false]) func everyJobRunsOnceAndIsKept(isFused: Bool) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// The plan says what the migrations then do, and which locks they take for it; and what was there is there afterwards:
 /// every row and column, every policy of the app's own, every right to read.
-@Suite(.timeLimit(.minutes(3))) struct AdoptionPlanTests {
+@Suite(.timeLimit(.minutes(5))) struct AdoptionPlanTests {
     @Test(arguments: AdoptionScenario.all) func planIsWhatHappens(_ scenario: AdoptionScenario) async throws {
         try await AdoptionDatabase.with(scenario) { adoption in
             let plan = try await adoption.plan()

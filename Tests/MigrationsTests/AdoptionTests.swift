@@ -5,7 +5,7 @@ import Testing
 /// What an adopted database can do afterwards: sign up, write, delete, lock out.
 ///
 /// ``AdoptionPlanTests`` holds that nothing is lost.
-@Suite(.timeLimit(.minutes(3))) struct AdoptionTests {
+@Suite(.timeLimit(.minutes(5))) struct AdoptionTests {
     @Test(arguments: AdoptionScenario.starters) func aStarterGetsWhatItLacks(_ scenario: AdoptionScenario) async throws
     {
         try await AdoptionDatabase.with(scenario) { adoption in

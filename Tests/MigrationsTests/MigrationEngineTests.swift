@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The migration engine", .timeLimit(.minutes(3)))
+@Suite("The migration engine", .timeLimit(.minutes(5)))
 struct MigrationEngineTests {
     static let logger = Logger.silent
 

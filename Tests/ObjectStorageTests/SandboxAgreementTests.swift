@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The client against the stand-in for Supabase Storage, over a real `storage.objects` and real files.
-@Suite(.timeLimit(.minutes(3))) struct SandboxAgreementTests {
+@Suite(.timeLimit(.minutes(5))) struct SandboxAgreementTests {
     private func with<Result: Sendable>(
         _ body: @Sendable (Sandbox, StorageClient, HTTPCaller) async throws -> Result
     ) async throws -> Result {

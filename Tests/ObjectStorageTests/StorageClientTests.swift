@@ -6,7 +6,7 @@ import Sealing
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct StorageClientTests {
+@Suite(.timeLimit(.minutes(5))) struct StorageClientTests {
     private static func json(_ text: String) -> LyingServer.Act { LyingServer.reply("200 OK", text) }
 
     private static let noRoute = LyingServer.reply(

@@ -3,7 +3,7 @@ import ObjectStorage
 import TestSupport
 import Testing
 
-@Suite("Objects are read in parts", .timeLimit(.minutes(2)))
+@Suite("Objects are read in parts", .timeLimit(.minutes(5)))
 struct StorageReadingTests {
     private static func part(_ text: String, _ range: String, tag: String = "v1") -> LyingServer.Act {
         LyingServer.reply("206 Partial Content", text, headers: "Content-Range: bytes \(range)\r\nETag: \"\(tag)\"\r\n")

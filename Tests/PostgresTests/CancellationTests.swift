@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
     /// A cancel request that is still on its way when the next statement begins kills an innocent one.
     ///
     /// The moment of each cancel is spread over the life of its statement, and the next statement follows at once.
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// The wake-up is over by the time that anybody waits for the server.
-    @Test(.timeLimit(.minutes(1))) func whoIsCancelledAlreadyDoesNotWaitForADeafServer() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoIsCancelledAlreadyDoesNotWaitForADeafServer() async throws {
         try await DeafServer.with { port in
             var configuration = ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(port) user=nobody dbname=none")
             configuration.connectTimeout = .seconds(3600)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct CodingTests {
+@Suite(.timeLimit(.minutes(5))) struct CodingTests {
     /// Each value goes to the server and back, in binary, and in text since a column beside it is read as text.
     private func roundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(
         _ values: [Value],

@@ -6,7 +6,7 @@ import Testing
 @testable import Postgres
 
 /// Each in a process of its own: changing the environment is unsafe while other threads read it.
-@Suite(.timeLimit(.minutes(3))) struct EnvironmentTests {
+@Suite(.timeLimit(.minutes(5))) struct EnvironmentTests {
     @Test func theVariablesOfLibpqCount() async {
         await #expect(processExitsWith: .success) {
             let cluster = try TestCluster.shared()

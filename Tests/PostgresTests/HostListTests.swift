@@ -4,7 +4,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct HostListTests {
+@Suite(.timeLimit(.minutes(5))) struct HostListTests {
     /// It takes the connection and says nothing, as a machine does that hangs; libpq would wait there until the time is
     /// over.
     @Test func aSilentFirstHostLeavesTimeForTheNext() async throws {

@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ListenerTests {
+@Suite(.timeLimit(.minutes(5))) struct ListenerTests {
     @Test func hearsNotificationsAndComesBackAfterALoss() async throws {
         try await TestDatabase.with(.empty) { database in
             try await Listener.with(database.configuration, channels: ["jobs", "Odd \"name\""], logger: .silent) {

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct LossTests {
+@Suite(.timeLimit(.minutes(5))) struct LossTests {
     /// Returns when the server process is gone, and with it its end of the connection.
     private func terminate(_ pid: Int32, _ database: TestDatabase) async throws {
         try await database.psql("select pg_terminate_backend(\(pid), 30000)")

@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct PoolTests {
+@Suite(.timeLimit(.minutes(5))) struct PoolTests {
     @Test func aTransactionLeftOpenIsRolledBackAndItsConnectionDropped() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withPool(maximumConnections: 1) { pool in
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// A server that takes no further connection keeps nobody from one that is there.
-    @Test(.timeLimit(.minutes(1))) func whoWaitsForANewConnectionTakesOneThatComesFree() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoWaitsForANewConnectionTakesOneThatComesFree() async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
                 var configuration = PoolConfiguration(
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func manyTasksShareAFewConnections() async throws {
+    @Test(.timeLimit(.minutes(5))) func manyTasksShareAFewConnections() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withPool(maximumConnections: 3) { pool in
                 let pids = try await withThrowingTaskGroup(of: Int.self) { group in

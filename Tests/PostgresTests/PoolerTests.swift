@@ -3,7 +3,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct PoolerTests {
+@Suite(.timeLimit(.minutes(5))) struct PoolerTests {
     @Test func aTransactionPoolerIsFoundOutAndLivedWith() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in

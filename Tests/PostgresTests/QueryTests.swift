@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct QueryTests {
+@Suite(.timeLimit(.minutes(5))) struct QueryTests {
     @Test func readsTypedTuples() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// One server for all of it: TLS, passwords given, by URI and by file.
-@Suite(.timeLimit(.minutes(3))) struct SecureConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct SecureConnectionTests {
     @Test func passwordsAndCertificatesAreChecked() async throws {
         try await TestCertificate.with { certificate in
             let settings = ["ssl=on", "ssl_cert_file=\(certificate.certificate)", "ssl_key_file=\(certificate.key)"]

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct StreamTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamTests {
     private struct Stop: Error {}
 
     /// In a process of its own, whose memory no other test fills.

@@ -6,7 +6,7 @@ import Testing
 ///
 /// libpq takes as much of a record as its buffer has room for. The rest lies in the TLS library, and no socket tells of
 /// it.
-@Suite(.timeLimit(.minutes(2))) struct TLSRecordTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSRecordTests {
     @Test func resultsOfLargeRecordsAreReadToTheirEnd() async throws {
         try await withPooler { bouncer, configuration, database in
             try await Connection.with(configuration, logger: .silent) { connection in

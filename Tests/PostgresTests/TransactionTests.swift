@@ -3,7 +3,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite(.timeLimit(.minutes(3))) struct TransactionTests {
+@Suite(.timeLimit(.minutes(5))) struct TransactionTests {
     /// Otherwise who has waited for a lock would read what was there before.
     @Test func aDatabasesOwnIsolationLevelIsNotTaken() async throws {
         try await TestDatabase.with(.empty) { database in

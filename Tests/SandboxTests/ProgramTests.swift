@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The sandbox as a program of its own.
-@Suite(.timeLimit(.minutes(3))) struct ProgramTests {
+@Suite(.timeLimit(.minutes(5))) struct ProgramTests {
     /// A running program, ended when it is forgotten.
     private final class Program {
         let process = Process()

@@ -9,7 +9,7 @@ import Testing
 @testable import SignInWithApple
 
 /// The client against a server that says what Apple says, and what it should never say.
-@Suite(.timeLimit(.minutes(2))) struct AppleClientTests {
+@Suite(.timeLimit(.minutes(5))) struct AppleClientTests {
     /// A clock that tests move.
     final class Clock: Sendable {
         private let time = Mutex(Claims.now)

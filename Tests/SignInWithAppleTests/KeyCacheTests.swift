@@ -8,7 +8,7 @@ extension AppleKeySet {
     fileprivate var keyIDs: [String] { keys.keys.sorted() }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct KeyCacheTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyCacheTests {
     let start = Date(timeIntervalSince1970: 1_750_000_000)
 
     private func isFetch(_ decision: KeyCache.Decision) -> Bool {
@@ -129,7 +129,7 @@ extension AppleKeySet {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct SharedFlightTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedFlightTests {
     @Test func startedWorkIsJoinedAndNotStartedTwice() async throws {
         let flight = SharedFlight<Int>()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

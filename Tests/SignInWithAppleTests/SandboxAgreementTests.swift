@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The client and the stand-in for Apple were written from the same facts by different hands: here they meet.
-@Suite(.timeLimit(.minutes(2))) struct SandboxAgreementTests {
+@Suite(.timeLimit(.minutes(5))) struct SandboxAgreementTests {
     private static let app = "com.example.app"
     private static let web = "com.example.web"
 

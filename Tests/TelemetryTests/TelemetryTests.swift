@@ -149,7 +149,7 @@ struct MetricsTests {
     }
 }
 
-@Suite("Health", .timeLimit(.minutes(1)))
+@Suite("Health", .timeLimit(.minutes(5)))
 struct HealthTests {
     @Test func parts() async {
         let health = Health()

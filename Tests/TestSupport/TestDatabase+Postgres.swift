@@ -16,6 +16,8 @@ extension TestDatabase {
         var configuration = PoolConfiguration(connection: configuration)
         configuration.connection.sessionSettings = sessionSettings
         configuration.maximumConnections = maximumConnections
+        // A hundred connections at once take a slow machine longer than is usual.
+        configuration.acquireDeadline = .seconds(120)
         return try await Pool.withPool(configuration, logger: logger, body)
     }
 

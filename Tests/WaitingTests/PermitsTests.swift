@@ -3,7 +3,7 @@ import Testing
 
 @testable import Waiting
 
-@Suite(.timeLimit(.minutes(1))) struct PermitsTests {
+@Suite(.timeLimit(.minutes(5))) struct PermitsTests {
     /// How many permits are held, and the most that ever were.
     private final class Meter: Sendable {
         private let held = Mutex((now: 0, most: 0))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Waiting
 
-@Suite(.timeLimit(.minutes(1))) struct WaitingRoomTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitingRoomTests {
     /// Those inside in the order in which they came, and those who left.
     private struct Guests {
         var inside: [Int] = []

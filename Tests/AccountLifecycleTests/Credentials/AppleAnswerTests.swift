@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 
 /// Trouble at Apple that has nothing to do with a code or a credential costs neither.
-@Suite(.timeLimit(.minutes(3))) struct AppleAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct AppleAnswerTests {
     @Test func aCodeIsNotSpentWhileNoKeysCanBeHad() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A worker that a code's job was taken away from writes nothing more about the code.
-@Suite(.timeLimit(.minutes(3))) struct CodeExchangeFenceTests {
+@Suite(.timeLimit(.minutes(5))) struct CodeExchangeFenceTests {
     /// What Apple says to the worker that will have lost its job when it hears it.
     enum Answer: CaseIterable { case grant, refusal, trouble, none }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite(.timeLimit(.minutes(3))) struct CredentialBooksTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialBooksTests {
     @Test func eventsAreListedShownAndReplayed() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite(.timeLimit(.minutes(3))) struct CredentialChecksTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialChecksTests {
     private func makeAllDue(_ stage: CredentialStage) async throws {
         try await stage.sql("update accountctl.apple_credentials set check_after = now() - interval '1 minute'")
     }
@@ -390,7 +390,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(3))) struct CredentialVaultTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialVaultTests {
     @Test func rotationMovesEverythingWhileItStaysUsable() async throws {
         try await CredentialStage.with { stage in
             for _ in 0..<3 { _ = try await stage.signUp() }

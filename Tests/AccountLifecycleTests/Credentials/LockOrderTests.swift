@@ -6,7 +6,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// Whoever works on an account has its row first: in another order two would wait for each other.
-@Suite(.timeLimit(.minutes(2))) struct LockOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct LockOrderTests {
     @Test func anEventMeetsALockOut() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite(.timeLimit(.minutes(3))) struct NotificationIntakeTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationIntakeTests {
     /// Runs what is enqueued, as a worker does.
     private func work(_ stage: CredentialStage, _ services: CredentialServices) async throws {
         var registry = JobRegistry()

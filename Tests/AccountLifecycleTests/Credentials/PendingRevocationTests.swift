@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What Apple did not take while the account was there is tried on without it.
-@Suite(.timeLimit(.minutes(3))) struct PendingRevocationTests {
+@Suite(.timeLimit(.minutes(5))) struct PendingRevocationTests {
     /// Somebody who was erased while Apple was away.
     private func erased(on stage: Stage) async throws -> UUID {
         let request = try await handedOver(of: try await stage.fullAccount(), on: stage)

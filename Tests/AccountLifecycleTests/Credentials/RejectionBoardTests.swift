@@ -10,7 +10,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite(.timeLimit(.minutes(2))) struct RejectionBoardTests {
+@Suite(.timeLimit(.minutes(5))) struct RejectionBoardTests {
     /// A second worker: clients of its own, the same database.
     private func withNeighbour(
         _ stage: CredentialStage,

@@ -10,7 +10,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite(.timeLimit(.minutes(3))) struct TeamTransferTests {
+@Suite(.timeLimit(.minutes(5))) struct TeamTransferTests {
     static let recipient = "RECIPIENT1"
     private static let credentialSub: Statement = "select apple_sub from accountctl.apple_credentials"
     let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: Self.recipient)

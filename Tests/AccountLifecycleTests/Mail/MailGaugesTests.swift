@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite("What monitoring is told of mail streams", .timeLimit(.minutes(1)))
+@Suite("What monitoring is told of mail streams", .timeLimit(.minutes(5)))
 struct MailGaugesTests {
     private func check(_ id: Int64, _ report: StreamReport, at now: Date, in pool: Pool) async throws {
         // A verdict is what two checks agree on.

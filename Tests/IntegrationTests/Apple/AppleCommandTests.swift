@@ -3,7 +3,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("The commands that look after Apple", .timeLimit(.minutes(3)))
+@Suite("The commands that look after Apple", .timeLimit(.minutes(5)))
 struct AppleCommandTests {
     @Test("Credentials and events are shown without what they hold, and a replay hurts nobody who came back")
     func books() async throws {

@@ -3,7 +3,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("The client secret of web sign-in, and the project that keeps it", .timeLimit(.minutes(3)))
+@Suite("The client secret of web sign-in, and the project that keeps it", .timeLimit(.minutes(5)))
 struct ClientSecretPushTests {
     private static let web = "com.example.web"
 

@@ -4,7 +4,7 @@ import Testing
 
 /// A sealing key that is lost for good does not end the work of the program: the ways out can be taken, and say what
 /// was lost.
-@Suite("A lost sealing key", .timeLimit(.minutes(3)))
+@Suite("A lost sealing key", .timeLimit(.minutes(5)))
 struct LostKeyTests {
     private let now = ["ACCOUNTCTL_DELETION_TOKEN_LIFE": "0s", "ACCOUNTCTL_DELETION_UPLOAD_LIFE": "0s"]
 
@@ -115,7 +115,7 @@ struct LostKeyTests {
         }
     }
 
-    @Test("A running worker goes on with a key that was added to its file", .timeLimit(.minutes(2)))
+    @Test("A running worker goes on with a key that was added to its file", .timeLimit(.minutes(5)))
     func addedLater() async throws {
         try await AppleProgram.with { program in
             let person = try await program.signUp()

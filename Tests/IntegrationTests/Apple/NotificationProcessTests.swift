@@ -4,7 +4,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("Apple's notifications through the public listener", .timeLimit(.minutes(3)))
+@Suite("Apple's notifications through the public listener", .timeLimit(.minutes(5)))
 struct NotificationProcessTests {
     private func notification(
         _ event: AppleNotification.Event,

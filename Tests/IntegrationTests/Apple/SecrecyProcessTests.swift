@@ -4,7 +4,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("What the program says and keeps", .timeLimit(.minutes(3)))
+@Suite("What the program says and keeps", .timeLimit(.minutes(5)))
 struct SecrecyProcessTests {
     @Test("At the finest log level, in metrics and in a dump of its tables, no code, token, key or address is found")
     func nothingShown() async throws {

@@ -3,7 +3,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("Several teams side by side", .timeLimit(.minutes(3)))
+@Suite("Several teams side by side", .timeLimit(.minutes(5)))
 struct SeveralTeamsTests {
     private static let shop = "com.example.shop"
 

@@ -3,7 +3,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("A team transfer through the program", .timeLimit(.minutes(3)))
+@Suite("A team transfer through the program", .timeLimit(.minutes(5)))
 struct TransferProcessTests {
     private static let recipient = "RECIPIENT1"
     private static let people = 24

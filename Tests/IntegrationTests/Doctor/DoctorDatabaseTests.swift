@@ -5,7 +5,7 @@ import Testing
 @testable import accountctl
 
 /// Who asks it, what lies between, how it is laid out, and what became of the schema.
-@Suite("The doctor finds, of the database:", .timeLimit(.minutes(3)))
+@Suite("The doctor finds, of the database:", .timeLimit(.minutes(5)))
 struct DoctorDatabaseTests {
     @Test("a role that row-level security binds, which would see nothing and call it clean")
     func blindRole() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What keeps requests from their end.
-@Suite("The doctor finds, of deletions and those who carry them out:", .timeLimit(.minutes(3)))
+@Suite("The doctor finds, of deletions and those who carry them out:", .timeLimit(.minutes(5)))
 struct DoctorDeletionTests {
     @Test("that no worker is there, and jobs that wait too long for one")
     func workers() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the program is given, and what the database holds of it.
-@Suite("The doctor finds, of keys and settings:", .timeLimit(.minutes(3)))
+@Suite("The doctor finds, of keys and settings:", .timeLimit(.minutes(5)))
 struct DoctorKeyTests {
     @Test("Keys that a worker would refuse to start with")
     func otherKeys() async throws {

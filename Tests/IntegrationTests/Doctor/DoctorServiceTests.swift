@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What others answer, and what they answered others.
-@Suite("The doctor finds, of Apple, Storage and mail:", .timeLimit(.minutes(3)))
+@Suite("The doctor finds, of Apple, Storage and mail:", .timeLimit(.minutes(5)))
 struct DoctorServiceTests {
     @Test("client ids that Apple rejects, and such whose codes it refuses one and all")
     func refusals() async throws {

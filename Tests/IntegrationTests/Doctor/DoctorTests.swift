@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every fault is made in a database of its own; the doctor is asked as a monitor would ask it.
-@Suite("The doctor finds", .timeLimit(.minutes(3)))
+@Suite("The doctor finds", .timeLimit(.minutes(5)))
 struct DoctorTests {
     @Test("nothing wrong with a sound database, and says so with exit code 0")
     func sound() async throws {

@@ -2,7 +2,7 @@ import MailRelay
 import Testing
 
 /// Evaluations that wait for their answers.
-@Suite("SPF, waiting for answers", .timeLimit(.minutes(3)))
+@Suite("SPF, waiting for answers", .timeLimit(.minutes(5)))
 struct SPFWaitingTests {
     private let domain: DomainName
     private let query: SPFQuery

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MailRelay
 
-@Suite("Asking name servers", .timeLimit(.minutes(2)))
+@Suite("Asking name servers", .timeLimit(.minutes(5)))
 struct CaresResolverTests {
     static let name = DNSMessageTests.name("mail.example.test")
     static let question = Question(name, .txt)
