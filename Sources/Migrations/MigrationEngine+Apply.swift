@@ -68,20 +68,13 @@ extension MigrationEngine {
 
     private func setSession(lockTimeout: Duration, isLocal: Bool, on connection: isolated Connection) throws {
         var settings = options.sessionSettings
-        settings["lock_timeout"] = lockTimeout.inMilliseconds
-        settings["statement_timeout"] = options.statementTimeout.inMilliseconds
+        settings["lock_timeout"] = "\(lockTimeout.wholeMilliseconds)"
+        settings["statement_timeout"] = "\(options.statementTimeout.wholeMilliseconds)"
         // In one statement: a trip for each would be most of what a small migration takes.
         var calls: Statement = "select"
         for (index, (name, value)) in settings.sorted(by: { $0.key < $1.key }).enumerated() {
             calls += (index == 0 ? " " : ", ") + "set_config(\(name), \(value), \(isLocal))"
         }
         try connection.execute(calls)
-    }
-}
-
-extension Duration {
-    /// As the server's settings take it.
-    fileprivate var inMilliseconds: String {
-        String(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
     }
 }

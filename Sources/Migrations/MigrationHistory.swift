@@ -113,7 +113,7 @@ enum MigrationHistory {
             insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
             values (
                 \(migration.number)::bigint, \(migration.name), \(migration.bundle), \(migration.checksum),
-                \(state.rawValue), \(milliseconds(duration))::bigint, \(version)
+                \(state.rawValue), \(duration.wholeMilliseconds)::bigint, \(version)
             )
             """
         )
@@ -123,14 +123,9 @@ enum MigrationHistory {
         try connection.execute(
             """
             update accountctl.migrations
-            set state = 'done', duration_ms = \(milliseconds(duration))::bigint, applied_at = clock_timestamp()
+            set state = 'done', duration_ms = \(duration.wholeMilliseconds)::bigint, applied_at = clock_timestamp()
             where number = \(migration.number)::bigint
             """
         )
-    }
-
-    private static func milliseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        return Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -116,17 +116,17 @@ import Testing
         try await JobHarness.with(connections: 101) { harness in
             let (queue, job) = (harness.queue, try Self.kind.job(Note(), uniqueKey: "k"))
             let connected = AsyncStream.makeStream(of: Void.self)
+            let start = AsyncStream.makeStream(of: Void.self)
             let won = AsyncStream.makeStream(of: Void.self)
             let go = AsyncStream.makeStream(of: Void.self)
             struct RolledBack: Error {}
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 // All connections stand before the first waits for the row.
-                let start = (0..<100).map { _ in AsyncStream.makeStream(of: Void.self) }
-                for turn in start {
+                for _ in 0..<100 {
                     group.addTask {
                         try await harness.pool.withConnection { connection in
                             connected.continuation.yield()
-                            for await _ in turn.stream {}
+                            for await _ in start.stream {}
                             return try await connection.transaction { connection in
                                 try connection.execute("set local lock_timeout = 0")
                                 return try queue.enqueue([job], on: connection)[0].isNew
@@ -137,7 +137,7 @@ import Testing
                 var count = 0
                 for await _ in connected.stream {
                     count += 1
-                    if count == start.count { break }
+                    if count == 100 { break }
                 }
                 group.addTask {
                     do {
@@ -151,9 +151,9 @@ import Testing
                     return false
                 }
                 for await _ in won.stream {}
-                for turn in start { turn.continuation.finish() }
+                start.continuation.finish()
                 // All of them, for the winner's row.
-                try await harness.database.waitUntilBlocked(sessions: start.count)
+                try await harness.database.waitUntilBlocked(sessions: 100)
                 go.continuation.finish()
                 var winners = 0
                 for try await isNew in group where isNew { winners += 1 }

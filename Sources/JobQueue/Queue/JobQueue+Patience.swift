@@ -16,12 +16,7 @@ extension JobQueue {
     ///
     /// A condition that no row has a part in is looked at before the first one.
     static func waits(atMost patience: Duration) -> Statement {
-        "(select set_config('lock_timeout', '\(unsafeSQL: milliseconds(patience))', true)) is not null"
-    }
-
-    /// As a setting of the server.
-    static func milliseconds(_ duration: Duration) -> String {
-        "\(Int(duration / .milliseconds(1)))ms"
+        "(select set_config('lock_timeout', '\(unsafeSQL: "\(patience.wholeMilliseconds)")', true)) is not null"
     }
 }
 
@@ -34,11 +29,12 @@ extension Connection {
         patience: Duration = JobQueue.patience,
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
-        try await transaction { connection in
+        let silence = JobQueue.longestSilence.wholeMilliseconds
+        return try await transaction { connection in
             try connection.execute(
                 """
-                select set_config('lock_timeout', \(JobQueue.milliseconds(patience)), true),
-                    set_config('idle_in_transaction_session_timeout', \(JobQueue.milliseconds(JobQueue.longestSilence)), true)
+                select set_config('lock_timeout', \("\(patience.wholeMilliseconds)"), true),
+                    set_config('idle_in_transaction_session_timeout', \("\(silence)"), true)
                 """
             )
             return try await body(connection)

@@ -27,7 +27,7 @@ package struct JobQueue: Sendable {
     /// A row that some other session has locked is not waited for long: whatever else the worker has to write and to
     /// claim comes first.
     package static let controlSettings = sessionSettings.merging(
-        ["plan_cache_mode": "force_generic_plan", "lock_timeout": milliseconds(patience)]
+        ["plan_cache_mode": "force_generic_plan", "lock_timeout": "\(patience.wholeMilliseconds)"]
     ) { $1 }
 
     /// The job tables in `schema`, which the migrations made.

@@ -124,7 +124,7 @@ extension Worker {
     }
 
     /// Says the limits of the code, where it is this worker's to say them and they are not what it says.
-    func sayLimits(patience: Duration = .seconds(1)) async throws {
+    func sayLimits(patience: Duration = JobQueue.patience) async throws {
         guard let worker = core.withLock({ $0.worker }) else { return }
         let (queue, kinds) = (self.queue, Set(lanes.map(\.kind)))
         let limits = registry.entries.values.compactMap(\.limit)

@@ -22,8 +22,6 @@ enum ServerLimits {
 
     /// At least one, since zero is no limit.
     private static func milliseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        guard seconds < 2_000_000 else { return 2_000_000_000 }
-        return max(1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+        duration < .seconds(2_000_000) ? max(1, duration.wholeMilliseconds) : 2_000_000_000
     }
 }

@@ -246,8 +246,7 @@ package struct DeletionDesk: Sendable {
 
     /// Keeps an act from waiting for a delete that may take half an hour.
     func limitLockWaits(on connection: isolated Connection) throws {
-        let milliseconds = Int(patience / .milliseconds(1))
-        try connection.execute("select set_config('lock_timeout', \("\(milliseconds)ms"), true)")
+        try connection.execute("select set_config('lock_timeout', \("\(patience.wholeMilliseconds)"), true)")
     }
 
     func log(

@@ -22,7 +22,7 @@ enum AccountRows {
     /// The same within a statement: a little less than the call's own, whose end takes a cancel request over another
     /// connection.
     static func allowing(_ deadline: Duration) -> Statement {
-        "set_config('statement_timeout', \("\(Int(deadline * 0.95 / .milliseconds(1)))ms"), true)"
+        "set_config('statement_timeout', \("\((deadline * 0.95).wholeMilliseconds)"), true)"
     }
 
     /// Deletes the profile and the auth user with all that cascades; each statement has `deadline`, or the usual one.
