@@ -232,7 +232,7 @@ let package = Package(
         ),
         .testTarget(name: "EventThreadTests", dependencies: ["EventThread"]),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestSupport"]),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "LibPQ", "TestSupport"]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EventThread", "LibPQ", "TestSupport"]),
         .testTarget(
             name: "MigrationsTests",
             dependencies: [

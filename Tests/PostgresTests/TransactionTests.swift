@@ -1,3 +1,5 @@
+import EventThread
+import LibPQ
 import TestSupport
 import Testing
 
@@ -181,6 +183,24 @@ import Testing
             // Settled by looking, as a caller has to.
             let count = try await database.withConnection { try $0.one("select count(*) from t", as: Int.self) }
             #expect(count == (afterServerAnswered ? 1 : 0))
+        }
+    }
+
+    /// Ended by the server while the client was silent, who finds out as it sends COMMIT.
+    @Test func aTransactionThatWasEndedForItsSilenceIsNotInDoubt() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let error = try await PostgresError.expected {
+                try await database.withConnection { connection in
+                    try await connection.transaction { connection in
+                        try connection.execute("set local idle_in_transaction_session_timeout = 1")
+                        // On the connection's own thread, which reads nothing of what comes.
+                        let socket = Interest(try #require(connection.handle?.socket), .read)
+                        while connection.thread.wait(for: socket, until: nil) == .woken {}
+                    }
+                }
+            }
+            #expect(error.code == .connectionLost && error.sqlState == .idleInTransactionSessionTimeout)
+            #expect(error.outcomeKnown && !error.connectionUsable && error.isTransient)
         }
     }
 

@@ -15,7 +15,8 @@ extension Connection {
     ///
     /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` when the connection broke during COMMIT, so that
     ///   nobody knows whether it happened: look at the data, never just repeat. An error that the server reports at
-    ///   COMMIT, such as a deferred constraint's, is an ordinary one. `transactionRolledBack` when a statement had
+    ///   COMMIT, such as a deferred constraint's, is an ordinary one; so is `connectionLost` of a session that it had
+    ///   ended before, since the transaction was silent for too long. `transactionRolledBack` when a statement had
     ///   failed and `body` returned all the same; `transactionState` inside another transaction (use
     ///   ``savepoint(_:)``).
     @discardableResult
@@ -115,7 +116,7 @@ extension Connection {
                 )
             }
         } catch let error as PostgresError where !error.connectionUsable {
-            throw error.inDoubt()
+            throw error.ofCommit()
         }
     }
 

@@ -133,15 +133,19 @@ package struct PostgresError: Error, Sendable {
             .contains { message.contains($0) }
     }
 
-    /// The same error, told as one of a commit that may or may not have happened.
-    func inDoubt() -> PostgresError {
-        PostgresError(
-            .commitInDoubt,
+    /// The same error of a connection that was lost, told as one of its COMMIT.
+    ///
+    /// It is in doubt whether it happened, save where the server had ended the transaction for its client's silence: it
+    /// looks for that once more before it begins what came last (`PostgresMain`), and has rolled back.
+    func ofCommit() -> PostgresError {
+        let isKnown = sqlState == .idleInTransactionSessionTimeout
+        return PostgresError(
+            isKnown ? .connectionLost : .commitInDoubt,
             diagnostics: diagnostics,
             statement: statement,
             reason: reason,
             connectionUsable: false,
-            outcomeKnown: false
+            outcomeKnown: isKnown
         )
     }
 }

@@ -42,6 +42,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     /// 25P02, in failed transaction.
     package static let inFailedTransaction = SQLState(rawValue: "25P02")
+    /// 25P03: the server ended a transaction whose client was silent for too long.
+    package static let idleInTransactionSessionTimeout = SQLState(rawValue: "25P03")
     /// 26000, invalid statement name.
     package static let invalidStatementName = SQLState(rawValue: "26000")
     /// 3D000: there is no such database.
@@ -74,13 +76,14 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let crashShutdown = SQLState(rawValue: "57P02")
     /// 57P03, cannot connect now.
     package static let cannotConnectNow = SQLState(rawValue: "57P03")
+    /// 57P05: the server ended a session whose client was silent for too long.
+    package static let idleSessionTimeout = SQLState(rawValue: "57P05")
 
     /// Whether the same statement, or the same transaction, may succeed when it is tried again.
     package var isTransient: Bool {
         switch self {
         case .serializationFailure, .deadlockDetected, .lockNotAvailable, .adminShutdown, .crashShutdown,
-            .cannotConnectNow,
-            .readOnlyTransaction:
+            .cannotConnectNow, .idleInTransactionSessionTimeout, .idleSessionTimeout, .readOnlyTransaction:
             // Read-only: what a fail-over leaves clients with until they reach the new primary.
             true
         default: self.class == .connectionException || self.class == .insufficientResources
