@@ -36,3 +36,7 @@ alter table accountctl.workers
 
 comment on column accountctl.workers.life is
     'The database''s life in which it registered; in another it holds nothing, whatever this table says.';
+
+-- By one worker, over and over: each that began used to write its own, and an older release's came to stand.
+comment on table accountctl.job_limits is
+    'How many jobs of a kind, and of a kind and key, may run at once over all workers. Of the live workers that have the kind, the latest of the newest release keeps here what its code says, accountctl jobs limit what an operator says instead; locked before running jobs are counted, since counting alone lets two claims through.';
