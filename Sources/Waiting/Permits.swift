@@ -21,7 +21,7 @@ package final class Permits: Sendable {
     /// - Throws: What `body` throws; `CancellationError` when the task is cancelled while it waits, and `body` is not
     ///   called.
     package func with<Result>(upTo wanted: Int = 1, _ body: (Int) async throws -> Result) async throws -> Result {
-        let count = try await take(upTo: wanted)
+        guard let count = try await take(upTo: wanted, until: nil) else { throw CancellationError() }
         defer { giveBack(count) }
         return try await body(count)
     }
@@ -34,25 +34,22 @@ package final class Permits: Sendable {
         until deadline: ContinuousClock.Instant,
         _ body: () async throws(CancellationError) -> Result
     ) async throws(CancellationError) -> Result? {
-        guard let count = try await take(until: deadline) else { return nil }
+        guard let count = try await take(upTo: 1, until: deadline) else { return nil }
         defer { giveBack(count) }
         return try await body()
     }
 
-    private func take(upTo wanted: Int) async throws(CancellationError) -> Int {
+    private func take(
+        upTo wanted: Int,
+        until deadline: ContinuousClock.Instant?
+    ) async throws(CancellationError) -> Int? {
         if Task.isCancelled { throw CancellationError() }
         // No continuation for whoever need not wait.
         let wanted = min(max(1, wanted), total)
         if let count = room.withState({ $0.takeNow(upTo: wanted) }) { return count }
-        guard let count = try keep(await standInLine(upTo: wanted)) else { throw CancellationError() }
-        return count
-    }
-
-    private func take(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Int? {
-        if Task.isCancelled { throw CancellationError() }
-        if let count = room.withState({ $0.takeNow(upTo: 1) }) { return count }
+        guard let deadline else { return try keep(await standInLine(upTo: wanted)) }
         let granted = await withTaskGroup(of: Int?.self) { group in
-            group.addTask { await self.standInLine(upTo: 1) }
+            group.addTask { await self.standInLine(upTo: wanted) }
             group.addTask {
                 try? await Task.sleep(until: deadline, clock: .continuous)
                 return nil
