@@ -204,6 +204,34 @@ import Testing
         }
     }
 
+    /// As to a process that was stopped meanwhile: the answer and the end that came after it are read at once.
+    @Test func theEndOfASilentTransactionIsReadWithTheAnswerBeforeIt() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let error = try await PostgresError.expected {
+                    try await database.withConnection(through: proxy) { connection in
+                        let session: Statement = "select from pg_stat_activity where pid = \(connection.backendPID)"
+                        let letGo = Task {
+                            try await database.withConnection(asAdministrator: true) { administrator in
+                                while try administrator.execute(session) > 0 {
+                                    try await Task.sleep(for: .milliseconds(5))
+                                }
+                            }
+                            proxy.behaviour = .forward
+                        }
+                        defer { letGo.cancel() }
+                        try await connection.transaction { connection in
+                            proxy.behaviour = .mutedAt("set local")
+                            try connection.execute("set local idle_in_transaction_session_timeout = 1")
+                        }
+                    }
+                }
+                #expect(error.code == .connectionLost && error.sqlState == .idleInTransactionSessionTimeout)
+                #expect(error.outcomeKnown && !error.connectionUsable && error.isTransient)
+            }
+        }
+    }
+
     @Test func aConnectionLostBeforeCommitIsNotInDoubt() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { try $0.execute("create table t (id int)") }

@@ -115,19 +115,10 @@ extension Connection {
     }
 
     private func start(_ parameters: [(keyword: String, value: String)]) throws(PostgresError) -> ConnectionHandle {
-        let logger = logger
         let handle: ConnectionHandle
         do throws(OutOfMemory) {
-            handle = try ConnectionHandle(parameters: parameters) { fields in
-                let notice = Diagnostics(fields)
-                // Debug, since a notice may quote anything.
-                logger.debug(
-                    "notice from the server",
-                    metadata: [
-                        "severity": "\(notice.severity ?? "")", "sqlstate": "\(notice.sqlState ?? "")",
-                        "message": "\(notice.message ?? "")",
-                    ]
-                )
+            handle = try ConnectionHandle(parameters: parameters) { [weak self] fields in
+                self?.assumeIsolated { $0.took(Diagnostics(fields)) }
             }
         } catch {
             throw PostgresError(.resources, reason: "out of memory", connectionUsable: false)

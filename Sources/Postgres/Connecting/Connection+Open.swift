@@ -43,6 +43,7 @@ extension Connection {
             // connection.
             if !isUsable {
                 state = ProtocolState()
+                lastWord = nil
                 try connect()
             }
         }
@@ -63,11 +64,11 @@ extension Connection {
         guard let handle, state.phase == .idle else { return thread.watch(nil) }
         if handle.consumeInput(), !handle.isBroken {
             takeHeldInput(handle)
-            // A FATAL message read here shows in the status only when libpq is asked for a result.
+            // What was read is taken apart only when libpq is asked for a result.
             if !handle.isBusy { _ = handle.nextResult() }
             deliverNotifications()
         }
-        if handle.isBroken { lose() }
+        if hasEnded(handle) { lose() }
     }
 
     /// Looks, without waiting, whether the server has ended the connection since it was last used.
@@ -75,6 +76,9 @@ extension Connection {
         if state.phase == .idle { readWhileIdle() }
         return isUsable
     }
+
+    /// Whether the server has ended the session: the end of what it sends may come later than its word of it.
+    func hasEnded(_ handle: ConnectionHandle) -> Bool { handle.isBroken || lastWord != nil }
 
     /// Hands over the notifications that have arrived.
     func deliverNotifications() {

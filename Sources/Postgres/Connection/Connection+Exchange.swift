@@ -28,7 +28,7 @@ extension Connection {
         defer {
             takeHeldInput(handle)
             deliverNotifications()
-            if handle.isBroken { lose() }
+            if hasEnded(handle) { lose() }
             state.end()
         }
         return try body(handle)

@@ -96,7 +96,12 @@ extension Connection {
     private func commit() throws {
         // Lost before COMMIT was sent: the server has rolled back, nothing is in doubt.
         guard isUsable else {
-            throw PostgresError(.connectionLost, reason: "lost before the commit", connectionUsable: false)
+            throw PostgresError(
+                .connectionLost,
+                diagnostics: lastWord,
+                reason: "lost before the commit",
+                connectionUsable: false
+            )
         }
         guard isInTransaction else {
             throw PostgresError(.transactionState, reason: "the transaction was ended inside its own scope")

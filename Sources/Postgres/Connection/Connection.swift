@@ -41,6 +41,8 @@ package actor Connection {
     /// The deadline for which the server's own limits are set; nil when they are not ours or there is none.
     var serverLimit: Duration?
     var prepared = PreparedStatements(capacity: 256)
+    /// What the server said as it ended the session while nothing ran, which libpq takes for a notice.
+    var lastWord: Diagnostics?
     var notificationHandler: (@Sendable (Notification) -> Void)?
     var lossHandler: (@Sendable () -> Void)?
 
@@ -106,6 +108,19 @@ package actor Connection {
         thread.watch(nil)
         state.lose()
         handle = nil
+    }
+
+    /// Takes a notice, or what libpq takes for one.
+    func took(_ notice: Diagnostics) {
+        if notice.severity == "FATAL" || notice.severity == "PANIC" { lastWord = notice }
+        // Debug, since a notice may quote anything.
+        logger.debug(
+            "notice from the server",
+            metadata: [
+                "severity": "\(notice.severity ?? "")", "sqlstate": "\(notice.sqlState ?? "")",
+                "message": "\(notice.message ?? "")",
+            ]
+        )
     }
 
     /// Whether the connection can take statements.
