@@ -95,6 +95,14 @@ private struct QueueClaim {
         refill: Bool,
         on connection: isolated Connection
     ) throws -> [Double] {
+        let worker = try connection.one(
+            """
+            insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+            values ('bench', '1', 100, '{}', '{}', 'infinity')
+            returning id
+            """,
+            as: Int64.self
+        )
         let batch = try bench.jobs(100)
         if !refill { for _ in 0..<count { try bench.queue.enqueue(batch, on: connection) } }
         if refill { for _ in 0..<10 { try bench.queue.enqueue(batch, on: connection) } }
@@ -106,7 +114,7 @@ private struct QueueClaim {
             let known = bounds.bounds(now: start)
             let claimed = try bench.queue.claim(
                 QueueBench.lanes,
-                JobQueue.ClaimRequest(worker: 1, limit: 100, bounds: known),
+                JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: known),
                 on: connection
             )
             times.append((ContinuousClock.now - start).inSeconds * 1000)

@@ -68,7 +68,7 @@ import Testing
         ("0064_job_cancel_reason.sql", "bff459a49c9f5bd2d22376042719cb382270dc1637e5e42772aba4c45301c6dc"),
         ("0065_deletion_status_left.sql", "dfaf33e3aa958744fd0b91df31b8d9f77178ae0669875c249e66cbb559a86c54"),
         ("0067_cancelling_sessions.sql", "c9ce9c509d42b8e72b1042dc857396b3fad640e4e7d1d0751c5eba869bee2ef0"),
-        ("0068_worker_life.sql", "66005cae1bff729e57025e675ffc8fde131c6497ac8409cfd0cb5bf651aa4c0d"),
+        ("0068_worker_life.sql", "b3def7e232cb42cbfa35e8bbc210958fad3e7acff6f720789465d280a529a724"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {

@@ -23,7 +23,7 @@ end;
 $$;
 
 comment on function accountctl.database_life() is
-    'Which server, copy of these tables and timeline this is: another after a failover and after a restore, however made. For a primary only.';
+    'Which server, copy of these tables and timeline this is: another after a failover and after a restore, save one that puts back the disks as after a crash. For a primary only.';
 
 revoke execute on function accountctl.database_life() from public;
 

@@ -249,7 +249,7 @@ extension JobQueue {
         """
     }
 
-    /// Makes locked jobs running ones.
+    /// Makes locked jobs running ones, for a worker of this life of the database: another could end none of them.
     ///
     /// `ids` is an array and not a join: the plan of a join flips to a scan of the whole table when statistics were
     /// taken while it was empty.
@@ -271,6 +271,7 @@ extension JobQueue {
                 claimed_at = statement_timestamp(),
                 deadline_at = statement_timestamp() + \(timeout) * interval '1 second'
             where id = any(\(ids))
+            and \(tables.isRegistered(worker))
             returning id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority,
                 (extract(epoch from \(Self.readyAt)) * 1000000)::bigint,
                 greatest(0, (extract(epoch from statement_timestamp() - (\(Self.readySince))) * 1000000)::bigint),

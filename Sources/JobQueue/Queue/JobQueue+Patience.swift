@@ -8,13 +8,13 @@ extension JobQueue {
     /// off, in the midst of one would keep what it has locked from all others.
     static let longestSilence = Duration.seconds(5)
 
-    /// That a statement, up to the end of its transaction, waits for a lock no longer than sessions with
+    /// That a statement, up to the end of its transaction, waits for the lock of a row no longer than sessions with
     /// ``controlSettings``: behind a transaction pooler they keep none.
     static let waitsBriefly = waits(atMost: patience)
 
-    /// That a statement, up to the end of its transaction, waits for a lock no longer than so.
+    /// That a statement, up to the end of its transaction, waits for the lock of a row no longer than so.
     ///
-    /// A condition that no row has a part in is looked at before the first one.
+    /// A condition that no row has a part in is looked at before the first one, though after the tables are locked.
     static func waits(atMost patience: Duration) -> Statement {
         "(select set_config('lock_timeout', '\(unsafeSQL: "\(patience.wholeMilliseconds)")', true)) is not null"
     }

@@ -62,7 +62,8 @@ struct JobTables: Sendable {
     /// That a row is one of these jobs under the lease of this job.
     ///
     /// Three arrays by themselves would do if no number came twice: see ``JobLease``. The ids ascend, and the place of
-    /// one is found by halving; of a job that is there twice the newest lease counts.
+    /// one is found by halving; of a job that is there twice the newest lease counts. Where a failover gave the newest a
+    /// lower number than one of an earlier life, it counts as lost, and the job runs again.
     static func isUnderItsLease(_ jobs: [JobLease]) -> Statement {
         let held = jobs.sorted { ($0.id, $0.lease) < ($1.id, $1.lease) }
         let ids = held.map(\.id)
@@ -103,6 +104,19 @@ struct JobTables: Sendable {
             where id = any(\(workers)::bigint[])
             and \(isOfThisLife)
         ))
+        """
+    }
+
+    /// That a worker is registered in this life of the database; asked once a statement.
+    func isRegistered(_ worker: Int64) -> Statement {
+        """
+        exists (
+            select
+            from \(workers)
+            where id = \(worker)
+            and stopped_at is null
+            and \(isOfThisLife)
+        )
         """
     }
 

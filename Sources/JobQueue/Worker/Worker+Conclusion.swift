@@ -64,6 +64,8 @@ extension Worker {
             // Woken while it ran, or handed back: it waits for nothing.
             if written.hasGivenBack { core.plan.wake() }
         }
+        // Perhaps all are: behind a pooler a failover shows in nothing else.
+        if !written.lost.isEmpty { beatSignal.set() }
         for finished in locked where !finished.wasLocked {
             logger.warning(
                 "an outcome waits for a row that another session has locked",

@@ -64,7 +64,8 @@ extension Worker {
         // The first carries nothing to release and everything else that a beat learns.
         while !Task.isCancelled {
             await beat()
-            await beatSignal.wait(for: core.withLock { $0.failures > 0 } ? min(interval, .seconds(1)) : interval)
+            let isPressing = core.withLock { $0.failures > 0 || $0.worker == nil }
+            await beatSignal.wait(for: isPressing ? min(interval, .seconds(1)) : interval)
         }
     }
 
@@ -74,7 +75,7 @@ extension Worker {
         let (sent, worker, before, isStopping) = core.withLock { core in
             (core.book.beat(now: now), core.worker, core.lastBeatServerTime, core.plan.isStopping)
         }
-        guard let worker else { return await registerAgain(insteadOf: nil) }
+        guard let worker else { return await registerAgain() }
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: configuration.leaseLifetime,
@@ -95,7 +96,7 @@ extension Worker {
                     core.lastBeatServerTime = answer.serverTime
                     hasChanged = core.learn(answer.restrictions)
                 } else {
-                    core.worker = nil
+                    (core.worker, core.formerWorker) = (nil, worker)
                 }
                 let stops = core.book.answered(
                     sent,
@@ -119,7 +120,7 @@ extension Worker {
             }
             if !answer.isKnown {
                 logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
-                await registerAgain(insteadOf: worker)
+                await registerAgain()
             }
         } catch {
             if !Task.isCancelled {
@@ -128,11 +129,21 @@ extension Worker {
         }
     }
 
-    /// Gets another id, and gives up what the table says is held under the old one.
-    private func registerAgain(insteadOf old: Int64?) async {
+    /// Gets another id, and gives up what the table says is held under the old one, once no handler of it runs.
+    ///
+    /// One that does not heed its cancellation may be in the midst of a call that nobody else may make beside it, as long
+    /// as the lease was trusted.
+    private func registerAgain() async {
+        let (former, isOver) = core.withLock { core in
+            (core.formerWorker, core.plan.running == 0 || !core.book.trusts(now: .now))
+        }
+        guard isOver else { return }
         let queue = self.queue
         do {
-            if let old { try await control.withConnection { try queue.deregister(worker: old, isLost: true, on: $0) } }
+            if let former {
+                try await control.withConnection { try queue.deregister(worker: former, isLost: true, on: $0) }
+                core.withLock { $0.formerWorker = nil }
+            }
             try await register()
         } catch {
             logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
@@ -226,16 +237,19 @@ extension Worker {
         while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < end {
             await signal.wait(for: .milliseconds(50))
         }
-        let (finished, worker, left) = core.withLock { core in
+        let (finished, worker, former, left) = core.withLock { core in
             core.book.endTrust(now: .now)
-            return (core.takeAllFinished(), core.worker, core.plan.running)
+            return (core.takeAllFinished(), core.worker, core.formerWorker, core.plan.running)
         }
         metrics.running.record(left)
         if left > 0 {
             logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])
         }
-        // Taken for lost: others have the jobs, and nothing that it might still write would be taken.
-        guard let worker else { return 0 }
+        guard let worker else {
+            // Taken for lost: nothing that it might still write would be taken.
+            if let former { await leave(as: former, isLost: true) }
+            return 0
+        }
         let progress = ExchangeProgress()
         do {
             try await within(Self.patience) {
@@ -248,11 +262,22 @@ extension Worker {
             logger.warning("the last outcomes were not all written", metadata: ["error": "\(Verdict.describe(error))"])
         }
         settled(finished, progress.written, isInDoubt: false)
+        await leave(as: worker)
+        let unwritten = finished.count { !progress.written.isSettled($0.job.leased) }
+        guard unwritten > 0 else { return 0 }
+        logger.error(
+            "outcomes could not be written; their jobs run again",
+            metadata: ["jobs": "\(unwritten)", "worker": "\(worker)"]
+        )
+        return unwritten
+    }
+
+    /// Hands back what is held, whatever became of the outcomes: it is not counted as a crash.
+    private func leave(as worker: Int64, isLost: Bool = false) async {
         do {
-            // Whatever became of those: what is handed back here is not counted as a crash.
             try await within(Self.patience) {
                 try await self.control.withConnection { connection in
-                    try self.queue.deregister(worker: worker, on: connection)
+                    try self.queue.deregister(worker: worker, isLost: isLost, on: connection)
                     // What goes back, and the room that is left, are for the others, who hear of neither otherwise.
                     try? self.queue.notifyUnflushed(Set(self.lanes.prefix(1).map(\.queue)), on: connection)
                 }
@@ -264,12 +289,5 @@ extension Worker {
                 metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
             )
         }
-        let unwritten = finished.count { !progress.written.isSettled($0.job.leased) }
-        guard unwritten > 0 else { return 0 }
-        logger.error(
-            "outcomes could not be written; their jobs run again",
-            metadata: ["jobs": "\(unwritten)", "worker": "\(worker)"]
-        )
-        return unwritten
     }
 }

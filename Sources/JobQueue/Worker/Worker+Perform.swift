@@ -71,7 +71,11 @@ extension Worker {
     }
 
     private func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool) {
-        let looks = core.withLock { $0.done(running, verdict, hasLimit: hasLimit, now: .now) }
+        let (looks, isLastOfFormer) = core.withLock { core in
+            let looks = core.done(running, verdict, hasLimit: hasLimit, now: .now)
+            return (looks, core.formerWorker != nil && core.plan.running == 0)
+        }
         if looks { signal.set() }
+        if isLastOfFormer { beatSignal.set() }
     }
 }

@@ -18,6 +18,8 @@ struct WorkerCore: Sendable {
     /// Of those under limits, which come short for other reasons than that there is no more.
     var limitedBounds = ClaimBounds()
     var worker: Int64?
+    /// What it was called before it was taken for lost, until what is held under that name is given up.
+    var formerWorker: Int64?
     var jobs: [JobLease: RunningJob] = [:]
     var finished: [FinishedJob] = []
     /// Those whose rows another session has locked.
