@@ -146,11 +146,11 @@ struct DeletionCommandTests {
             let request = try await site.request()
             let cases: [(state: String, situation: String?, status: Int32, words: String)] = [
                 ("requested", nil, 0, "a worker"), ("grace", nil, 0, "the end of grace"),
-                ("held", "paused", 6, "deletion resume"), ("held", "legal_hold", 6, "releasing the hold"),
+                ("held", "paused", 6, "deletion resume --all"), ("held", "legal_hold", 6, "releasing the hold"),
                 ("held", "ceiling", 6, "as the hour passes"), ("blocked", "blocking_rows", 6, "deletion retry"),
                 ("blocked", "undecided_bucket", 6, "deletion.kept_buckets"),
                 ("blocked", "other_account", 6, "deletion cancel"),
-                ("blocked", "sealing_key_missing", 6, "sealing key"),
+                ("blocked", "sealing_key_missing", 6, "apple vault forget-key KEY"),
                 ("waiting_for_apple", "apple_misconfigured", 0, "proceed --without-apple"),
                 ("running", nil, 0, "the steps that are left"), ("settling", nil, 0, "the last access token"),
                 ("residue", "residue", 5, "deletion accept COLUMN"),

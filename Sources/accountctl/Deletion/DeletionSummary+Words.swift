@@ -4,8 +4,9 @@ extension DeletionSummary {
     /// What ends the state the request is in, in words for an operator; nil when it has ended.
     func endedBy(_ command: CommandNaming) -> String? {
         // These before whatever else it stands still for: nothing else is looked at while they last.
-        if finishedAt == nil, isPaused || isHeld {
-            return Situation(isPaused ? .paused : .legalHold).endedBy(command, of: id)
+        if finishedAt == nil {
+            if isPaused { return command("deletion resume", on: id) }
+            if isHeld { return Situation(.legalHold).endedBy(command, of: id) }
         }
         if let situation { return situation.endedBy(command, of: id) }
         return switch state {

@@ -15,7 +15,8 @@ extension Situation {
         let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
         let proceed = command("deletion proceed --without-apple", on: request)
         return switch code {
-        case .paused: command("deletion resume", on: request)
+        // Everything is: a pause of this one is told by the request itself.
+        case .paused: command("deletion resume --all")
         case .legalHold: "releasing the hold; the request then goes on by itself"
         case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling"
         case .blockingRows: "deleting the named rows or giving the constraint ON DELETE CASCADE" + thenGoesOn
@@ -27,14 +28,15 @@ extension Situation {
         case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets" + thenGoesOn
         case .storageUnusable: "Storage answering again; see \(command("doctor"))"
         case .sealingKeyMissing:
-            "adding the named sealing key to its file again; where it is lost for good, \(command("apple vault forget-key"))"
+            "adding the named sealing key to its file again; where it is lost for good, "
+                + command("apple vault forget-key \(subject ?? "KEY")")
         case .appleMisconfigured: "correcting the Apple configuration, see \(command("doctor")); or \(proceed)"
         case .appleUnreachable: "Apple answering again; or \(proceed)"
         case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"
         case .residue:
             "removing what the named columns hold, which is looked for again within the hour, or at once by "
-                + "\(retry); or \(command("deletion accept COLUMN --reason"))"
+                + "\(retry); or \(command("deletion accept COLUMN --reason WHY"))"
         case .failing: "the next attempt; see the error with \(command("deletion show", on: request))"
         }
     }
