@@ -171,7 +171,7 @@ struct BulkRequestTests {
             let path = try write((1...count).map(OperatorStage.id), stage)
             let result = path + ".results.ndjson"
             let command = ["deletion", "request", "--file", path, "--confirm=\(count)"]
-            let run = try AccountctlProcess(command + ["--rate", "200/s"], environment: stage.variables)
+            let run = try AccountctlProcess(command + ["--rate", "20/s"], environment: stage.variables)
             try await database.waitUntil(
                 "exists (select from accountctl.deletion_requests)",
                 changes: "accountctl.deletion_requests"

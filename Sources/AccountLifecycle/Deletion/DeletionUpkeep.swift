@@ -99,7 +99,10 @@ package enum DeletionUpkeep {
             try connection.execute(
                 """
                 update accountctl.deletion_requests
-                set user_id = null, subject_hash = \(subject.bytes), subject_key_id = \(subject.keyID)
+                set user_id = null,
+                    subject_hash = \(subject.bytes),
+                    subject_key_id = \(subject.keyID),
+                    cancelled_by = null
                 where id = \(request)
                 """
             )

@@ -94,6 +94,8 @@ struct DeletionCancelRun {
                 // Such as a trigger of the app that lets no account be changed.
                 done.results.append(DeletionCancelResult(request, error))
             } catch {
+                // Of one whose commit was cut off nobody knows.
+                if let error = error as? PostgresError { done.results.append(DeletionCancelResult(request, error)) }
                 done.obstacle = error
                 break
             }

@@ -44,6 +44,7 @@ extension DeletionRun {
                         sealed_identifiers = null,
                         sealing_key_id = null,
                         banned_until_before = null,
+                        cancelled_by = null,
                         situation = null,
                         situation_since = null,
                         state = case when id = \(record.id) then 'verified' else state end,
