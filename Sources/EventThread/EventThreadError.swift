@@ -1,10 +1,10 @@
 /// The system refused a thread or a descriptor.
 package struct EventThreadError: Error, CustomStringConvertible {
     /// The call that failed.
-    package let call: String
+    let call: String
 
     /// The system's error number.
-    package let number: Int32
+    let number: Int32
 
     package var description: String { "\(call) failed with error \(number)" }
 }

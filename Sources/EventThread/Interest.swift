@@ -59,13 +59,13 @@ package enum SoleReadiness: Sendable, Equatable {
 /// Descriptors that are watched while a thread has nothing else to do.
 package struct IdleWatch: Sendable {
     /// The descriptors and what to watch for on each.
-    package var interests: [Interest]
+    var interests: [Interest]
 
     /// When to call the handler though nothing happened.
-    package var deadline: ContinuousClock.Instant?
+    var deadline: ContinuousClock.Instant?
 
     /// Called on the thread with what happened; with an empty list when the deadline has come.
-    package var handler: @Sendable ([Interest]) -> Void
+    var handler: @Sendable ([Interest]) -> Void
 
     package init(
         _ interests: [Interest],

@@ -12,13 +12,13 @@ package struct CircuitBreaker: Sendable, Hashable {
     /// When to open and for how long.
     package struct Policy: Sendable, Hashable {
         /// Failures in a row that open the breaker.
-        package var failuresToOpen: Int
+        var failuresToOpen: Int
         /// The first pause; it doubles each time a probe fails.
-        package var firstCooldown: Duration
+        var firstCooldown: Duration
         /// The longest pause.
-        package var longestCooldown: Duration
+        var longestCooldown: Duration
         /// When a probe that nobody reported on counts as lost.
-        package var probeTimeout: Duration
+        var probeTimeout: Duration
 
         /// A policy; the defaults fit rejected credentials, which only a person can mend.
         package init(
@@ -134,7 +134,7 @@ package struct CircuitBreaker: Sendable, Hashable {
     /// - Parameters:
     ///   - until: When a probe is due; in the past, the next call probes.
     ///   - now: The moment.
-    package mutating func trip(until: Date, at now: Date) {
+    mutating func trip(until: Date, at now: Date) {
         guard case .closed = state else { return }
         epoch += 1
         let remaining = Duration.seconds(max(0, until.timeIntervalSince(now)))
@@ -142,7 +142,7 @@ package struct CircuitBreaker: Sendable, Hashable {
     }
 
     /// Closes by what another process found out.
-    package mutating func reset() {
+    mutating func reset() {
         epoch += 1
         state = .closed(failures: 0)
     }

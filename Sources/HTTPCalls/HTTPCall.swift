@@ -3,25 +3,25 @@ package import Sealing
 /// One request to a service, with the bounds it runs in.
 package struct HTTPCall: Sendable, CustomStringConvertible {
     /// A fixed name such as `apple.revoke`, for logs and metrics; paths are never logged, they may name a person.
-    package var label: String
+    var label: String
     /// The request method.
-    package var method: Method
+    var method: Method
     /// The service.
-    package var address: ServiceAddress
+    var address: ServiceAddress
     /// The path and query below the address: percent-encoded, starting with a slash.
-    package var path: String
+    var path: String
     /// Header fields besides the ones every call sends (`User-Agent`, `Host`, `Content-Length`).
-    package var headers: [Header]
+    var headers: [Header]
     /// The body; secret as a whole, since forms carry tokens.
-    package var body: Secret<[UInt8]>?
+    var body: Secret<[UInt8]>?
     /// When the call must have ended, waiting for a slot and repeats included.
-    package var deadline: Duration
+    var deadline: Duration
     /// When one attempt must have ended.
-    package var attemptTimeout: Duration
+    var attemptTimeout: Duration
     /// When a call may be sent again.
-    package var repetition: Repetition
+    var repetition: Repetition
     /// The longest body that is read of a reply, in bytes.
-    package var maximumReplyBytes: Int
+    var maximumReplyBytes: Int
 
     /// Describes a call; see the properties.
     package init(

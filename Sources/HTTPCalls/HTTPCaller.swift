@@ -21,13 +21,13 @@ package final class HTTPCaller: Sendable {
     /// How a caller behaves.
     package struct Configuration: Sendable {
         /// Sent with every call: Apple is reported to refuse calls without one.
-        package var userAgent: String
+        var userAgent: String
         /// When a connection attempt gives up.
-        package var connectTimeout: Duration
+        var connectTimeout: Duration
         /// Calls to one host at the same time; more wait in line.
         package var callsPerHost: Int
         /// How calls are repeated that may be.
-        package var retries: RetrySchedule.Policy
+        var retries: RetrySchedule.Policy
 
         /// A configuration; every value has a default.
         package init(

@@ -47,7 +47,7 @@ package struct HTTPReply: Sendable, Equatable {
     /// The status code.
     package let status: Int
     /// The `Content-Type` without parameters, lower case.
-    package let contentType: String?
+    let contentType: String?
     /// What `Retry-After` asks for, bounded by ``RetryAfter/longest``.
     package let retryAfter: Duration?
     /// `Content-Range`: which part of the whole the body is.

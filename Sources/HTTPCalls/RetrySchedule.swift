@@ -5,11 +5,11 @@ package struct RetrySchedule: Sendable {
     /// How often and how fast.
     package struct Policy: Sendable, Hashable {
         /// Attempts in all, the first included.
-        package var attempts: Int
+        var attempts: Int
         /// The upper bound of the first pause; it doubles with each attempt.
-        package var firstPause: Duration
+        var firstPause: Duration
         /// The upper bound of any pause that the service did not ask for.
-        package var longestPause: Duration
+        var longestPause: Duration
 
         /// A policy; the defaults fit calls that a job repeats anyway.
         package init(attempts: Int = 3, firstPause: Duration = .milliseconds(250), longestPause: Duration = .seconds(8))

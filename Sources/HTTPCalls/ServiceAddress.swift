@@ -70,7 +70,7 @@ package struct ServiceAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Host and port: what concurrency is limited by.
-    package var hostAndPort: String {
+    var hostAndPort: String {
         port.map { "\(host):\($0)" } ?? host
     }
 

@@ -9,9 +9,9 @@
 /// Where a listener listens.
 package struct ListenerAddress: Sendable, Hashable {
     /// Empty for every address of the machine.
-    package let host: String
+    let host: String
     /// 0 takes a free one.
-    package let port: Int
+    let port: Int
 
     package init(host: String, port: Int) {
         self.host = host

@@ -5,5 +5,5 @@ package struct RawNotification: Sendable, Equatable {
     /// The text sent with it; empty when there was none.
     package let payload: String
     /// The process id of the server process that sent it.
-    package let backendPID: Int32
+    let backendPID: Int32
 }

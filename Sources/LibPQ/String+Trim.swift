@@ -1,6 +1,6 @@
 extension String {
     /// Without the line ends that libpq puts after its messages.
-    package func trimmedEnd() -> String {
+    func trimmedEnd() -> String {
         var text = self[...]
         while let last = text.last, last.isWhitespace { text.removeLast() }
         return String(text)

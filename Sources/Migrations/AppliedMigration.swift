@@ -7,15 +7,15 @@
 /// A row of the history.
 package struct AppliedMigration: Sendable, Equatable {
     /// How far it came; only a migration without a transaction is ever seen as started.
-    package enum State: String, Sendable, Equatable {
+    enum State: String, Sendable, Equatable {
         case started, done
     }
 
-    package let number: Int
-    package let name: String
-    package let bundle: String
-    package let checksum: String
-    package let state: State
+    let number: Int
+    let name: String
+    let bundle: String
+    let checksum: String
+    let state: State
     package let appliedAt: Date
     /// The database role that applied it.
     package let appliedBy: String

@@ -4,12 +4,12 @@ import Synchronization
 
 /// A session that holds what a migration waits for.
 package struct LockBlocker: Sendable, Hashable, CustomStringConvertible {
-    package let pid: Int
-    package let user: String?
-    package let application: String?
-    package let state: String?
+    let pid: Int
+    let user: String?
+    let application: String?
+    let state: String?
     /// Since when its transaction is open, in seconds.
-    package let age: Int?
+    let age: Int?
 
     package var description: String {
         var text = "server process \(pid)"

@@ -7,15 +7,15 @@ package struct Migration: Sendable, Hashable {
     /// The name without number and extension, such as `foundation`.
     package let name: String
     /// What it belongs to; a bundle is installed as a whole or not at all.
-    package let bundle: String
+    let bundle: String
     /// Whether it runs in a transaction together with its history row.
-    package let isTransactional: Bool
+    let isTransactional: Bool
     /// The text as it is run.
     package let sql: String
     /// SHA-256 of the normalised text, in hex.
     package let checksum: String
     /// Checksums of former texts of this file: where one of them was applied, this one counts as applied.
-    package let replaced: Set<String>
+    let replaced: Set<String>
 
     /// Reads a file: its number and name from the file's name, the rest from the comments at its head.
     ///
@@ -75,8 +75,8 @@ package struct Migration: Sendable, Hashable {
 
 /// A file of SQL that is no migration, and why.
 package struct MigrationFileError: Error, Equatable, CustomStringConvertible {
-    package let fileName: String
-    package let reason: String
+    let fileName: String
+    let reason: String
 
     package var description: String { "\(fileName): \(reason)" }
 }

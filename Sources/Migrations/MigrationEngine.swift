@@ -16,7 +16,7 @@ package struct MigrationEngine: Sendable {
         /// How long another process that migrates may take to end.
         package var processPatience: Duration = .seconds(300)
         /// How long one statement may run.
-        package var statementTimeout: Duration = .seconds(1800)
+        var statementTimeout: Duration = .seconds(1800)
         /// Settings of the session that migrations read, by their names.
         package var sessionSettings: [String: String] = [:]
         /// The version of the program, for the history.
@@ -34,7 +34,7 @@ package struct MigrationEngine: Sendable {
     }
 
     package let set: MigrationSet
-    package let options: Options
+    let options: Options
     let configuration: ConnectionConfiguration
     let logger: Logger
     let event: @Sendable (MigrationEvent) -> Void

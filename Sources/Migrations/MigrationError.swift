@@ -33,7 +33,7 @@ package struct MigrationError: Error, Sendable {
     /// What to do about it.
     package let hint: String?
     /// The error underneath, if there is one.
-    package let underlying: (any Error)?
+    let underlying: (any Error)?
 
     init(_ code: Code, _ message: String, hint: String? = nil, underlying: (any Error)? = nil) {
         self.code = code

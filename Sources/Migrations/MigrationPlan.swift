@@ -30,7 +30,7 @@ package struct MigrationPlan: Sendable, Equatable {
     package let items: [Item]
 
     /// The bundles that are or will be installed.
-    package let bundles: [String]
+    let bundles: [String]
 
     /// Decides what to do.
     ///
@@ -38,7 +38,7 @@ package struct MigrationPlan: Sendable, Equatable {
     ///   - set: what this program knows.
     ///   - history: what was applied.
     ///   - bundles: the bundles that are wanted.
-    package init(set: MigrationSet, history: [AppliedMigration], bundles: [String]) {
+    init(set: MigrationSet, history: [AppliedMigration], bundles: [String]) {
         let applied = Dictionary(history.map { ($0.number, $0) }) { first, _ in first }
         var highest: [String: Int] = [:]
         for row in history { highest[row.bundle] = max(highest[row.bundle] ?? 0, row.number) }

@@ -11,10 +11,10 @@ package import Sealing
 package struct StorageKey: Sendable {
     private let text: Secret<String>
     /// Which of the two forms it has.
-    package let form: Form
+    let form: Form
 
     /// The forms of keys.
-    package enum Form: String, Sendable, Hashable {
+    enum Form: String, Sendable, Hashable {
         /// `sb_secret_...`: not a JWT, and refused as a bearer token.
         case secretKey
         /// A JWT, sent as API key and as bearer token.

@@ -46,7 +46,7 @@ package struct StorageBucket: Sendable, Hashable, Decodable {
     /// The bucket's id, by which it is addressed.
     package let id: String
     /// Its name.
-    package let name: String
+    let name: String
     /// Whether its objects can be read without a key.
     package let isPublic: Bool
 

@@ -43,7 +43,7 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Why there is no verdict.
-    package let cause: Cause
+    let cause: Cause
     /// How long the service asks to wait.
     package let retryAfter: Duration?
 
@@ -55,7 +55,7 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether the service, or what stands in front of it, turned the call away: most likely nothing was
     /// done.
-    package var isTurnedAway: Bool {
+    var isTurnedAway: Bool {
         switch cause {
         case .refused(let refusal): refusal.status == 429 || refusal.status == 503
         case .notUnderstood(let status): status == 429 || status == 503

@@ -9,14 +9,14 @@ package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
     /// `code`, such as `NoSuchKey`; older servers send none.
     package let code: String?
     /// `statusCode`: the true status, sent as text.
-    package let status: Int?
+    let status: Int?
     /// `error`, such as `not_found`.
-    package let error: String?
+    let error: String?
     /// Whether the server has no such route at all, which is not the same as having no such object.
-    package let isUnknownRoute: Bool
+    let isUnknownRoute: Bool
 
     /// A refusal.
-    package init(code: String?, status: Int?, error: String? = nil, isUnknownRoute: Bool = false) {
+    init(code: String?, status: Int?, error: String? = nil, isUnknownRoute: Bool = false) {
         self.code = code
         self.status = status
         self.error = error

@@ -12,7 +12,7 @@ import Synchronization
 package final class SandboxClock: Sendable {
     private let offset = Mutex<TimeInterval>(0)
 
-    package init() {}
+    init() {}
 
     /// What the pretended services take for the present.
     package var now: Date {

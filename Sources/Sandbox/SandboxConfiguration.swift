@@ -2,10 +2,10 @@
 package struct SandboxConfiguration: Sendable {
     /// A client registered with the pretended Apple from the start.
     package struct Client: Sendable {
-        package let id: String
-        package let kind: AppleClient.Kind
+        let id: String
+        let kind: AppleClient.Kind
         /// The primary App ID it is grouped under; itself when nil.
-        package let group: String?
+        let group: String?
 
         package init(id: String, kind: AppleClient.Kind = .bundle, group: String? = nil) {
             self.id = id
@@ -35,11 +35,11 @@ package struct SandboxConfiguration: Sendable {
     /// The two halves of Storage.
     package struct Storage: Sendable {
         /// The database with the `storage` schema, as `supabase_storage_admin` or a superuser.
-        package let conninfo: String
+        let conninfo: String
         /// The folder of the files; made when missing, never removed.
-        package let folder: String
+        let folder: String
         /// How many connections Storage may use.
-        package var maximumConnections = 4
+        var maximumConnections = 4
         /// How many keys one call may delete; nil enforces none, as a server without its hard limits.
         package var deleteLimit: Int?
 

@@ -96,7 +96,7 @@ package struct KeyRing: Sendable {
     }
 
     /// Whether one of the keys has these bytes: a key for hashes must not be one that seals.
-    package func contains(bytes: Secret<[UInt8]>) -> Bool {
+    func contains(bytes: Secret<[UInt8]>) -> Bool {
         keys.values.contains { $0.bytes.isEqual(to: bytes) }
     }
 

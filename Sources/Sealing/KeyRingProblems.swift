@@ -3,7 +3,7 @@
 /// Names lines and key names, never keys.
 package struct KeyRingProblems: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong with a line.
-    package enum Kind: Error, Sendable, Hashable {
+    enum Kind: Error, Sendable, Hashable {
         /// No key at all.
         case noKey
         /// More than one, where there has to be one: this many.
@@ -27,7 +27,7 @@ package struct KeyRingProblems: Error, Sendable, Hashable, CustomStringConvertib
         /// The line, from 1; 0 for the whole.
         package let line: Int
         /// What is wrong with it.
-        package let kind: Kind
+        let kind: Kind
     }
 
     /// All lines that are wrong.

@@ -6,7 +6,7 @@ package struct SealingContext: Sendable, Hashable {
     /// A fixed name such as `apple-refresh-token`.
     package let purpose: String
     /// The ids that the value belongs to, in a fixed order.
-    package let ids: [String]
+    let ids: [String]
 
     /// Names a purpose and the ids.
     package init(purpose: String, ids: [String]) {

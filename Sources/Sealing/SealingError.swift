@@ -14,9 +14,9 @@ package struct SealingError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     /// What went wrong.
-    package let code: Code
+    let code: Code
     /// What the value is for.
-    package let purpose: String
+    let purpose: String
 
     /// Describes a failure.
     package init(_ code: Code, purpose: String) {

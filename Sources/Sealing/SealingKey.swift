@@ -33,14 +33,14 @@ package struct KeyID: Sendable, Hashable, Comparable, CustomStringConvertible {
 /// A key of 256 bits with its name.
 package struct SealingKey: Sendable {
     /// Bytes in a key.
-    package static let byteCount = 32
+    static let byteCount = 32
 
     /// The key's name.
     package let id: KeyID
     let bytes: Secret<[UInt8]>
 
     /// Makes a key from its bytes; nil when there are not 32.
-    package init?(id: KeyID, bytes: Secret<[UInt8]>) {
+    init?(id: KeyID, bytes: Secret<[UInt8]>) {
         guard bytes.reveal().count == Self.byteCount else { return nil }
         self.id = id
         self.bytes = bytes

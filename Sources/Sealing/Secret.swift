@@ -35,7 +35,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 
 extension Secret where Value == [UInt8] {
     /// Whether both hold the same bytes, in a time that depends on their length only.
-    package func isEqual(to other: Secret<[UInt8]>) -> Bool {
+    func isEqual(to other: Secret<[UInt8]>) -> Bool {
         let (left, right) = (value, other.value)
         guard left.count == right.count else { return false }
         var difference: UInt8 = 0

@@ -11,7 +11,7 @@ package enum SecretFile {
     /// What was read.
     package struct Contents: Sendable {
         /// The bytes.
-        package let bytes: Secret<[UInt8]>
+        let bytes: Secret<[UInt8]>
         /// Whether users other than the owner may read the file; worth a warning, not an error, since secret stores
         /// mount files that way.
         package let isReadableByOthers: Bool

@@ -1,13 +1,13 @@
-package import SignInWithApple
+import SignInWithApple
 
 /// A team's key at Apple, and the client ids that it speaks for.
 ///
 /// The section `[apple]` is one; sections `[apple.app.NAME]` beside it are others, each with a team and key of its own.
 package struct AppleApp: Sendable {
     /// The name of the section; nil for the plain `[apple]`.
-    package let name: String?
+    let name: String?
     /// Who we are to Apple, one for each client id.
-    package let identities: [AppleClientIdentity]
+    let identities: [AppleClientIdentity]
 
     /// Where the settings stand: `apple` or `apple.app.NAME`.
     package var section: String { Self.section(name) }

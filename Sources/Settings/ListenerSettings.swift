@@ -46,7 +46,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
 
 extension SettingForm where Value == ListenAddress {
     /// A host and port.
-    package static var address: Self {
+    static var address: Self {
         .init(expected: "an address such as 127.0.0.1:8080, [::1]:8080 or :8080") { ListenAddress($0) }
     }
 }

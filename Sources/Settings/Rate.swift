@@ -9,7 +9,7 @@ package struct Rate: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The highest count: what is far beyond all use must not overflow where it is reckoned with.
-    package static let limit = 1_000_000_000
+    static let limit = 1_000_000_000
 
     private static let units: [Substring: Duration] = [
         "s": .seconds(1), "m": .seconds(60), "h": .seconds(3600), "d": .seconds(86_400),

@@ -1,7 +1,7 @@
 /// The form of a setting's value: how it is read, how it is shown, and how the form is told to whoever got it wrong.
-package struct SettingForm<Value: Sendable>: Sendable {
+struct SettingForm<Value: Sendable>: Sendable {
     /// The expected form in words: `a length of time such as 24h, 1m to 30d`.
-    package let expected: String
+    let expected: String
     /// Reads the text, nil when it does not have the form.
     let parse: @Sendable (String) -> Value?
     /// Writes the value as one would in the settings file.
@@ -10,7 +10,7 @@ package struct SettingForm<Value: Sendable>: Sendable {
     /// pasted by mistake.
     let quotes: Bool
 
-    package init(
+    init(
         expected: String,
         quotes: Bool = true,
         parse: @escaping @Sendable (String) -> Value?,
@@ -31,22 +31,22 @@ package struct SettingForm<Value: Sendable>: Sendable {
 
 extension SettingForm where Value == String {
     /// Any text that is not empty.
-    package static var text: Self { .init(expected: "a text") { $0.isEmpty ? nil : $0 } }
+    static var text: Self { .init(expected: "a text") { $0.isEmpty ? nil : $0 } }
 
     /// A path of a file or folder; the contents of a key file in its place are no path.
-    package static var path: Self {
+    static var path: Self {
         .init(expected: "a path", quotes: false) { $0.isEmpty || $0 == "-" || PathText.isKey($0) ? nil : $0 }
     }
 
     /// Exactly so many letters and digits, as Apple's team and key ids have.
-    package static func code(length: Int) -> Self {
+    static func code(length: Int) -> Self {
         .init(expected: "\(length) letters and digits", quotes: false) { text in
             text.utf8.count == length && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } ? text : nil
         }
     }
 
     /// The address of a service, without a path's closing slash.
-    package static var serviceURL: Self {
+    static var serviceURL: Self {
         .init(expected: "an address that starts with https:// (or http:// for this machine)", quotes: false) { text in
             let isLocal = ["http://localhost", "http://127.0.0.1", "http://[::1]"].contains { start in
                 text.hasPrefix(start) && [nil, ":", "/"].contains(text.dropFirst(start.count).first)
@@ -60,7 +60,7 @@ extension SettingForm where Value == String {
 
 extension SettingForm where Value == Bool {
     /// Yes or no.
-    package static var yesOrNo: Self {
+    static var yesOrNo: Self {
         .init(
             expected: "yes or no",
             parse: { text in
@@ -77,7 +77,7 @@ extension SettingForm where Value == Bool {
 
 extension SettingForm where Value == Int {
     /// A whole number within the range.
-    package static func integer(_ range: ClosedRange<Int>) -> Self {
+    static func integer(_ range: ClosedRange<Int>) -> Self {
         .init(
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             parse: { text in Int(text).flatMap { range.contains($0) ? $0 : nil } },
@@ -89,7 +89,7 @@ extension SettingForm where Value == Int {
 
 extension SettingForm where Value == Double {
     /// A number within the range.
-    package static func number(_ range: ClosedRange<Double>) -> Self {
+    static func number(_ range: ClosedRange<Double>) -> Self {
         .init(expected: "a number from \(range.lowerBound) to \(range.upperBound)") { text in
             Double(text).flatMap { range.contains($0) ? $0 : nil }
         }
@@ -98,7 +98,7 @@ extension SettingForm where Value == Double {
 
 extension SettingForm where Value == Duration {
     /// A length of time within the range.
-    package static func duration(_ range: ClosedRange<Duration>) -> Self {
+    static func duration(_ range: ClosedRange<Duration>) -> Self {
         let bounds = "\(DurationText.write(range.lowerBound)) to \(DurationText.write(range.upperBound))"
         return .init(
             expected: "a length of time such as 90s, 15m, 24h or 7d, from \(bounds)",
@@ -110,7 +110,7 @@ extension SettingForm where Value == Duration {
 
 extension SettingForm where Value: CaseIterable & RawRepresentable<String> {
     /// One of the names of the type's cases.
-    package static var choice: Self {
+    static var choice: Self {
         .init(
             expected: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
             parse: { Value(rawValue: $0) },
@@ -121,7 +121,7 @@ extension SettingForm where Value: CaseIterable & RawRepresentable<String> {
 
 extension SettingForm {
     /// Several values between commas; brackets around them are allowed.
-    package static func list<Element>(of form: SettingForm<Element>) -> SettingForm<[Element]>
+    static func list<Element>(of form: SettingForm<Element>) -> SettingForm<[Element]>
     where Value == [Element] {
         .init(
             expected: "a list with commas of: " + form.expected,

@@ -11,7 +11,7 @@ package struct SettingsInputs: Sendable {
     private static let prefix = "ACCOUNTCTL_"
 
     /// The environment chosen by flag, variable or file, nil when none is.
-    package let environment: String?
+    let environment: String?
     /// Whether the settings file knows the name: by a section, or as that of what stands outside of sections.
     let isEnvironmentKnown: Bool
     let problems: [SettingsProblem]

@@ -11,7 +11,7 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     /// Whether all but what the setting itself is for works with it: it is told, and keeps nobody from starting.
     package let stopsNothing: Bool
 
-    package init(key: String, source: SettingsSource, message: String, stopsNothing: Bool = false) {
+    init(key: String, source: SettingsSource, message: String, stopsNothing: Bool = false) {
         self.key = key
         self.source = source
         self.message = message
@@ -37,7 +37,7 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
 package struct SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
     package let problems: [SettingsProblem]
 
-    package init(_ problems: [SettingsProblem]) {
+    init(_ problems: [SettingsProblem]) {
         self.problems = problems
     }
 

@@ -1,4 +1,4 @@
-package import Sealing
+import Sealing
 
 /// Reads settings one by one and keeps every problem, so that they are told together.
 ///
@@ -16,7 +16,7 @@ package struct SettingsReader {
         /// The default as it would be written, nil when there is none.
         package let standard: String?
         package let help: String
-        package let isSecret: Bool
+        let isSecret: Bool
         /// The value in use as it would be written; nil when unset, a fixed text for secrets.
         package let value: String?
         package let source: SettingsSource
@@ -26,7 +26,7 @@ package struct SettingsReader {
     private var problems: [SettingsProblem] = []
     /// The setting that standard input was read for.
     private var standardInput: String?
-    package private(set) var declarations: [Declaration] = []
+    private(set) var declarations: [Declaration] = []
 
     init(inputs: SettingsInputs) {
         self.inputs = inputs
@@ -34,7 +34,7 @@ package struct SettingsReader {
     }
 
     /// Reads a setting that has a default; a value without the form becomes a problem and the default is used.
-    package mutating func read<Value: Sendable>(
+    mutating func read<Value: Sendable>(
         _ key: String,
         _ form: SettingForm<Value>,
         default standard: Value,
@@ -44,8 +44,7 @@ package struct SettingsReader {
     }
 
     /// Reads a setting that may be absent.
-    package mutating func optional<Value: Sendable>(_ key: String, _ form: SettingForm<Value>, _ help: String) -> Value?
-    {
+    mutating func optional<Value: Sendable>(_ key: String, _ form: SettingForm<Value>, _ help: String) -> Value? {
         value(key, form, standard: nil, help)
     }
 
@@ -57,7 +56,7 @@ package struct SettingsReader {
     ///   - help: What it is for.
     ///   - isNeeded: Whether a file that cannot be read keeps a worker from starting.
     /// - Returns: The secret; nil where there is none, or a problem.
-    package mutating func secret(_ key: String, _ help: String, isNeeded: Bool = true) -> Secret<String>? {
+    mutating func secret(_ key: String, _ help: String, isNeeded: Bool = true) -> Secret<String>? {
         let fileKey = key + "_file"
         let named = inputs.value(of: fileKey)
         let direct = inputs.value(of: key)
@@ -115,12 +114,12 @@ package struct SettingsReader {
     ///
     /// None where the settings file is looked at alone: the variables and flags of that environment, which may decide,
     /// are not known.
-    package mutating func reportConflict(_ key: String, _ message: String) {
+    mutating func reportConflict(_ key: String, _ message: String) {
         if inputs.readFile != nil { report(key, message) }
     }
 
     /// Adds a problem of what is missing, or of a value whose form is right and whose sense is not.
-    package mutating func report(_ key: String, _ message: String, stopsNothing: Bool = false) {
+    mutating func report(_ key: String, _ message: String, stopsNothing: Bool = false) {
         report(key, inputs.value(of: key)?.source ?? .standard, message, stopsNothing: stopsNothing)
     }
 
@@ -139,7 +138,7 @@ package struct SettingsReader {
     var environment: (name: String?, isKnown: Bool) { (inputs.environment, inputs.isEnvironmentKnown) }
 
     /// Whether somebody set the key.
-    package func isSet(_ key: String) -> Bool {
+    func isSet(_ key: String) -> Bool {
         inputs.value(of: key) != nil
     }
 
@@ -149,7 +148,7 @@ package struct SettingsReader {
     ///   - prefix: what stands before the name.
     ///   - keys: what may stand after it; variables are told apart by these.
     /// - Returns: the names, sorted.
-    package func names(under prefix: String, keys: [String]) -> [String] {
+    func names(under prefix: String, keys: [String]) -> [String] {
         inputs.names(under: prefix, keys: keys)
     }
 

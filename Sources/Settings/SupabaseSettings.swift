@@ -7,7 +7,7 @@ package struct SupabaseSettings: Sendable {
     package let accessToken: Secret<String>?
     package let host: String
 
-    package var isConfigured: Bool { project != nil && accessToken != nil }
+    var isConfigured: Bool { project != nil && accessToken != nil }
 
     init(_ reader: inout SettingsReader) {
         project = reader.optional(

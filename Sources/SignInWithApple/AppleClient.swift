@@ -12,7 +12,7 @@ package struct AppleClient: Sendable {
     let transport: AppleTransport
 
     /// The bundle id or Services ID.
-    package var clientID: String { identity.clientID }
+    var clientID: String { identity.clientID }
 
     /// Exchanges an authorization code.
     ///

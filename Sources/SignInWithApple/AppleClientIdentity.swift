@@ -9,7 +9,7 @@ package struct AppleClientIdentity: Sendable {
     /// The key's id, ten characters.
     package let keyID: String
     /// The key.
-    package let key: ApplePrivateKey
+    let key: ApplePrivateKey
 
     /// Puts an identity together.
     ///

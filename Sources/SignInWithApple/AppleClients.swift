@@ -17,7 +17,7 @@ package struct AppleClients: Sendable {
     private let transport: AppleTransport
     private let line: Permits
     /// Apple's signing keys, shared by everything that verifies.
-    package let keys: AppleKeys
+    let keys: AppleKeys
 
     /// Makes the clients.
     ///
@@ -90,7 +90,7 @@ package struct AppleClients: Sendable {
     }
 
     /// How things stand with Apple for a client id.
-    package func health(of clientID: String) -> ClientHealth {
+    func health(of clientID: String) -> ClientHealth {
         let (state, refusal) = transport.breakers.health(of: clientID)
         return ClientHealth(state: state, refusal: refusal)
     }
@@ -108,17 +108,17 @@ package struct AppleClients: Sendable {
     }
 
     /// How things stand with Apple for a client id.
-    package struct ClientHealth: Sendable, Hashable {
+    struct ClientHealth: Sendable, Hashable {
         /// The breaker.
-        package let state: CircuitBreaker.State
+        let state: CircuitBreaker.State
         /// What Apple said when it last rejected the client; nil while it takes it.
-        package let refusal: AppleRefusal?
+        let refusal: AppleRefusal?
     }
 
     /// A client id that is configured twice.
     package struct DuplicateClient: Error, Sendable, Hashable, CustomStringConvertible {
         /// The client id.
-        package let clientID: String
+        let clientID: String
 
         /// One sentence.
         package var description: String { "client id \(clientID) is configured twice" }

@@ -26,7 +26,7 @@ package struct AppleDelay: Sendable, Hashable, CustomStringConvertible {
     package let retryAfter: Duration?
 
     /// A delay.
-    package init(_ cause: Cause, retryAfter: Duration? = nil) {
+    init(_ cause: Cause, retryAfter: Duration? = nil) {
         self.cause = cause
         self.retryAfter = retryAfter
     }

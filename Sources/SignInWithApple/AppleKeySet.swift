@@ -3,7 +3,7 @@ import CryptoExtras
 import Sealing
 
 /// Apple's public keys (`/auth/keys`): identity tokens and notifications are signed with them, often not with the same.
-package struct AppleKeySet: Sendable {
+struct AppleKeySet: Sendable {
     /// By id.
     let keys: [String: _RSA.Signing.PublicKey]
 
@@ -12,7 +12,7 @@ package struct AppleKeySet: Sendable {
     /// Gives nil when it is none, holds no usable key, or one id twice.
     ///
     /// - Parameter body: The document.
-    package init?(jwks body: [UInt8]) {
+    init?(jwks body: [UInt8]) {
         guard let json = try? StrictJSON(parsing: body), case .array(let entries)? = json["keys"],
             entries.count <= 64
         else { return nil }
@@ -33,7 +33,7 @@ package struct AppleKeySet: Sendable {
     }
 
     /// Whether the set holds a key of this id.
-    package func contains(_ keyID: String) -> Bool { keys[keyID] != nil }
+    func contains(_ keyID: String) -> Bool { keys[keyID] != nil }
 
     /// Whether a key of the set made an RS256 signature; nil when the set has no such key.
     func isValid(signature: [UInt8], of bytes: some Collection<UInt8>, keyID: String) -> Bool? {

@@ -4,9 +4,9 @@ import Metrics
 import Synchronization
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// Apple's signing keys, fetched when needed, shared by all, and kept while Apple is down.
@@ -29,13 +29,13 @@ package final class AppleKeys: Sendable {
     }
 
     /// What can be had, and what it says about a key that is not in it.
-    package struct Lookup: Sendable {
+    struct Lookup: Sendable {
         /// The newest set; nil when none was ever fetched.
-        package let set: AppleKeySet?
+        let set: AppleKeySet?
         /// Whether the set was asked for so long after the token was here that a key which it lacks is not Apple's.
         ///
         /// Otherwise Apple may have changed its keys, and not everywhere hands out the new one yet.
-        package let isConclusive: Bool
+        let isConclusive: Bool
     }
 
     /// The newest set that can be had.
@@ -49,7 +49,7 @@ package final class AppleKeys: Sendable {
     ///   - arrived: When the token came that wants the key.
     /// - Returns: The set, which may still lack the key.
     /// - Throws: `CancellationError`.
-    package func lookup(_ keyID: String? = nil, arrived: Date) async throws(CancellationError) -> Lookup {
+    func lookup(_ keyID: String? = nil, arrived: Date) async throws(CancellationError) -> Lookup {
         switch cache.withLock({ $0.decide(need: keyID, arrived: arrived, at: now()) }) {
         case .use(let lookup): return lookup
         case .refresh(let lookup):

@@ -15,14 +15,14 @@ package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertibl
     /// The client id in use.
     package let clientID: String
     /// The team in use.
-    package let teamID: String
+    let teamID: String
     /// The key in use.
-    package let keyID: String
+    let keyID: String
     /// Apple's answer.
-    package let refusal: AppleRefusal?
+    let refusal: AppleRefusal?
 
     /// A misconfiguration, for stand-ins.
-    package init(kind: Kind, identity: AppleClientIdentity, refusal: AppleRefusal?) {
+    init(kind: Kind, identity: AppleClientIdentity, refusal: AppleRefusal?) {
         self.kind = kind
         self.clientID = identity.clientID
         self.teamID = identity.teamID

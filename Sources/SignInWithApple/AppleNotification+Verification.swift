@@ -9,10 +9,10 @@ import Sealing
 
 extension AppleNotification {
     /// The longest body that is read, in bytes.
-    package static let longestBody = 32_768
+    static let longestBody = 32_768
 
     /// What a check found.
-    package enum Verdict: Sendable, Hashable {
+    enum Verdict: Sendable, Hashable {
         /// Apple's, for us, and good when it came.
         case verified(AppleNotification)
         /// Signed with a key that the set lacks: fetch and check again.
@@ -33,7 +33,7 @@ extension AppleNotification {
     ///     id.
     ///   - now: The moment.
     /// - Returns: The verdict. Nothing of a body that is not signed is ever returned, except a key id to look for.
-    package static func verify(
+    static func verify(
         body: [UInt8],
         keys: AppleKeySet?,
         audiences: Set<String>,

@@ -11,7 +11,7 @@ package struct AppleNotification: Sendable, Hashable {
     /// The client id it is for, one of the configured.
     package let audience: String
     /// When Apple signed it, or, where it does not say, when it was read.
-    package let issuedAt: Date
+    let issuedAt: Date
     /// What happened; usually one event.
     ///
     /// What cannot be read is one of type `unreadable`.
@@ -28,10 +28,10 @@ package struct AppleNotification: Sendable, Hashable {
         /// The relay address, in e-mail events only.
         package let email: String?
         /// Whether the address is a relay address.
-        package let isPrivateEmail: Bool?
+        let isPrivateEmail: Bool?
 
         /// An event.
-        package init(type: EventType, sub: String?, occurredAt: Date, email: String?, isPrivateEmail: Bool?) {
+        init(type: EventType, sub: String?, occurredAt: Date, email: String?, isPrivateEmail: Bool?) {
             self.type = type
             self.sub = sub
             self.occurredAt = occurredAt
@@ -66,7 +66,7 @@ package struct AppleNotification: Sendable, Hashable {
         }
 
         /// One spelling for each type.
-        package var text: String {
+        var text: String {
             switch self {
             case .emailDisabled: "email-disabled"
             case .emailEnabled: "email-enabled"

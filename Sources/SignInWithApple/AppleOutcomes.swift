@@ -96,7 +96,7 @@ package struct TransferredUser: Sendable, Hashable {
     package let isPrivateEmail: Bool?
 
     /// A moved user.
-    package init(sub: String, email: String? = nil, isPrivateEmail: Bool? = nil) {
+    init(sub: String, email: String? = nil, isPrivateEmail: Bool? = nil) {
         self.sub = sub
         self.email = email
         self.isPrivateEmail = isPrivateEmail

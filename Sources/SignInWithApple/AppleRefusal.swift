@@ -43,10 +43,10 @@ package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
     /// `error_description`: undocumented, never to be compared with, and the only diagnostic there is.
     ///
     /// Printable ASCII, shortened.
-    package let detail: String?
+    let detail: String?
 
     /// A refusal.
-    package init(code: Code, detail: String? = nil) {
+    init(code: Code, detail: String? = nil) {
         self.code = code
         self.detail = detail.map { Self.printable($0, limit: 200) }
     }

@@ -9,11 +9,11 @@ package import Sealing
 /// The JWT by which a client proves to Apple who it is; minted for each call, so that none is ever old.
 package enum ClientSecret {
     /// The longest life Apple takes, about six months.
-    package static let longestLifetime: Duration = .seconds(15_777_000)
+    static let longestLifetime: Duration = .seconds(15_777_000)
     /// The audience, exactly as Apple wants it.
-    package static let audience = AppleClients.appleAddress
+    static let audience = AppleClients.appleAddress
     /// How far `iat` lies in the past: Apple refuses tokens from what it believes to be the future.
-    package static let backdating: Duration = .seconds(30)
+    static let backdating: Duration = .seconds(30)
 
     /// Mints a secret.
     ///

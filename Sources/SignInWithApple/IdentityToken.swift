@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// What a verified identity token says about a person.
@@ -9,7 +9,7 @@ package struct IdentityToken: Sendable, Hashable {
     /// The person's id, one per team; the same after revoking and coming back.
     package let sub: String
     /// The client id the token is for, one of the configured.
-    package let audience: String
+    let audience: String
 
     /// Checks a token against a key set, at a moment.
     ///
@@ -21,7 +21,7 @@ package struct IdentityToken: Sendable, Hashable {
     ///   - audiences: The client ids it may be for.
     ///   - now: The moment.
     /// - Returns: The verdict.
-    package static func verify(
+    static func verify(
         _ token: String,
         keys: AppleKeySet?,
         audiences: Set<String>,
@@ -50,7 +50,7 @@ package struct IdentityToken: Sendable, Hashable {
     }
 
     /// What a check found.
-    package enum Verdict: Sendable, Hashable {
+    enum Verdict: Sendable, Hashable {
         /// Apple's, for us, now.
         case verified(IdentityToken)
         /// Signed with a key that the set lacks: fetch and check again.

@@ -12,7 +12,7 @@ package struct StaticClientSecret: Sendable, Hashable {
     package static let warningDays = 30
 
     /// The header's algorithm, which must be ES256.
-    package let algorithm: String?
+    let algorithm: String?
     /// The id of the key that signed it.
     package let keyID: String?
     /// The team (`iss`).

@@ -2,7 +2,7 @@
 ///
 /// Twice the same member, more depth than asked for, numbers outside the grammar, stray bytes and invalid UTF-8 are
 /// refused, so that no two readers can see two different messages in the same bytes.
-package enum StrictJSON: Sendable, Hashable {
+enum StrictJSON: Sendable, Hashable {
     case null
     case bool(Bool)
     case number(Double)
@@ -16,13 +16,13 @@ package enum StrictJSON: Sendable, Hashable {
     ///   - bytes: UTF-8 text.
     ///   - maximumDepth: How many arrays and objects may be open at once.
     /// - Throws: ``Problem``.
-    package init(parsing bytes: [UInt8], maximumDepth: Int = 8) throws(Problem) {
+    init(parsing bytes: [UInt8], maximumDepth: Int = 8) throws(Problem) {
         var reader = StrictJSONReader(bytes: bytes, maximumDepth: maximumDepth)
         self = try reader.readDocument()
     }
 
     /// Why a text was refused.
-    package enum Problem: String, Error, Sendable, Hashable {
+    enum Problem: String, Error, Sendable, Hashable {
         /// Not JSON.
         case malformed
         /// More depth than allowed.
@@ -36,18 +36,18 @@ package enum StrictJSON: Sendable, Hashable {
 
 extension StrictJSON {
     /// A member of an object; nil for other values and for members that are missing or null.
-    package subscript(_ name: String) -> StrictJSON? {
+    subscript(_ name: String) -> StrictJSON? {
         guard case .object(let members) = self, let member = members[name], member != .null else { return nil }
         return member
     }
 
     /// The text of a string.
-    package var text: String? {
+    var text: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
     /// The value of a number, or of a string that spells a whole number.
-    package var numeric: Double? {
+    var numeric: Double? {
         switch self {
         case .number(let number): return number
         case .string(let text):
@@ -60,7 +60,7 @@ extension StrictJSON {
     }
 
     /// The value of a boolean, or of the strings `true` and `false`, as Apple writes them.
-    package var truth: Bool? {
+    var truth: Bool? {
         switch self {
         case .bool(let value): value
         case .string("true"): true

@@ -23,14 +23,14 @@ extension ByteSink {
 
 /// The reader of our output has gone away, as `head` does when it has seen enough.
 package struct OutputClosed: Error {
-    package init() {}
+    init() {}
 }
 
 /// The output could not be written, for example because the disk is full.
 package struct OutputFailed: Error, CustomStringConvertible {
     package let code: Int32
 
-    package init(code: Int32) {
+    init(code: Int32) {
         self.code = code
     }
 

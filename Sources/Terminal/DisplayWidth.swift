@@ -7,7 +7,7 @@ package enum DisplayWidth {
     }
 
     /// The columns one character takes: two for East Asian wide ones and emoji, none for a lone combining mark.
-    package static func of(_ character: Character) -> Int {
+    static func of(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         if first.value < 0x300 { return 1 }
         switch first.properties.generalCategory {

@@ -3,15 +3,15 @@ package struct Field<Row>: Sendable {
     /// The stable name in JSON and CSV, in lower case with underscores.
     package let name: String
     /// The heading in tables; nil keeps the field out of them.
-    package let heading: String?
+    let heading: String?
     /// The label where one row is shown by itself, if it has no heading; nil keeps it out of there, too.
-    package let detail: String?
+    let detail: String?
     /// Whether numbers should line up at the right.
-    package let alignment: TableColumn.Alignment
+    let alignment: TableColumn.Alignment
     /// The value of this field in a row.
     package let value: @Sendable (Row) -> OutputValue
     /// How the value stands out in a table.
-    package let emphasis: @Sendable (Row) -> Emphasis
+    let emphasis: @Sendable (Row) -> Emphasis
 
     package init(
         _ name: String,
@@ -32,7 +32,7 @@ package struct Field<Row>: Sendable {
 
 /// A field was asked for that the command does not have.
 package struct UnknownField: Error, Equatable, CustomStringConvertible {
-    package let name: String
+    let name: String
     package let known: [String]
 
     package init(name: String, known: [String]) {

@@ -8,7 +8,7 @@ package enum JSONText {
     }
 
     /// One value over several indented lines.
-    package static func pretty(_ value: OutputValue, disclosure: Disclosure = .masked) -> String {
+    static func pretty(_ value: OutputValue, disclosure: Disclosure = .masked) -> String {
         var text = ""
         write(value, disclosure: disclosure, indent: 0, to: &text)
         return text

@@ -31,7 +31,7 @@ package struct Messages: Sendable {
     }
 
     /// Text without a line end, for questions and progress.
-    package func raw(_ text: String) {
+    func raw(_ text: String) {
         // Standard error is the last resort: when it is gone there is nobody left to tell.
         try? sink.write(text)
     }

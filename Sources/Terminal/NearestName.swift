@@ -13,7 +13,7 @@ package enum NearestName {
     }
 
     /// Edits (insert, delete, replace, swap of neighbours) between two words.
-    package static func distance(_ first: String, _ second: String) -> Int {
+    static func distance(_ first: String, _ second: String) -> Int {
         let a = Array(first.unicodeScalars)
         let b = Array(second.unicodeScalars)
         if a.isEmpty || b.isEmpty { return max(a.count, b.count) }

@@ -2,11 +2,11 @@
 package struct Output: Sendable {
     package let format: OutputFormat
     package let style: StreamStyle
-    package let disclosure: Disclosure
+    let disclosure: Disclosure
     package let sink: any ByteSink
     package let messages: Messages
     /// Shows what is longer than the screen; nil when text is written as it is.
-    package let pager: Pager?
+    let pager: Pager?
 
     package init(
         format: OutputFormat,

@@ -9,15 +9,15 @@
 /// The program that shows what is longer than the screen.
 package struct Pager: Sendable, Equatable {
     /// What the shell is to run.
-    package let command: String
+    let command: String
     /// The lines of the terminal.
-    package let rows: Int
+    let rows: Int
     /// The columns of the terminal.
-    package let columns: Int
+    let columns: Int
     /// The variables the pager is started with.
-    package let environment: [String: String]
+    let environment: [String: String]
 
-    package init(command: String, rows: Int, columns: Int, environment: [String: String]) {
+    init(command: String, rows: Int, columns: Int, environment: [String: String]) {
         self.command = command
         self.rows = rows
         self.columns = columns

@@ -5,7 +5,7 @@
 #endif
 
 /// Output values as people read them in a table or a screen.
-package enum PeopleText {
+enum PeopleText {
     /// A value in a table.
     static func cell(_ value: OutputValue, _ emphasis: Emphasis = .none, disclosure: Disclosure) -> TableCell {
         TableCell(of(value, disclosure: disclosure), emphasis, isWhole: isOneThing(value))
@@ -21,7 +21,7 @@ package enum PeopleText {
     }
 
     /// One harmless line; nothing (null) is an empty text.
-    package static func of(_ value: OutputValue, disclosure: Disclosure) -> String {
+    static func of(_ value: OutputValue, disclosure: Disclosure) -> String {
         switch value {
         case .null: ""
         case .bool(let value): value ? "yes" : "no"

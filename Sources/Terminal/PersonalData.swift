@@ -5,7 +5,7 @@ package struct PersonalData: Sendable, Hashable {
         case email, phone, name, identifier, address
     }
 
-    package let kind: Kind
+    let kind: Kind
     private let value: String
 
     package init(_ value: String, _ kind: Kind) {
@@ -14,7 +14,7 @@ package struct PersonalData: Sendable, Hashable {
     }
 
     /// The value itself.
-    package var revealed: String { value }
+    var revealed: String { value }
 
     /// Enough of the value to recognise what one already knows, and no more: `j***@e***.org`.
     package var masked: String {
@@ -54,7 +54,7 @@ package enum Disclosure: Sendable, Equatable {
     /// Only after the look was written to the operator log.
     case revealed
 
-    package func show(_ data: PersonalData) -> String {
+    func show(_ data: PersonalData) -> String {
         switch self {
         case .masked: data.masked
         case .revealed: data.revealed

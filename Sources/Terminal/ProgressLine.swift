@@ -1,9 +1,9 @@
 /// One line that says how far a long piece of work is.
 package struct ProgressLine: Sendable, Equatable {
-    package var label: String
-    package var done: Int
-    package var total: Int?
-    package var elapsed: Duration
+    var label: String
+    var done: Int
+    var total: Int?
+    var elapsed: Duration
 
     package init(label: String, done: Int, total: Int?, elapsed: Duration) {
         self.label = label

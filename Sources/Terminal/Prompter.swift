@@ -71,9 +71,9 @@ package struct PromptRefusal: Error, Equatable, CustomStringConvertible {
         case nobodyToAsk
     }
 
-    package let code: Code
+    let code: Code
     /// The flag that answers the question without a terminal.
-    package let flag: String
+    let flag: String
 
     package init(code: Code, flag: String) {
         self.code = code

@@ -1,6 +1,6 @@
 /// What is shown about one thing: facts and small tables under titles.
 package struct Sheet: Sendable {
-    package var sections: [Section]
+    var sections: [Section]
 
     package init(_ sections: [Section] = []) {
         self.sections = sections
@@ -9,12 +9,12 @@ package struct Sheet: Sendable {
     /// A part of a sheet.
     package struct Section: Sendable {
         /// The member of the JSON object that holds this section; nil merges its facts into the object itself.
-        package let name: String?
+        let name: String?
         /// The title for people; nil shows the content without one.
-        package let title: String?
-        package let content: Content
+        let title: String?
+        let content: Content
         /// Whether its facts differ from one thing to the next, as the columns of an app's own table do.
-        package let isOpen: Bool
+        let isOpen: Bool
 
         package init(_ name: String, title: String? = nil, isOpen: Bool = false, _ content: Content) {
             self.name = name
@@ -44,11 +44,11 @@ package struct Sheet: Sendable {
     /// One labelled value.
     package struct Fact: Sendable {
         package let name: String
-        package let label: String
+        let label: String
         package let value: OutputValue
-        package let emphasis: Emphasis
+        let emphasis: Emphasis
         /// What people read instead of the value's usual form.
-        package let shown: String?
+        let shown: String?
 
         package init(
             _ name: String,
@@ -73,7 +73,7 @@ package struct Sheet: Sendable {
     }
 
     /// The sheet as one JSON object.
-    package func object() -> [String: OutputValue] {
+    func object() -> [String: OutputValue] {
         var members: [String: OutputValue] = [:]
         for section in sections {
             switch section.content {
@@ -100,7 +100,7 @@ package struct Sheet: Sendable {
     ///
     /// Every sheet of a kind has the same cells: its facts are there when they are nothing, and a section that is open
     /// is one cell.
-    package func row() -> [(name: String, value: OutputValue)] {
+    func row() -> [(name: String, value: OutputValue)] {
         let members = object()
         return sections.flatMap { section -> [(name: String, value: OutputValue)] in
             switch section.content {
@@ -115,7 +115,7 @@ package struct Sheet: Sendable {
     }
 
     /// The sheet as people read it; facts that are nothing (null) are left out.
-    package func text(style: StreamStyle, disclosure: Disclosure) -> String {
+    func text(style: StreamStyle, disclosure: Disclosure) -> String {
         var blocks: [String] = []
         for section in sections {
             let lines = lines(of: section.content, style: style, disclosure: disclosure)

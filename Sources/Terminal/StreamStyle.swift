@@ -7,7 +7,7 @@ package struct StreamStyle: Sendable, Equatable {
     /// Whether colours may be used.
     package var colour: Bool
     /// Whether a line on it can be drawn anew in its place.
-    package var redraws: Bool
+    var redraws: Bool
 
     /// What people read is drawn anew unless something else is said.
     package init(isTerminal: Bool, width: Int?, colour: Bool, redraws: Bool? = nil) {

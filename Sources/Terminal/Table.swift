@@ -2,8 +2,8 @@
 package struct TableColumn: Sendable, Equatable {
     package enum Alignment: Sendable { case left, right }
 
-    package var heading: String
-    package var alignment: Alignment
+    var heading: String
+    var alignment: Alignment
 
     package init(_ heading: String, alignment: Alignment = .left) {
         self.heading = heading
@@ -12,13 +12,13 @@ package struct TableColumn: Sendable, Equatable {
 }
 
 /// A cell of a table: text that is already harmless (see ``SafeText``) and how it stands out.
-package struct TableCell: Sendable, Equatable {
-    package var text: String
-    package var emphasis: Emphasis
+struct TableCell: Sendable, Equatable {
+    var text: String
+    var emphasis: Emphasis
     /// Whether it is shown whole or not at all: a part of a date, an id or a number is another one.
-    package var isWhole: Bool
+    var isWhole: Bool
 
-    package init(_ text: String, _ emphasis: Emphasis = .none, isWhole: Bool = false) {
+    init(_ text: String, _ emphasis: Emphasis = .none, isWhole: Bool = false) {
         self.text = text
         self.emphasis = emphasis
         self.isWhole = isWhole
@@ -34,7 +34,7 @@ package struct TableCell: Sendable, Equatable {
 /// Before any of that, where all rows are known, columns that say nothing of any row are left out, from the right.
 /// Where columns gave way a later cell that is wider is cut, unless it is a number or the first of its row and has its
 /// full width.
-package struct TableLayout: Sendable {
+struct TableLayout: Sendable {
     /// Columns are never made narrower than this.
     private static let narrowest = 8
     private static let gap = "  "
@@ -51,7 +51,7 @@ package struct TableLayout: Sendable {
     private let style: StreamStyle
 
     /// Lays out rows as the sample asks for; `isWhole` tells that there are no others.
-    package init(_ columns: [TableColumn], sample: [[TableCell]], isWhole: Bool, style: StreamStyle) {
+    init(_ columns: [TableColumn], sample: [[TableCell]], isWhole: Bool, style: StreamStyle) {
         var widths = columns.map { DisplayWidth.of($0.heading) }
         for row in sample {
             for (index, cell) in row.enumerated() {
@@ -92,18 +92,18 @@ package struct TableLayout: Sendable {
     }
 
     /// Names the columns for which there is no room; nil when there is none of that kind.
-    package var leftOut: String? {
+    var leftOut: String? {
         let names = lacking.map { columns[$0].heading.uppercased() }
         return names.isEmpty ? nil : "No room for " + Wording.list(names)
     }
 
     /// The line of headings.
-    package func heading() -> String {
+    func heading() -> String {
         line(columns.map { TableCell($0.heading.uppercased(), .heading) })
     }
 
     /// One row.
-    package func line(_ cells: [TableCell]) -> String {
+    func line(_ cells: [TableCell]) -> String {
         var result = ""
         // Written before the next text only, lest there be blanks at the end of a line: they get in the way of whoever
         // copies it.

@@ -2,8 +2,8 @@
 ///
 /// No deployment has them: the server reads them anew for each statement that writes, and they cost two fifths of
 /// adding a job. Every test of the engine runs under them instead.
-package enum JobBooks {
-    package static let checks = """
+enum JobBooks {
+    static let checks = """
         alter table accountctl.jobs
             add constraint jobs_counts_positive check (
                 attempt >= 0 and crashes >= 0 and max_attempts > 0 and args_version > 0

@@ -9,7 +9,7 @@ package final class LyingServer: Sendable {
     /// One request as it arrived.
     package struct Request: Sendable {
         /// The request line and the header fields as sent.
-        package let head: String
+        let head: String
         /// The body.
         package let body: String
 

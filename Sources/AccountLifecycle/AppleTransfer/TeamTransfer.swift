@@ -1,15 +1,15 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// A team transfer: which app goes to which team.
 package struct TeamTransfer: Sendable, Hashable {
     /// The client id, the same on both sides.
-    package let clientID: String
+    let clientID: String
     /// The team id of the recipient.
-    package let targetTeam: String
+    let targetTeam: String
 
     /// Names a transfer.
     package init(clientID: String, targetTeam: String) {
@@ -53,12 +53,12 @@ package struct TeamTransfer: Sendable, Hashable {
     /// Old subs and addresses are not for the recipient.
     package struct Line: Codable, Sendable, Hashable {
         /// The account's id.
-        package let user: UUID
+        let user: UUID
         /// What Apple calls the user on the way.
-        package let transferIdentifier: String
+        let transferIdentifier: String
 
         /// A line.
-        package init(user: UUID, transferIdentifier: String) {
+        init(user: UUID, transferIdentifier: String) {
             self.user = user
             self.transferIdentifier = transferIdentifier
         }

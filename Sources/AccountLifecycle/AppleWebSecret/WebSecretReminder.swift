@@ -1,4 +1,4 @@
-package import JobQueue
+import JobQueue
 package import Logging
 import SignInWithApple
 
@@ -13,8 +13,8 @@ import SignInWithApple
 /// A job of its own: once a day for all workers together, and for one that cron starts every few minutes too.
 package struct WebSecretReminder: Sendable {
     /// A job without arguments.
-    package struct Nothing: Codable, Sendable, Hashable {
-        package init() {}
+    struct Nothing: Codable, Sendable, Hashable {
+        init() {}
     }
 
     static let kind = JobKind<Nothing>("apple.remind_web_secret", queue: "apple", priority: 9, timeout: .seconds(60))
@@ -35,7 +35,7 @@ package struct WebSecretReminder: Sendable {
     /// Adds the job and its schedule to a worker's registry.
     ///
     /// - Throws: ``JobQueueError`` when the kind is registered already.
-    package func register(in registry: inout JobRegistry) throws {
+    func register(in registry: inout JobRegistry) throws {
         try registry.register(Self.kind) { _, context in
             remind(context.logger)
             return .completed()

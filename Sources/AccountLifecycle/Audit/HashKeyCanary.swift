@@ -4,7 +4,7 @@ package import Sealing
 /// The hash key at hand is another one than the one that hashed here under its name.
 package struct OtherHashKey: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name that both have.
-    package let key: KeyID
+    let key: KeyID
 
     package var description: String { "\"\(key)\" is not the hash key that was used here under that name" }
 }

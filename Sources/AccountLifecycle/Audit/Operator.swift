@@ -13,11 +13,11 @@ package import Sealing
 /// they must not name the person either: a text with one of the account's own identifiers in it is refused.
 package struct Operator: Sendable {
     /// Who acts, as the log will say.
-    package let name: String
+    let name: String
     /// The account on this machine; nil where that cannot be told.
-    package let machineUser: String?
+    let machineUser: String?
     /// The number of the ticket that asked for it.
-    package let ticket: String?
+    let ticket: String?
     /// The key that the log's hashes are made with.
     package let hashKey: HashKey
 

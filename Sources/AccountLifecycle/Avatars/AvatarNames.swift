@@ -17,16 +17,16 @@
 /// once sorted.
 package struct AvatarNames: Sendable {
     /// Texts that are being gathered.
-    package struct Texts: Sendable {
+    struct Texts: Sendable {
         /// Backwards, each with a zero at its end.
         fileprivate var bytes: [UInt8] = []
         /// Where in these an end of a text is.
         fileprivate var ends: [Int] = []
 
-        package init() {}
+        init() {}
 
         /// Takes in what an account holds.
-        package mutating func insert(_ text: String) {
+        mutating func insert(_ text: String) {
             let bytes = Array(text.utf8)
             var spellings: Set<[UInt8]> = []
             // Forms write blanks as plus signs.
@@ -141,7 +141,7 @@ package struct AvatarNames: Sendable {
     /// In the order of what precedes them, read backwards.
     private let ends: [Int]
 
-    package init(_ texts: Texts) {
+    init(_ texts: Texts) {
         bytes = texts.bytes
         ends = texts.bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return [] }

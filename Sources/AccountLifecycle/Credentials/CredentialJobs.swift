@@ -1,16 +1,16 @@
-package import JobQueue
+import JobQueue
 import Postgres
 
 /// The jobs that follow credentials; their arguments hold ids of our own rows only.
-package enum CredentialJobs {
+enum CredentialJobs {
     /// Which event a job handles.
-    package struct Event: Codable, Sendable, Hashable {
-        package let event: Int64
+    struct Event: Codable, Sendable, Hashable {
+        let event: Int64
     }
 
     /// A job without arguments.
-    package struct Nothing: Codable, Sendable, Hashable {
-        package init() {}
+    struct Nothing: Codable, Sendable, Hashable {
+        init() {}
     }
 
     /// Handles one event.
@@ -37,7 +37,7 @@ package enum CredentialJobs {
     ///   - registry: Where to.
     ///   - services: What the handlers use.
     /// - Throws: ``JobQueueError`` when a kind is registered already.
-    package static func register(in registry: inout JobRegistry, services: CredentialServices) throws {
+    static func register(in registry: inout JobRegistry, services: CredentialServices) throws {
         let events = CredentialEvents(services)
         let checks = CredentialChecks(services)
         let inboxReader = NotificationInbox(services)

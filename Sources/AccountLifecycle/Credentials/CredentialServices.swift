@@ -18,17 +18,17 @@ package struct CredentialServices: Sendable {
         -> Bool
 
     /// The worker's connections.
-    package let pool: Pool
+    let pool: Pool
     /// The configured clients.
-    package let apple: AppleClients
+    let apple: AppleClients
     /// What refresh tokens are sealed with.
-    package let keys: KeyRing
+    let keys: KeyRing
     /// What is done about events.
-    package let policy: CredentialPolicy
+    let policy: CredentialPolicy
     /// Gets what happens, without personal data.
-    package let logger: Logger
+    let logger: Logger
     /// Where relay addresses are kept; nil where they are not.
-    package let forwarding: Forwarding?
+    let forwarding: Forwarding?
 
     /// Puts the services together.
     package init(

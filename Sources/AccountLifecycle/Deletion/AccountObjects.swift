@@ -7,17 +7,17 @@ import Postgres
 #endif
 
 /// An object in Storage, by bucket and key.
-package struct StoredObject: Sendable, Hashable, Comparable {
-    package let bucket: String
+struct StoredObject: Sendable, Hashable, Comparable {
+    let bucket: String
     /// The key exactly as stored: keys are case-sensitive.
-    package let key: String
+    let key: String
 
-    package init(bucket: String, key: String) {
+    init(bucket: String, key: String) {
         self.bucket = bucket
         self.key = key
     }
 
-    package static func < (left: StoredObject, right: StoredObject) -> Bool {
+    static func < (left: StoredObject, right: StoredObject) -> Bool {
         (left.bucket, left.key) < (right.bucket, right.key)
     }
 }

@@ -11,7 +11,7 @@ package struct Blocker: Sendable, Hashable, Codable {
     /// More words: the right that is missing, the state the trigger raised.
     package let detail: String?
 
-    package init(table: String, name: String?, rows: Int?, code: Situation.Code, detail: String? = nil) {
+    init(table: String, name: String?, rows: Int?, code: Situation.Code, detail: String? = nil) {
         self.table = table
         self.name = name
         self.rows = rows

@@ -10,11 +10,11 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     private static let name = "deletion.used_with"
 
     /// Which database it is, by ``DatabaseIdentity``: not by its timeline, which a failover changes.
-    package let database: String
+    let database: String
     /// The hosted project that the connection leads to, where it names one; a clone of the files has another.
-    package let project: String?
+    let project: String?
     /// The address of its Storage; nil where none was configured.
-    package let storage: String?
+    let storage: String?
 
     init(database: String, project: String?, storage: String?) {
         self.database = database

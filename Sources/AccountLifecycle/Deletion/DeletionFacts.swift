@@ -9,7 +9,7 @@ package struct DeletionFacts: Sendable, Hashable {
     /// The state recorded last.
     package var state: DeletionState
     /// The database's clock: the only one that several workers share.
-    package var now: Date
+    var now: Date
     /// The end of grace.
     package var runAfter: Date
     /// When the account was locked out, if it was.

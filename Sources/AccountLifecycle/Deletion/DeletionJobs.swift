@@ -10,18 +10,18 @@ package import Postgres
 /// The jobs that drive deletions; their arguments hold ids of our own rows only.
 package enum DeletionJobs {
     /// Which request a job drives.
-    package struct Request: Codable, Sendable, Hashable {
-        package let request: UUID
+    struct Request: Codable, Sendable, Hashable {
+        let request: UUID
     }
 
     /// Which stored code a job exchanges.
-    package struct Code: Codable, Sendable, Hashable {
-        package let code: Int64
+    struct Code: Codable, Sendable, Hashable {
+        let code: Int64
     }
 
     /// A job without arguments.
-    package struct Nothing: Codable, Sendable, Hashable {
-        package init() {}
+    struct Nothing: Codable, Sendable, Hashable {
+        init() {}
     }
 
     /// Drives one request until it ends.

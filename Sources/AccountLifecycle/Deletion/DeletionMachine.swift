@@ -23,13 +23,13 @@ package enum DeletionMachine {
     ///
     /// It holds as long as it took itself where that is longer: on a slow database the lock-out is slow to begin, too,
     /// and would never find one that is fresh.
-    package static let preflightLasts: TimeInterval = 60
+    static let preflightLasts: TimeInterval = 60
 
     /// How often a request that waits for people or brakes looks again by itself.
     package static let lookAgainAfter: TimeInterval = 300
 
     /// How often a request whose account is another one by now looks again.
-    package static let lookAtOtherAccountAfter: TimeInterval = 3600
+    static let lookAtOtherAccountAfter: TimeInterval = 3600
 
     /// What to do now with a request of which these facts hold.
     package static func next(_ facts: DeletionFacts) -> Decision {

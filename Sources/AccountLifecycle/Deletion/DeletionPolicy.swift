@@ -22,14 +22,14 @@ package struct DeletionPolicy: Sendable, Hashable {
     package var batchRows: Int = 5_000
     /// How long a statement over an account's rows may take before it has to wait for a permit, as passes over whole
     /// tables do; with zero each has to.
-    package var briefly: Duration = .seconds(3)
+    var briefly: Duration = .seconds(3)
     /// How long a request waits for Apple before it goes on without; always cut at a day before the legal deadline.
     package var appleGiveUp: Duration = .seconds(7 * 86_400)
     /// How often revoking is tried once the account is locked out, before the credential is handed over to later
     /// attempts.
-    package var appleAttempts: Int = 5
+    var appleAttempts: Int = 5
     /// How long revoking is tried after the account is gone.
-    package var revocationGiveUp: Duration = .seconds(30 * 86_400)
+    var revocationGiveUp: Duration = .seconds(30 * 86_400)
 
     package init() {}
 

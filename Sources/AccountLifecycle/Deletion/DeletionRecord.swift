@@ -1,38 +1,38 @@
-package import Postgres
+import Postgres
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// A deletion request as recorded, with what the machine decides from.
-package struct DeletionRecord: Sendable {
-    package let id: UUID
+struct DeletionRecord: Sendable {
+    let id: UUID
     /// The account; nil once it is forgotten.
-    package let userID: UUID?
-    package let requestedAt: Date
-    package let legalDeadline: Date
+    let userID: UUID?
+    let requestedAt: Date
+    let legalDeadline: Date
     /// Whether an operator decided to go on without Apple.
-    package let withoutApple: Bool
+    let withoutApple: Bool
     /// Since when Apple could not be used for it.
-    package let appleWaitingSince: Date?
+    let appleWaitingSince: Date?
     /// Whether the hourly ceiling let it pass before.
-    package let isCounted: Bool
+    let isCounted: Bool
     /// How often the step under way has failed in a row.
-    package let failures: Int
+    let failures: Int
     /// How often Apple has failed in a row since the account was locked out.
-    package let appleFailures: Int
+    let appleFailures: Int
     /// What verify searches for, sealed.
-    package let sealedIdentifiers: String?
+    let sealedIdentifiers: String?
     /// The key they are sealed with.
-    package let sealingKeyID: String?
+    let sealingKeyID: String?
     /// Whether an operator decided to end without them, since their key is lost.
-    package let withoutIdentifiers: Bool
-    package var facts: DeletionFacts
+    let withoutIdentifiers: Bool
+    var facts: DeletionFacts
 
     /// Reads a request, by the database's clock.
-    package static func load(_ id: UUID, on connection: isolated Connection) throws -> DeletionRecord? {
+    static func load(_ id: UUID, on connection: isolated Connection) throws -> DeletionRecord? {
         try read(id, "select \(columns), false from \(source(id))", on: connection)?.record
     }
 

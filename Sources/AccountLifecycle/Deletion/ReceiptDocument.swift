@@ -15,13 +15,13 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         package let step: String
         package let outcome: String
         package let runs: Int
-        package let startedAt: Date
+        let startedAt: Date
         package let finishedAt: Date
         package let facts: StepFacts
     }
 
     /// The form of this document.
-    package let version: Int
+    let version: Int
     package let request: UUID
     /// The keyed hash of the user id, in hexadecimal digits, and the key's name.
     package let subject: String

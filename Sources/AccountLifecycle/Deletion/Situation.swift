@@ -49,7 +49,7 @@ package struct Situation: Sendable, Hashable, Codable {
         /// In how many values.
         package let count: Int
 
-        package init(column: String, identifiers: [Identifier.Kind], count: Int) {
+        init(column: String, identifiers: [Identifier.Kind], count: Int) {
             self.column = column
             self.identifiers = identifiers
             self.count = count

@@ -41,7 +41,7 @@ package struct StepFacts: Sendable, Hashable, Codable {
     /// effects outside that no rollback takes back, or trying took too long.
     package var untried: [String]?
 
-    package init(
+    init(
         counts: [String: Int]? = nil,
         accepted: [Situation.Finding]? = nil,
         kept: [String: Int]? = nil,
@@ -59,7 +59,7 @@ package struct StepFacts: Sendable, Hashable, Codable {
 }
 
 /// What came of taking a step.
-package enum StepResult: Sendable, Hashable {
+enum StepResult: Sendable, Hashable {
     /// Done; to be recorded.
     case done(StepOutcome, StepFacts)
     /// Done and recorded in the transaction of its effect.

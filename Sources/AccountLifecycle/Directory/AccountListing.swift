@@ -45,7 +45,7 @@ package struct AccountListing: Sendable {
         package let deletedAt: Date?
         package let isAnonymous: Bool
         package let providers: [String]
-        package let deletionState: String?
+        let deletionState: String?
         /// Whether a legal hold forbids erasing it.
         package let isHeld: Bool
 

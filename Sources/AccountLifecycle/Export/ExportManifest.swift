@@ -14,10 +14,10 @@ package struct ExportManifest: Sendable, Codable, Equatable {
         /// Rows that name another account as well, by a key: what they tell may be that one's.
         package let namesOthers: Int
         /// The entry of the archive; nil where there was no row.
-        package var file: String?
+        var file: String?
         package var bytes: Int?
         /// In hexadecimal digits.
-        package var sha256: String?
+        var sha256: String?
         /// Columns that hold secrets.
         package let leftOut: [String]
 
@@ -37,17 +37,17 @@ package struct ExportManifest: Sendable, Codable, Equatable {
 
     /// An object of Storage.
     package struct StoredFile: Sendable, Codable, Equatable {
-        package let bucket: String
-        package let key: String
+        let bucket: String
+        let key: String
         /// The entry of the archive; nil where Storage had lost the bytes, the file was somebody else's by then, or
         /// files were not wanted.
         package var file: String?
         package var bytes: Int?
-        package var sha256: String?
+        var sha256: String?
     }
 
     package let account: UUID
-    package let exportedAt: Date
+    let exportedAt: Date
     /// When the account was locked out for an erasure that took rows and files away before the archive was done, or was
     /// seen to be gone; nil where neither is so.
     package internal(set) var erasureBegunAt: Date?
@@ -64,7 +64,7 @@ package struct ExportManifest: Sendable, Codable, Equatable {
     package var rows: Int { tables.reduce(0) { $0 + $1.rows } }
 
     /// The manifest as JSON, the same bytes for the same contents.
-    package func json() throws -> [UInt8] {
+    func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         encoder.dateEncodingStrategy = .iso8601

@@ -1,9 +1,9 @@
 import Crypto
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 #if canImport(Glibc)
@@ -23,11 +23,11 @@ import Crypto
 /// has to be a file.
 package struct TarWriter: Sendable {
     /// An entry that was written.
-    package struct Entry: Sendable, Hashable {
-        package let name: String
-        package let bytes: Int
+    struct Entry: Sendable, Hashable {
+        let name: String
+        let bytes: Int
         /// In hexadecimal digits.
-        package let sha256: String
+        let sha256: String
     }
 
     /// Why an archive could not be written.
@@ -54,7 +54,7 @@ package struct TarWriter: Sendable {
     /// - Parameters:
     ///   - descriptor: an empty file, positioned at its start.
     ///   - modifiedAt: the time that every entry is given.
-    package init(descriptor: Int32, modifiedAt: Date) {
+    init(descriptor: Int32, modifiedAt: Date) {
         self.descriptor = descriptor
         self.modifiedAt = max(0, Int(modifiedAt.timeIntervalSince1970))
     }
@@ -63,7 +63,7 @@ package struct TarWriter: Sendable {
     ///
     /// - Parameter name: at most 100 characters of ASCII; ours to choose, never a name that a stranger gave.
     /// - Throws: ``Failure``.
-    package mutating func begin(_ name: String) throws(Failure) {
+    mutating func begin(_ name: String) throws(Failure) {
         precondition(open == nil && !name.isEmpty && name.utf8.count <= 100 && name.utf8.allSatisfy { $0 < 0x80 })
         open = (name, offset, 0, SHA256())
         try put([UInt8](repeating: 0, count: Self.block))
@@ -72,7 +72,7 @@ package struct TarWriter: Sendable {
     /// Adds to the entry that was begun.
     ///
     /// - Throws: ``Failure``.
-    package mutating func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
+    mutating func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
         let bytes = Array(bytes)
         open?.bytes += bytes.count
         open?.hash.update(data: bytes)
@@ -82,7 +82,7 @@ package struct TarWriter: Sendable {
     /// Ends the entry.
     ///
     /// - Throws: ``Failure``.
-    package mutating func end() throws(Failure) -> Entry {
+    mutating func end() throws(Failure) -> Entry {
         guard let entry = open else { preconditionFailure("no entry was begun") }
         open = nil
         try put([UInt8](repeating: 0, count: (Self.block - entry.bytes % Self.block) % Self.block))
@@ -95,7 +95,7 @@ package struct TarWriter: Sendable {
     /// Ends the archive.
     ///
     /// - Throws: ``Failure``.
-    package mutating func finish() throws(Failure) {
+    mutating func finish() throws(Failure) {
         try put([UInt8](repeating: 0, count: 2 * Self.block))
         try flush()
     }

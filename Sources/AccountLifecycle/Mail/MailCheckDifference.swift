@@ -20,7 +20,7 @@ package struct MailCheckDifference: Sendable, Hashable {
     }
 
     /// Whether nothing changed.
-    package var isEmpty: Bool { verdicts.isEmpty && appeared.isEmpty && gone.isEmpty && answers.isEmpty }
+    var isEmpty: Bool { verdicts.isEmpty && appeared.isEmpty && gone.isEmpty && answers.isEmpty }
 
     /// Compares two checks; times to live and the order of records do not count.
     package init(from before: StoredMailCheck, to after: StoredMailCheck) {

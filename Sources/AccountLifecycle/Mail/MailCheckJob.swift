@@ -1,4 +1,4 @@
-package import JobQueue
+import JobQueue
 import Logging
 package import MailRelay
 import Postgres
@@ -6,25 +6,25 @@ import Postgres
 /// The jobs that watch mail streams: a schedule that looks for streams that are due, and one check each.
 package struct MailCheckJob: Sendable {
     /// Makes a checker for the time of one check.
-    package typealias CheckerSource =
+    typealias CheckerSource =
         @Sendable (_ body: @Sendable (StreamChecker) async throws -> StreamReport) async throws -> StreamReport
 
     /// The arguments of one check.
-    package struct Arguments: Codable, Sendable {
+    struct Arguments: Codable, Sendable {
         /// The stream's id.
-        package var stream: Int64
+        var stream: Int64
     }
 
     /// The arguments of the schedule: none.
-    package struct None: Codable, Sendable {
+    struct None: Codable, Sendable {
         /// Nothing.
-        package init() {}
+        init() {}
     }
 
     /// One check of one stream.
     ///
     /// Its unique key keeps two from running at once.
-    package static let check = JobKind<Arguments>(
+    static let check = JobKind<Arguments>(
         "mail.check",
         queue: "mail",
         retry: .exponential(),
@@ -32,7 +32,7 @@ package struct MailCheckJob: Sendable {
     )
 
     /// The look-out for streams that are due, every five minutes.
-    package static let schedule = JobKind<None>("mail.schedule", queue: "mail", timeout: .seconds(60))
+    static let schedule = JobKind<None>("mail.schedule", queue: "mail", timeout: .seconds(60))
 
     private let withChecker: CheckerSource
     private let relayDomains: [String]
@@ -48,7 +48,7 @@ package struct MailCheckJob: Sendable {
     }
 
     /// Jobs with a checker and a source of randomness (-1 to 1) of one's own.
-    package init(
+    init(
         relayDomains: [String] = RelayDomains.standard,
         random: @escaping @Sendable () -> Double = { Double.random(in: -1...1) },
         withChecker: @escaping CheckerSource
@@ -59,7 +59,7 @@ package struct MailCheckJob: Sendable {
     }
 
     /// Adds both kinds and the schedule to a worker's registry.
-    package func register(in registry: inout JobRegistry) throws {
+    func register(in registry: inout JobRegistry) throws {
         try registry.register(Self.check) { arguments, context in
             try await run(arguments, pool: context.pool, logger: context.logger)
         }

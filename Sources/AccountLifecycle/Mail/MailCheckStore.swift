@@ -1,23 +1,23 @@
-package import MailRelay
+import MailRelay
 package import Postgres
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// The history of checks, and what is held of each stream.
 package enum MailCheckStore {
     /// How long checks are kept.
-    package static let keepsDays = 90
+    static let keepsDays = 90
 
     /// Stores a check and what it makes of its stream, and says whether it settled a new verdict.
     ///
     /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. The time is
     /// the database's, by which the next check is looked out for, unless another is given. Returns nil when the stream
     /// is gone.
-    package static func record(
+    static func record(
         _ report: StreamReport,
         streamID: Int64,
         at time: Date? = nil,
@@ -59,13 +59,13 @@ package enum MailCheckStore {
     }
 
     /// What a stored check made of its stream.
-    package struct Settled: Sendable, Hashable {
+    struct Settled: Sendable, Hashable {
         /// The change that two checks now agree on, if this one settled it.
-        package let change: StreamStanding.Change?
+        let change: StreamStanding.Change?
         /// What is held of the stream now.
-        package let standing: StreamStanding
+        let standing: StreamStanding
         /// When it is checked next.
-        package let next: Date
+        let next: Date
     }
 
     private static func insert(
@@ -134,7 +134,7 @@ package enum MailCheckStore {
 
     /// Deletes checks that are older than the history goes, by the database's time unless another is given; the newest
     /// of each stream stays.
-    package static func prune(at time: Date? = nil, on connection: isolated Connection) throws -> Int {
+    static func prune(at time: Date? = nil, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """
             delete from accountctl.mail_checks as old

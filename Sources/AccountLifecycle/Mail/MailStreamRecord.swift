@@ -28,7 +28,7 @@ package struct MailStreamRecord: Sendable {
         /// The name.
         package var name: String
         /// Since when, by the declaration.
-        package var at: Date
+        var at: Date
         /// Who declared it.
         package var by: String
 

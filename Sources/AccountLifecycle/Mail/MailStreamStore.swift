@@ -72,7 +72,7 @@ package enum MailStreamStore {
     }
 
     /// One stream by id; nil when there is none.
-    package static func find(id: Int64, on connection: isolated Connection) throws -> MailStreamRecord? {
+    static func find(id: Int64, on connection: isolated Connection) throws -> MailStreamRecord? {
         try read(where: "id = \(id)", on: connection).first
     }
 

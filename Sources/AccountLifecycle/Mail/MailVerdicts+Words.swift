@@ -1,4 +1,4 @@
-package import MailRelay
+import MailRelay
 import Postgres
 
 extension PathVerdict: PostgresDecodable {}

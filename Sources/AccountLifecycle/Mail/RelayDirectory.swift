@@ -75,7 +75,7 @@ package enum RelayDirectory {
     }
 
     /// An account's relay address; nil when it has none.
-    package static func entry(of user: UUID, on connection: isolated Connection) throws -> Entry? {
+    static func entry(of user: UUID, on connection: isolated Connection) throws -> Entry? {
         try connection.first(
             """
             select address, known_by, forwarding, forwarding_changed_at
@@ -130,7 +130,7 @@ package enum RelayDirectory {
     /// - Returns: false when the event is older than what is known about the address.
     /// - Throws: `PostgresError`.
     @discardableResult
-    package static func note(
+    static func note(
         userID: UUID,
         address: String,
         forwards: Bool?,

@@ -23,7 +23,7 @@ package struct StoredMailCheck: Sendable, Hashable {
     /// What was found.
     package let findings: [StoredFinding]
     /// What DNS answered.
-    package let answers: [StoredAnswer]
+    let answers: [StoredAnswer]
 
     /// A finding as it is kept.
     package struct StoredFinding: Codable, Sendable, Hashable {
@@ -36,7 +36,7 @@ package struct StoredMailCheck: Sendable, Hashable {
         /// What is the matter.
         package var summary: String
         /// The raw strings.
-        package var seen: [String]
+        var seen: [String]
         /// The record that mends it, as name, type and value in one line.
         package var publish: String?
 
@@ -51,19 +51,19 @@ package struct StoredMailCheck: Sendable, Hashable {
     }
 
     /// An answer of DNS as it is kept.
-    package struct StoredAnswer: Codable, Sendable, Hashable {
+    struct StoredAnswer: Codable, Sendable, Hashable {
         /// The name asked about.
-        package var name: String
+        var name: String
         /// The type asked for.
-        package var type: String
+        var type: String
         /// What came of it.
-        package var outcome: String
+        var outcome: String
         /// How long it may be kept; changes all the time and is no difference.
-        package var ttl: Int?
+        var ttl: Int?
         /// The aliases followed.
-        package var aliases: [String]
+        var aliases: [String]
         /// The records, in a fixed order.
-        package var records: [String]
+        var records: [String]
 
         init(_ question: Question, _ outcome: LookupOutcome) {
             name = question.name.description

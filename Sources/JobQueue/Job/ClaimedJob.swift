@@ -17,8 +17,8 @@ package struct ClaimedJob: Sendable, Hashable {
     let isCancelled: Bool
     let arguments: String
 
-    package var id: Int64 { leased.id }
-    package var lease: Int64 { leased.lease }
+    var id: Int64 { leased.id }
+    var lease: Int64 { leased.lease }
 }
 
 /// Jobs of one kind in one queue, which a worker takes from.
@@ -42,10 +42,10 @@ package struct Lane: Sendable, Hashable {
     }
 
     /// The lane without the time limit, as a key.
-    package struct Name: Hashable, Sendable {
+    struct Name: Hashable, Sendable {
         let queue: String
         let kind: String
     }
 
-    package var name: Name { Name(queue: queue, kind: kind) }
+    var name: Name { Name(queue: queue, kind: kind) }
 }

@@ -30,7 +30,7 @@ package struct JobContext: Sendable {
     package var id: Int64 { running.job.id }
 
     /// The job's kind.
-    package var kind: String { running.job.kind }
+    var kind: String { running.job.kind }
 
     /// The attempt, from 1.
     ///
@@ -38,7 +38,7 @@ package struct JobContext: Sendable {
     package var attempt: Int { Int(running.job.attempt) }
 
     /// How often a process died while it ran this job.
-    package var crashes: Int { Int(running.job.crashes) }
+    var crashes: Int { Int(running.job.crashes) }
 
     /// The server's time, for instants that are stored or handed to ``JobOutcome/snooze(until:)``.
     ///
@@ -46,13 +46,13 @@ package struct JobContext: Sendable {
     package var now: Date { serverTime() }
 
     /// When the attempt is over.
-    package var deadline: ContinuousClock.Instant { running.deadline }
+    var deadline: ContinuousClock.Instant { running.deadline }
 
     /// Until when nobody else can be given the job; each heartbeat moves it on.
-    package var leaseExpires: ContinuousClock.Instant { min(trust(), running.deadline) }
+    var leaseExpires: ContinuousClock.Instant { min(trust(), running.deadline) }
 
     /// Whether an operator asked for the job to be cancelled; its task is cancelled then too.
-    package var isCancelRequested: Bool { running.stopReason == .cancelRequested }
+    var isCancelRequested: Bool { running.stopReason == .cancelRequested }
 
     /// Checks that nobody else can have the job before `duration` from now, by a clock that counts suspension.
     ///
@@ -107,7 +107,7 @@ package struct JobContext: Sendable {
     /// Stores how far the job is, in a transaction of the handler's.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
-    package func setProgress(_ progress: JobDocument, on connection: isolated Connection) throws {
+    func setProgress(_ progress: JobDocument, on connection: isolated Connection) throws {
         let isHeld = try connection.execute(
             """
             update \(queue.tables.jobs)

@@ -12,7 +12,7 @@ package struct JobDocument: Sendable, Hashable {
     package let json: String
 
     /// An object without members.
-    package static let empty = JobDocument(uncheckedJSON: "{}")
+    static let empty = JobDocument(uncheckedJSON: "{}")
 
     /// Takes text that is JSON already, such as the database gave.
     init(uncheckedJSON json: String) {

@@ -13,11 +13,11 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     /// How many jobs of the kind run at once over all workers.
     package struct Limits: Sendable, Hashable {
         /// Of the kind as a whole.
-        package var running: Int?
+        var running: Int?
         /// Of the kind and one limit key.
-        package var runningPerKey: Int?
+        var runningPerKey: Int?
 
-        package init(running: Int? = nil, runningPerKey: Int? = nil) {
+        init(running: Int? = nil, runningPerKey: Int? = nil) {
             self.running = running
             self.runningPerKey = runningPerKey
         }
@@ -29,19 +29,19 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     package let name: String
     package let queue: String
     /// The version of the form of ``Arguments``; raise it with an upcast when the form changes.
-    package let version: Int16
-    package let priority: Int16
+    let version: Int16
+    let priority: Int16
     /// Whether its jobs may run in the slots that a worker keeps for them: for what is short and cannot wait for what
     /// is long.
-    package let isUrgent: Bool
-    package let retry: RetryPolicy
+    let isUrgent: Bool
+    let retry: RetryPolicy
     /// How long one attempt may take; then its task is cancelled and the attempt failed.
-    package let timeout: Duration
+    let timeout: Duration
     /// How often the process may die under the job before it is given up, or tried daily where it has no last attempt.
-    package let crashLimit: Int
-    package let limits: Limits
+    let crashLimit: Int
+    let limits: Limits
     /// From each older version to the next.
-    package let upcasts: [Int16: Upcast]
+    let upcasts: [Int16: Upcast]
 
     /// Declares a kind; the fields are checked where it is registered and where a job of it is made.
     package init(
@@ -100,7 +100,7 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     ///
     /// - Throws: ``JobQueueError`` with code `undecodableArguments`, or `newerArguments` for a version above this one;
     ///   the message names the place, never the value.
-    package func decode(_ document: JobDocument, version stored: Int16) throws -> Arguments {
+    func decode(_ document: JobDocument, version stored: Int16) throws -> Arguments {
         guard stored <= version else {
             throw JobQueueError(
                 .newerArguments,

@@ -5,9 +5,9 @@ import Postgres
 /// The number of the lease alone would do, if none came twice: a failover that loses the end of the log gives some out
 /// again, and ids of jobs with them. Ids of workers are drawn by lot.
 package struct JobLease: Sendable, Hashable {
-    package let id: Int64
-    package let lease: Int64
-    package let worker: Int64
+    let id: Int64
+    let lease: Int64
+    let worker: Int64
 
     /// What is said of it in a JSON object that says something of each of several jobs.
     func member(_ json: String) -> String { "\"\(id)/\(lease)/\(worker)\":\(json)" }

@@ -9,7 +9,7 @@ package enum JobState: String, Codable, Sendable, CaseIterable, PostgresDecodabl
     static let live = allCases.filter { !$0.isEnded }
 
     /// Whether the job is in the history.
-    package var isEnded: Bool {
+    var isEnded: Bool {
         switch self {
         case .scheduled, .available, .running, .parked: false
         case .completed, .cancelled, .discarded: true

@@ -8,17 +8,17 @@
 package struct NewJob: Sendable, Hashable {
     package let kind: String
     package let queue: String
-    package let arguments: JobDocument
-    package let argumentsVersion: Int16
-    package let priority: Int16
+    let arguments: JobDocument
+    let argumentsVersion: Int16
+    let priority: Int16
     /// When to run it; nil for now, by the server's clock.
-    package let runAt: Date?
+    let runAt: Date?
     /// At most one unfinished job has this key.
     package let uniqueKey: String?
     /// Jobs of one kind and limit key share the kind's limit per key.
-    package let limitKey: String?
+    let limitKey: String?
     /// The attempts of this job where they differ from the kind's.
-    package let maxAttempts: Int16?
+    let maxAttempts: Int16?
 
     /// Makes a job and checks every field.
     ///
@@ -76,7 +76,7 @@ package struct EnqueuedJob: Sendable, Hashable {
     /// Whether a job was added.
     package let isNew: Bool
 
-    package init(id: Int64, isNew: Bool) {
+    init(id: Int64, isNew: Bool) {
         self.id = id
         self.isNew = isNew
     }

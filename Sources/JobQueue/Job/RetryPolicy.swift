@@ -3,7 +3,7 @@
 /// The wait before attempt n + 1 is `base × factor^(n - 1)`, at most `cap`, spread by `jitter` of itself to both sides.
 package struct RetryPolicy: Sendable, Hashable {
     /// What to do after a failed attempt.
-    package enum Decision: Sendable, Hashable {
+    enum Decision: Sendable, Hashable {
         /// Try again after this long.
         case retry(after: Duration)
         /// The usual attempts are used up, but the job must not be given up: try again after this long, and raise an
@@ -14,25 +14,25 @@ package struct RetryPolicy: Sendable, Hashable {
     }
 
     /// The attempts before the job is given up or, without a last attempt, becomes an alarm.
-    package var attempts: Int
+    var attempts: Int
 
     /// Whether the job is given up at all; false for work that must happen, such as an erasure.
-    package var hasLastAttempt: Bool
+    var hasLastAttempt: Bool
 
     /// The wait after the first failed attempt.
-    package var base: Duration
+    var base: Duration
 
     /// What each further wait is multiplied by.
-    package var factor: Double
+    var factor: Double
 
     /// The longest wait.
-    package var cap: Duration
+    var cap: Duration
 
     /// The share of the wait by which it is spread, 0 to 1.
-    package var jitter: Double
+    var jitter: Double
 
     /// The wait between attempts once a job without a last attempt has used up its usual ones.
-    package var alarmInterval: Duration
+    var alarmInterval: Duration
 
     /// Exponential waits: 1 s, 2 s, 4 s and so on to an hour, 20 attempts by default (about half a day).
     package static func exponential(
@@ -81,7 +81,7 @@ package struct RetryPolicy: Sendable, Hashable {
     ///
     /// `override` are the attempts that this one job was given instead of the kind's; `random`, in 0..<1, places the
     /// wait within its spread.
-    package func decision(afterAttempt attempt: Int, override: Int? = nil, random: Double) -> Decision {
+    func decision(afterAttempt attempt: Int, override: Int? = nil, random: Double) -> Decision {
         if attempt < override ?? attempts {
             return .retry(after: spread(wait(afterAttempt: attempt), by: random))
         }
@@ -89,7 +89,7 @@ package struct RetryPolicy: Sendable, Hashable {
     }
 
     /// The wait after a failed attempt, before it is spread.
-    package func wait(afterAttempt attempt: Int) -> Duration {
+    func wait(afterAttempt attempt: Int) -> Duration {
         let seconds = base.seconds * power(factor, max(0, attempt - 1))
         return seconds < cap.seconds ? .seconds(seconds) : cap
     }

@@ -14,7 +14,7 @@ package struct JobFence: Sendable {
     /// - Parameters:
     ///   - queue: The tables the job lies in.
     ///   - job: The job as it was given out; when it is given out again it has another lease.
-    package init(queue: JobQueue, job: JobLease) {
+    init(queue: JobQueue, job: JobLease) {
         held = """
             select true
             from \(queue.tables.jobs)

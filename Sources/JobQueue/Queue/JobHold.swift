@@ -10,13 +10,13 @@ package final class JobHold: Sendable {
     /// Who holds a job, and for how long at most.
     package struct Holder: Sendable {
         /// For people, such as what it is done for, the host and the process id.
-        package let name: String
+        let name: String
         /// Release of the binary.
-        package let version: String
+        let version: String
         /// How long the lease lasts after a heartbeat.
-        package let lifetime: Duration
+        let lifetime: Duration
         /// How long it may be held in all.
-        package let longest: Duration
+        let longest: Duration
 
         package init(name: String, version: String, lifetime: Duration, longest: Duration) {
             self.name = name

@@ -8,7 +8,7 @@ package struct JobQueue: Sendable {
 
     /// Tells workers of new jobs when their transaction is committed; nil leaves it to each call, or to the workers'
     /// polling.
-    package let waker: JobWaker?
+    let waker: JobWaker?
 
     /// What sessions that claim and finish jobs are to be set to.
     ///

@@ -14,13 +14,13 @@ package struct JobQueueError: Error, Sendable {
         /// A field of a job, a kind, a schedule or a setting is out of form; ``JobQueueError/field`` names it.
         package static let invalidField = Self(value: .invalidField)
         /// The stored arguments cannot be read by this release.
-        package static let undecodableArguments = Self(value: .undecodableArguments)
+        static let undecodableArguments = Self(value: .undecodableArguments)
         /// The stored arguments are of a version that only a newer release reads.
-        package static let newerArguments = Self(value: .newerArguments)
+        static let newerArguments = Self(value: .newerArguments)
         /// The job is no longer held under this lease: somebody else has it, or it ended.
         package static let leaseLost = Self(value: .leaseLost)
         /// The lease would run out before the call that was about to start is over.
-        package static let leaseTooShort = Self(value: .leaseTooShort)
+        static let leaseTooShort = Self(value: .leaseTooShort)
         /// A kind or a periodic job was registered twice.
         package static let duplicateKind = Self(value: .duplicateKind)
         /// There is no such job, queue or kind.
@@ -56,7 +56,7 @@ package struct JobQueueError: Error, Sendable {
     }
 
     /// A field out of form: the message says what was expected.
-    package static func invalid(_ field: String, _ expectation: String) -> JobQueueError {
+    static func invalid(_ field: String, _ expectation: String) -> JobQueueError {
         JobQueueError(.invalidField, field: field, "\(field) \(expectation)")
     }
 }

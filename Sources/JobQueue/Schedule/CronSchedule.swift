@@ -3,7 +3,7 @@
 /// Names (`jan`, `mon`), lists, ranges and steps are understood, and `@hourly`, `@daily`, `@weekly`, `@monthly`,
 /// `@yearly`. As in cron, a day matches when either day field matches, unless one of them begins with `*`.
 /// Sunday is 0 or 7.
-package struct CronSchedule: Sendable, Hashable {
+struct CronSchedule: Sendable, Hashable {
     private let minutes: CronField
     private let hours: CronField
     private let monthDays: CronField
@@ -11,12 +11,12 @@ package struct CronSchedule: Sendable, Hashable {
     private let weekdays: CronField
 
     /// The line as given.
-    package let line: String
+    let line: String
 
     /// Reads a line.
     ///
     /// - Throws: ``JobQueueError`` with field `schedule`, naming the part that is out of form.
-    package init(_ line: String) throws(JobQueueError) {
+    init(_ line: String) throws(JobQueueError) {
         self.line = line
         let fields = (Self.nicknames[line] ?? line).split(whereSeparator: { $0 == " " || $0 == "\t" })
         guard fields.count == 5 else {
@@ -52,7 +52,7 @@ package struct CronSchedule: Sendable, Hashable {
     /// A time of day that the clocks skip runs at the instant they jump, and one they repeat runs the first time only;
     /// but where the hour field begins with `*` the schedule means an interval: what is skipped is left out, and what
     /// is repeated runs both times.
-    package func instants(after start: Int, through end: Int, in zone: ZoneRules) -> [Int] {
+    func instants(after start: Int, through end: Int, in zone: ZoneRules) -> [Int] {
         guard start < end else { return [] }
         var found: Set<Int> = []
         // A day to both sides covers every offset there is.
@@ -72,7 +72,7 @@ package struct CronSchedule: Sendable, Hashable {
     }
 
     /// The latest instant at or before `instant`, at most `days` days earlier.
-    package func latest(through instant: Int, within days: Int = 400, in zone: ZoneRules) -> Int? {
+    func latest(through instant: Int, within days: Int = 400, in zone: ZoneRules) -> Int? {
         var end = instant
         for _ in 0..<days {
             if let found = instants(after: end - 86_400, through: end, in: zone).last { return found }
@@ -82,7 +82,7 @@ package struct CronSchedule: Sendable, Hashable {
     }
 
     /// The first instant after `instant`, at most `days` days later.
-    package func next(after instant: Int, within days: Int = 400, in zone: ZoneRules) -> Int? {
+    func next(after instant: Int, within days: Int = 400, in zone: ZoneRules) -> Int? {
         var start = instant
         for _ in 0..<days {
             if let found = instants(after: start, through: start + 86_400, in: zone).first { return found }

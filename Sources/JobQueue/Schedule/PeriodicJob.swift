@@ -4,10 +4,10 @@
 /// instants before the schedule was first seen are not made up for.
 package struct PeriodicJob: Sendable {
     /// What instants belong to; keep it when the schedule changes.
-    package let name: String
-    package let schedule: CronSchedule
+    let name: String
+    let schedule: CronSchedule
     /// A zone name that the server knows, such as `Europe/Berlin`.
-    package let zone: String
+    let zone: String
     package let job: NewJob
 
     /// Makes a periodic job.

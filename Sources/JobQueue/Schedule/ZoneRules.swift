@@ -2,15 +2,15 @@
 ///
 /// A value: the engine reads it from the server (whose zone data it trusts over that of a slim container), tests write
 /// it down.
-package struct ZoneRules: Sendable, Hashable {
+struct ZoneRules: Sendable, Hashable {
     /// From this instant on the zone is this far east of UTC.
-    package struct Transition: Sendable, Hashable {
+    struct Transition: Sendable, Hashable {
         /// Seconds since 1970 UTC.
-        package let instant: Int
+        let instant: Int
         /// Seconds east of UTC.
-        package let offset: Int
+        let offset: Int
 
-        package init(instant: Int, offset: Int) {
+        init(instant: Int, offset: Int) {
             self.instant = instant
             self.offset = offset
         }
@@ -31,16 +31,16 @@ package struct ZoneRules: Sendable, Hashable {
     private let transitions: [Transition]
 
     /// UTC.
-    package static let utc = ZoneRules(initialOffset: 0, transitions: [])
+    static let utc = ZoneRules(initialOffset: 0, transitions: [])
 
     /// Rules from an offset and its changes, earliest first.
-    package init(initialOffset: Int, transitions: [Transition]) {
+    init(initialOffset: Int, transitions: [Transition]) {
         self.initialOffset = initialOffset
         self.transitions = transitions
     }
 
     /// The offset at an instant, in seconds east of UTC.
-    package func offset(at instant: Int) -> Int {
+    func offset(at instant: Int) -> Int {
         transitions.last { $0.instant <= instant }?.offset ?? initialOffset
     }
 

@@ -14,25 +14,25 @@
 /// | retention | 14 days | 0 to 10 years |
 package struct WorkerConfiguration: Sendable {
     /// The worker's name for people, such as host and process id.
-    package var name: String
+    var name: String
 
     /// The release of the binary.
     package var version = "unknown"
 
     /// The queues to take from; nil for those of the registered kinds.
-    package var queues: Set<String>?
+    var queues: Set<String>?
 
     /// How many jobs run at once.
     package var slots = 50
 
     /// How many urgent jobs run besides when all of `slots` are taken; see ``JobKind/isUrgent``.
-    package var reservedSlots = 8
+    var reservedSlots = 8
 
     /// How many jobs one statement claims or ends at most.
-    package var batch = 500
+    var batch = 500
 
     /// How long an outcome waits for others to be written with.
-    package var linger: Duration = .milliseconds(2)
+    var linger: Duration = .milliseconds(2)
 
     /// How often jobs are looked for without a notification; spread by a fifth.
     ///
@@ -52,7 +52,7 @@ package struct WorkerConfiguration: Sendable {
 
     /// How long a job waits before it moves up one priority, though never to 0, so that a full queue does not starve
     /// the less urgent; nil for strict priorities.
-    package var ageing: Duration? = .seconds(600)
+    var ageing: Duration? = .seconds(600)
 
     /// How long finished jobs are kept, in whole days.
     package var retention: Duration = .seconds(14 * 86_400)
@@ -61,7 +61,7 @@ package struct WorkerConfiguration: Sendable {
     package var fusesClaims = true
 
     /// Whether claims begin where the last ones ended; see ``ClaimBounds``.
-    package var remembersBounds = true
+    var remembersBounds = true
 
     /// How often the table is vacuumed; nil leaves it to autovacuum.
     package var vacuumInterval: Duration? = .seconds(60)

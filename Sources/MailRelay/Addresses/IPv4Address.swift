@@ -1,7 +1,7 @@
 /// An IPv4 address.
 package struct IPv4Address: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The address as a number, the first octet highest.
-    package let rawValue: UInt32
+    let rawValue: UInt32
 
     /// An address by number.
     package init(rawValue: UInt32) {

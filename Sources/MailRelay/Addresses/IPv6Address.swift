@@ -1,12 +1,12 @@
 /// An IPv6 address.
 package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first 64 bits.
-    package let high: UInt64
+    let high: UInt64
     /// The last 64 bits.
-    package let low: UInt64
+    let low: UInt64
 
     /// An address by its halves.
-    package init(high: UInt64, low: UInt64) {
+    init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -69,12 +69,12 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
     }
 
     /// The IPv4 address that is mapped into this one (`::ffff:a.b.c.d`), if any.
-    package var mappedIPv4: IPv4Address? {
+    var mappedIPv4: IPv4Address? {
         high == 0 && low >> 32 == 0xFFFF ? IPv4Address(rawValue: UInt32(truncatingIfNeeded: low)) : nil
     }
 
     /// The eight groups, the first highest.
-    package var groups: [UInt16] {
+    var groups: [UInt16] {
         [high, high, high, high, low, low, low, low].enumerated().map { position, half in
             UInt16(truncatingIfNeeded: half >> UInt64(48 - position % 4 * 16))
         }

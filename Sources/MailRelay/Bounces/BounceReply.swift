@@ -5,14 +5,14 @@ package struct BounceReply: Sendable, Hashable {
     /// The enhanced code, such as 5.1.1, if any.
     package let enhancedCode: String?
     /// The reply's words.
-    package let text: String
+    let text: String
     /// The recipient, where a delivery-status message names it.
     package let recipient: String?
     /// Who said it, where that is known.
     package let server: String?
 
     /// The most text that is looked at: a reply is short, a delivery-status message may carry the whole mail.
-    package static let maximumInput = 1 << 20
+    static let maximumInput = 1 << 20
 
     /// Finds the replies in a text: the parts of a delivery-status message (RFC 3464), or the text itself as one reply.
     ///

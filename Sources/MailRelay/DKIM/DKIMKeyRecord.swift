@@ -1,14 +1,14 @@
 /// A key as a domain publishes it (RFC 6376, 3.6.1), with all that keeps receivers from using it.
-package struct DKIMKeyRecord: Sendable, Hashable {
+struct DKIMKeyRecord: Sendable, Hashable {
     /// The key itself, where it could be read.
-    package let key: Key?
+    let key: Key?
     /// The text of `p`, without white space: what a provider's record is compared with.
-    package let encodedKey: [UInt8]
+    let encodedKey: [UInt8]
     /// Everything that is wrong or weak, the most serious first.
-    package let problems: [Problem]
+    let problems: [Problem]
 
     /// A public key.
-    package enum Key: Sendable, Hashable {
+    enum Key: Sendable, Hashable {
         /// RSA, with its length and wrapping.
         case rsa(RSAPublicKey)
         /// Ed25519 (RFC 8463).
@@ -16,7 +16,7 @@ package struct DKIMKeyRecord: Sendable, Hashable {
     }
 
     /// What is wrong with a record.
-    package enum Problem: Sendable, Hashable {
+    enum Problem: Sendable, Hashable {
         /// It is no tag list.
         case syntax(TagList.Problem)
         /// `v` is not "DKIM1", or does not come first.
@@ -48,7 +48,7 @@ package struct DKIMKeyRecord: Sendable, Hashable {
     }
 
     /// Reads a record from the joined strings of a TXT record; never throws, whatever is there becomes a problem.
-    package init(_ text: [UInt8]) {
+    init(_ text: [UInt8]) {
         var problems: [Problem] = []
         let list: TagList
         do {
@@ -86,7 +86,7 @@ package struct DKIMKeyRecord: Sendable, Hashable {
     }
 
     /// The record that publishes a key given in base64.
-    package static func text(publishing key: String) -> String {
+    static func text(publishing key: String) -> String {
         let type = TagBase64.decode(key.utf8.filter { !$0.isWhiteSpace })?.count == 32 ? "ed25519" : "rsa"
         return "v=DKIM1; k=\(type); p=\(key)"
     }

@@ -57,7 +57,7 @@ enum DKIMRemarks {
 
 extension TagList.Problem: CustomStringConvertible {
     /// What is wrong with the list.
-    package var description: String {
+    var description: String {
         switch self {
         case .malformedTag(""): "there is nothing between two semicolons"
         case .malformedTag(let text): "“\(text)” is no tag"

@@ -1,12 +1,12 @@
 /// What matters of an RSA public key: how long it is and how it is wrapped.
-package struct RSAPublicKey: Sendable, Hashable {
+struct RSAPublicKey: Sendable, Hashable {
     /// Bits of the modulus.
-    package let bits: Int
+    let bits: Int
     /// Whether it stands bare (PKCS #1) and not inside SubjectPublicKeyInfo.
-    package let isBare: Bool
+    let isBare: Bool
 
     /// Reads a key from DER in either wrapping; nil for anything else, trailing bytes included.
-    package init?(der: [UInt8]) {
+    init?(der: [UInt8]) {
         guard let outer = DERReader.onlySequence(der[...]) else { return nil }
         var reader = DERReader(outer)
         if let algorithm = reader.element(0x30) {

@@ -250,7 +250,7 @@ extension DMARCCheck.Result {
 
 extension DMARCRecord.Problem: CustomStringConvertible {
     /// What is wrong with the record.
-    package var description: String {
+    var description: String {
         switch self {
         case .badPolicy(let tag, let word): "“\(tag)=\(word)” is no policy"
         }

@@ -1,26 +1,26 @@
 /// A DMARC record (RFC 9989, 4.7).
-package struct DMARCRecord: Sendable, Hashable {
+struct DMARCRecord: Sendable, Hashable {
     /// What the domain asks for its own mail; nil when the record does not say, or not intelligibly.
-    package let policy: Policy?
+    let policy: Policy?
     /// What it asks for mail of its sub-domains that exist.
-    package let subdomainPolicy: Policy?
+    let subdomainPolicy: Policy?
     /// Whether DKIM must be signed by the very From domain.
-    package let strictDKIM: Bool
+    let strictDKIM: Bool
     /// Whether the envelope domain must be the very From domain.
-    package let strictSPF: Bool
+    let strictSPF: Bool
     /// Whether the domain is a public suffix.
-    package let publicSuffix: PublicSuffix
+    let publicSuffix: PublicSuffix
     /// Whether the policy is being tried out.
-    package let isTesting: Bool
+    let isTesting: Bool
     /// Where aggregate reports go.
-    package let reportAddresses: [String]
+    let reportAddresses: [String]
     /// Tags that the new text removed.
-    package let historicTags: [String]
+    let historicTags: [String]
     /// What could not be read and was left out.
-    package let skipped: [TagList.Problem]
+    let skipped: [TagList.Problem]
 
     /// What receivers are asked to do with mail that fails.
-    package enum Policy: String, Sendable, Hashable {
+    enum Policy: String, Sendable, Hashable {
         /// Nothing.
         case none
         /// Treat it as suspicious.
@@ -29,7 +29,7 @@ package struct DMARCRecord: Sendable, Hashable {
         case reject
 
         /// What is applied while the policy is being tried out (`t=y`).
-        package var milder: Policy {
+        var milder: Policy {
             switch self {
             case .none, .quarantine: .none
             case .reject: .quarantine
@@ -38,7 +38,7 @@ package struct DMARCRecord: Sendable, Hashable {
     }
 
     /// What a record says about its domain's place in the tree.
-    package enum PublicSuffix: String, Sendable, Hashable {
+    enum PublicSuffix: String, Sendable, Hashable {
         /// It is a public suffix.
         case yes = "y"
         /// It is the organisational domain.
@@ -48,13 +48,13 @@ package struct DMARCRecord: Sendable, Hashable {
     }
 
     /// Why text that begins as a record is none.
-    package enum Problem: Error, Sendable, Hashable {
+    enum Problem: Error, Sendable, Hashable {
         /// A policy (`p` or `sp`) with a word nobody knows, and no report address that would make it count as "none".
         case badPolicy(tag: String, word: String)
     }
 
     /// Whether text claims to be a record: `v=DMARC1` first, with that very case, then a semicolon or nothing.
-    package static func isRecord(_ text: [UInt8]) -> Bool {
+    static func isRecord(_ text: [UInt8]) -> Bool {
         guard let first = text.split(separator: UInt8(ascii: ";"), maxSplits: 1).first else { return false }
         let parts = first.split(separator: UInt8(ascii: "="), maxSplits: 1)
         return parts.count == 2 && Array(parts[0].trimmed) == Array("v".utf8)
@@ -64,7 +64,7 @@ package struct DMARCRecord: Sendable, Hashable {
     /// Reads text that ``isRecord(_:)`` has accepted.
     ///
     /// Only its version can make a record none; other parts that cannot be read are left out, as receivers do it.
-    package init(_ text: [UInt8]) throws(Problem) {
+    init(_ text: [UInt8]) throws(Problem) {
         let list = TagList(lenient: text)
         func policy(_ tag: String) -> Policy? {
             list.words(tag)?.first.flatMap { Policy(rawValue: $0) }

@@ -1,20 +1,20 @@
 /// The walk up the tree that finds a domain's policy and its organisational domain (RFC 9989, 4.10).
-package struct DMARCTreeWalk: Sendable, Hashable {
+struct DMARCTreeWalk: Sendable, Hashable {
     /// Where the walk began.
-    package let start: DomainName
+    let start: DomainName
     /// What stood at each name asked, from the start upwards.
-    package let steps: [Step]
+    let steps: [Step]
 
     /// One name on the way.
-    package struct Step: Sendable, Hashable {
+    struct Step: Sendable, Hashable {
         /// The domain, without the `_dmarc` label.
-        package let domain: DomainName
+        let domain: DomainName
         /// What was found there.
-        package let finding: Found
+        let finding: Found
     }
 
     /// What stood at a name.
-    package enum Found: Sendable, Hashable {
+    enum Found: Sendable, Hashable {
         /// One record.
         case record(DMARCRecord, text: String)
         /// Nothing that claims to be a record.
@@ -28,7 +28,7 @@ package struct DMARCTreeWalk: Sendable, Hashable {
     }
 
     /// Walks from `start`; at most eight names are asked.
-    package init(from start: DomainName, asking resolver: some Resolver, by deadline: ContinuousClock.Instant) async {
+    init(from start: DomainName, asking resolver: some Resolver, by deadline: ContinuousClock.Instant) async {
         self.start = start
         var steps: [Step] = []
         for domain in Self.names(above: start) {
@@ -41,7 +41,7 @@ package struct DMARCTreeWalk: Sendable, Hashable {
     }
 
     /// The names asked: the start, then from at most seven labels upwards.
-    package static func names(above start: DomainName) -> [DomainName] {
+    static func names(above start: DomainName) -> [DomainName] {
         var names = [start]
         var next = start.labelCount >= 8 ? start.suffix(labels: 7) : start.parent
         while let name = next, !name.isRoot {
@@ -77,7 +77,7 @@ package struct DMARCTreeWalk: Sendable, Hashable {
 
 extension DMARCTreeWalk {
     /// The organisational domain; nil when DNS did not answer somewhere on the way.
-    package var organizationalDomain: DomainName? {
+    var organizationalDomain: DomainName? {
         var best: DomainName?
         for step in steps {
             switch step.finding {
@@ -97,7 +97,7 @@ extension DMARCTreeWalk {
     }
 
     /// The record that governs the start: its own, else its organisation's, else its suffix's; nil when there is none.
-    package var governing: (domain: DomainName, record: DMARCRecord, text: String)? {
+    var governing: (domain: DomainName, record: DMARCRecord, text: String)? {
         func record(at domain: DomainName) -> (DomainName, DMARCRecord, String)? {
             for step in steps where step.domain == domain {
                 if case .record(let record, let text) = step.finding { return (domain, record, text) }
@@ -114,7 +114,7 @@ extension DMARCTreeWalk {
     }
 
     /// What DNS did not answer, if anything.
-    package var unanswered: (domain: DomainName, outcome: LookupOutcome)? {
+    var unanswered: (domain: DomainName, outcome: LookupOutcome)? {
         for step in steps {
             if case .unknown(let outcome) = step.finding { return (step.domain, outcome) }
         }
@@ -122,7 +122,7 @@ extension DMARCTreeWalk {
     }
 
     /// Whether the answer rests on something that the old public suffix list may see otherwise.
-    package var restsOnTreeWalk: Bool {
+    var restsOnTreeWalk: Bool {
         guard let organizational = organizationalDomain else { return false }
         return organizational.labelCount > 2
             && steps.contains { step in

@@ -7,42 +7,42 @@ package struct DNSMessage: Sendable {
     /// The sixteen bits that pair a reply with its query.
     package let id: UInt16
     /// The flag word of the header.
-    package let flags: UInt16
+    let flags: UInt16
     /// The questions, normally one.
     package let questions: [(question: Question, questionClass: UInt16)]
     /// The answer section.
-    package let answers: [ResourceRecord]
+    let answers: [ResourceRecord]
     /// The authority section.
-    package let authorities: [ResourceRecord]
+    let authorities: [ResourceRecord]
     /// What the EDNS record says; nil without one.
-    package let edns: EDNS?
+    let edns: EDNS?
 
     /// What an OPT record tells (RFC 6891, RFC 8914).
-    package struct EDNS: Equatable, Sendable {
+    struct EDNS: Equatable, Sendable {
         /// The upper eight bits of the response code.
-        package let extendedResponseCode: UInt8
+        let extendedResponseCode: UInt8
         /// Extended errors: their codes and texts.
-        package let errors: [ExtendedError]
+        let errors: [ExtendedError]
     }
 
     /// One extended DNS error (RFC 8914).
-    package struct ExtendedError: Hashable, Sendable {
+    struct ExtendedError: Hashable, Sendable {
         /// The registered code; 6 is "DNSSEC Bogus".
-        package let code: UInt16
+        let code: UInt16
         /// The server's text, if any, with unprintable bytes removed.
-        package let text: String
+        let text: String
     }
 
     /// Whether it is a reply.
-    package var isReply: Bool { flags & 0x8000 != 0 }
+    var isReply: Bool { flags & 0x8000 != 0 }
     /// Whether it was cut to fit a datagram.
-    package var isTruncated: Bool { flags & 0x0200 != 0 }
+    var isTruncated: Bool { flags & 0x0200 != 0 }
     /// Whether the server recurses for us.
-    package var recursionAvailable: Bool { flags & 0x0080 != 0 }
+    var recursionAvailable: Bool { flags & 0x0080 != 0 }
     /// Whether the server says that it validated the data (AD).
-    package var isAuthenticated: Bool { flags & 0x0020 != 0 }
+    var isAuthenticated: Bool { flags & 0x0020 != 0 }
     /// The response code, extended bits included.
-    package var responseCode: UInt16 {
+    var responseCode: UInt16 {
         UInt16(edns?.extendedResponseCode ?? 0) << 4 | flags & 0x000F
     }
 

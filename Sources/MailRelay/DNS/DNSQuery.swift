@@ -1,17 +1,17 @@
 /// The bytes of a query for one question.
-package struct DNSQuery: Sendable {
+struct DNSQuery: Sendable {
     /// The largest datagram we ask for: it crosses every path unfragmented (DNS flag day 2020).
-    package static let datagramSize: UInt16 = 1232
+    static let datagramSize: UInt16 = 1232
 
     /// What is asked.
-    package let question: Question
+    let question: Question
     /// Asks a validating server to hand out data it could not validate (CD).
-    package let checkingDisabled: Bool
+    let checkingDisabled: Bool
     /// Whether the query says what we understand beyond the first DNS (EDNS); some servers call that malformed.
-    package let hasEDNS: Bool
+    let hasEDNS: Bool
 
     /// A query; `checkingDisabled` tells a DNSSEC failure from a server that is simply broken.
-    package init(_ question: Question, checkingDisabled: Bool = false, hasEDNS: Bool = true) {
+    init(_ question: Question, checkingDisabled: Bool = false, hasEDNS: Bool = true) {
         self.question = question
         self.checkingDisabled = checkingDisabled
         self.hasEDNS = hasEDNS
@@ -20,7 +20,7 @@ package struct DNSQuery: Sendable {
     /// The message on the wire: recursion and authentication wanted, one question, and at the very end one EDNS record.
     ///
     /// The EDNS record has no options and comes last because c-ares cuts exactly that off for servers that refuse EDNS.
-    package func bytes(id: UInt16) -> [UInt8] {
+    func bytes(id: UInt16) -> [UInt8] {
         let flags: UInt16 = 0x0100 | 0x0020 | (checkingDisabled ? 0x0010 : 0)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(12 + question.name.wire.count + 5 + 11)

@@ -11,7 +11,7 @@ package struct DomainName: Hashable, Sendable {
     package static let root = DomainName(checkedWire: [])
 
     /// The longest name allowed, in wire bytes with the root label (RFC 1035, 2.3.4).
-    package static let maximumWireLength = 255
+    static let maximumWireLength = 255
 
     private init(checkedWire: [UInt8]) {
         self.wire = checkedWire
@@ -111,7 +111,7 @@ package struct DomainName: Hashable, Sendable {
     }
 
     /// The labels, the leftmost first.
-    package var labels: [ArraySlice<UInt8>] {
+    var labels: [ArraySlice<UInt8>] {
         var labels: [ArraySlice<UInt8>] = []
         var index = 0
         while index < wire.count {
@@ -145,7 +145,7 @@ package struct DomainName: Hashable, Sendable {
     }
 
     /// Whether this is the root, as the target of a null MX is.
-    package var isRoot: Bool { wire.isEmpty }
+    var isRoot: Bool { wire.isEmpty }
 
     /// The name without its leftmost label; nil for the root.
     package var parent: DomainName? {
@@ -164,12 +164,12 @@ package struct DomainName: Hashable, Sendable {
     }
 
     /// Puts dotted labels in front, as in `_dmarc.` + name.
-    package func prefixed(by prefix: String) throws(DomainNameError) -> DomainName {
+    func prefixed(by prefix: String) throws(DomainNameError) -> DomainName {
         try prefixed(by: DomainName(dotted: prefix))
     }
 
     /// Puts another name's labels in front.
-    package func prefixed(by prefix: DomainName) throws(DomainNameError) -> DomainName {
+    func prefixed(by prefix: DomainName) throws(DomainNameError) -> DomainName {
         let wire = prefix.wire + wire
         guard wire.count + 1 <= Self.maximumWireLength else { throw .nameTooLong(wire.count + 1) }
         return DomainName(checkedWire: wire)

@@ -25,11 +25,11 @@ package enum LookupOutcome: Hashable, Sendable {
         /// The data of the records, in the order of the reply.
         package let records: [RecordData]
         /// The shortest time, in seconds, any part of the answer may be kept.
-        package let ttl: UInt32
+        let ttl: UInt32
         /// The aliases followed: each target in turn, the last one owning the records; empty without an alias.
-        package let chain: [DomainName]
+        let chain: [DomainName]
         /// Whether the server vouches for the data (the AD flag of a resolver that one trusts).
-        package let authenticated: Bool
+        let authenticated: Bool
 
         /// An answer.
         package init(records: [RecordData], ttl: UInt32, chain: [DomainName] = [], authenticated: Bool = false) {
@@ -43,9 +43,9 @@ package enum LookupOutcome: Hashable, Sendable {
     /// That there is nothing, and how it was learned.
     package struct Absence: Hashable, Sendable {
         /// How many seconds that may be relied on; nil when the reply does not say.
-        package let ttl: UInt32?
+        let ttl: UInt32?
         /// The aliases followed; the last target is what is missing.
-        package let chain: [DomainName]
+        let chain: [DomainName]
 
         /// An absence.
         package init(ttl: UInt32? = nil, chain: [DomainName] = []) {
@@ -57,12 +57,12 @@ package enum LookupOutcome: Hashable, Sendable {
     /// Why a server failed, as far as it tells.
     package struct ServerFailure: Hashable, Sendable {
         /// Whether the data is there and only its signatures are wrong.
-        package let dnssecBogus: Bool
+        let dnssecBogus: Bool
         /// What the server adds by RFC 8914.
-        package let errors: [DNSMessage.ExtendedError]
+        let errors: [DNSMessage.ExtendedError]
 
         /// A failure.
-        package init(dnssecBogus: Bool = false, errors: [DNSMessage.ExtendedError] = []) {
+        init(dnssecBogus: Bool = false, errors: [DNSMessage.ExtendedError] = []) {
             self.dnssecBogus = dnssecBogus
             self.errors = errors
         }
@@ -91,7 +91,7 @@ package enum LookupOutcome: Hashable, Sendable {
 
 extension LookupOutcome {
     /// Whether asking again later may give another outcome, so that nothing is known now.
-    package var isTemporary: Bool {
+    var isTemporary: Bool {
         switch self {
         case .records, .noData, .nxDomain: false
         case .serverFailure, .timeout, .refused, .unreachable, .badReply: true

@@ -21,17 +21,17 @@ package enum RecordData: Hashable, Sendable {
 }
 
 /// One record of a reply.
-package struct ResourceRecord: Hashable, Sendable {
+struct ResourceRecord: Hashable, Sendable {
     /// Whose record it is.
-    package let name: DomainName
+    let name: DomainName
     /// Its type.
-    package let type: RecordType
+    let type: RecordType
     /// Its class; 1 is IN.
-    package let recordClass: UInt16
+    let recordClass: UInt16
     /// How many seconds it may be kept.
-    package let ttl: UInt32
+    let ttl: UInt32
     /// What it says.
-    package let data: RecordData
+    let data: RecordData
 }
 
 extension RecordData: CustomStringConvertible {
@@ -49,7 +49,7 @@ extension RecordData: CustomStringConvertible {
     }
 
     /// Strings in quotation marks, with their boundaries.
-    package static func quoted(_ strings: [[UInt8]]) -> String {
+    static func quoted(_ strings: [[UInt8]]) -> String {
         strings.map {
             "\""
                 + PrintableBytes.escaped($0).split(separator: "\"", omittingEmptySubsequences: false).joined(

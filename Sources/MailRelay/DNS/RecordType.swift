@@ -4,18 +4,18 @@ package struct RecordType: Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt16
 
     /// Any type by number.
-    package init(rawValue: UInt16) {
+    init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
     /// An IPv4 address.
     package static let a = RecordType(rawValue: 1)
     /// A name server.
-    package static let ns = RecordType(rawValue: 2)
+    static let ns = RecordType(rawValue: 2)
     /// An alias.
     package static let cname = RecordType(rawValue: 5)
     /// The start of a zone; in negative replies it tells how long they hold.
-    package static let soa = RecordType(rawValue: 6)
+    static let soa = RecordType(rawValue: 6)
     /// A name for an address.
     package static let ptr = RecordType(rawValue: 12)
     /// A mail exchanger.
@@ -25,7 +25,7 @@ package struct RecordType: Hashable, Sendable, CustomStringConvertible {
     /// An IPv6 address.
     package static let aaaa = RecordType(rawValue: 28)
     /// The pseudo record of EDNS.
-    package static let opt = RecordType(rawValue: 41)
+    static let opt = RecordType(rawValue: 41)
     /// The retired type of SPF records (RFC 7208, 3.1): looked at for advice only.
     package static let spf = RecordType(rawValue: 99)
 

@@ -1,10 +1,10 @@
 /// Turns the bytes of a reply into an outcome.
-package enum ReplyInterpreter {
+enum ReplyInterpreter {
     /// How many aliases are followed before a chain is called too long.
-    package static let maximumAliases = 16
+    static let maximumAliases = 16
 
     /// What a reply means for the question that was sent.
-    package enum Reading: Equatable, Sendable {
+    enum Reading: Equatable, Sendable {
         /// It settles the question.
         case settled(LookupOutcome)
         /// It ends at an alias without saying what the target has: ask again for the last name of the chain.
@@ -12,7 +12,7 @@ package enum ReplyInterpreter {
     }
 
     /// Reads a reply to `question`.
-    package static func read(_ bytes: [UInt8], to question: Question) -> Reading {
+    static func read(_ bytes: [UInt8], to question: Question) -> Reading {
         let message: DNSMessage
         do {
             message = try DNSMessage(bytes)

@@ -1,20 +1,20 @@
 /// A `name=value; name=value` list, as DKIM keys and DMARC records are written (RFC 6376, 3.2).
-package struct TagList: Sendable, Hashable {
+struct TagList: Sendable, Hashable {
     /// The tags in their order; values without surrounding white space.
-    package let tags: [Tag]
+    let tags: [Tag]
     /// What a lenient reading left out, in its order.
-    package let skipped: [Problem]
+    let skipped: [Problem]
 
     /// One tag.
-    package struct Tag: Sendable, Hashable {
+    struct Tag: Sendable, Hashable {
         /// The name as written; names are compared with their case.
-        package let name: String
+        let name: String
         /// The value as written, inner white space included.
-        package let value: [UInt8]
+        let value: [UInt8]
     }
 
     /// What is wrong with a list.
-    package enum Problem: Error, Sendable, Hashable {
+    enum Problem: Error, Sendable, Hashable {
         /// A part without an equals sign, or with a malformed name.
         case malformedTag(String)
         /// A name that occurs twice.
@@ -24,14 +24,14 @@ package struct TagList: Sendable, Hashable {
     }
 
     /// Reads a list; one semicolon at the end is allowed.
-    package init(_ text: [UInt8]) throws(Problem) {
+    init(_ text: [UInt8]) throws(Problem) {
         let list = TagList(lenient: text)
         if let problem = list.skipped.first { throw problem }
         self = list
     }
 
     /// Reads what can be read of a list: the first tag of a name counts, and parts that are none are left out.
-    package init(lenient text: [UInt8]) {
+    init(lenient text: [UInt8]) {
         var tags: [Tag] = []
         var skipped: [Problem] = []
         let parts = text.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -51,17 +51,17 @@ package struct TagList: Sendable, Hashable {
     }
 
     /// The value of a tag; nil when it is not there.
-    package subscript(name: String) -> [UInt8]? {
+    subscript(name: String) -> [UInt8]? {
         tags.first { $0.name == name }?.value
     }
 
     /// The value of a tag as text; nil when it is not there.
-    package func text(_ name: String) -> String? {
+    func text(_ name: String) -> String? {
         self[name].map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The parts of a value that is a list with a separator, in lower case.
-    package func words(_ name: String, separator: UInt8 = UInt8(ascii: ":")) -> [String]? {
+    func words(_ name: String, separator: UInt8 = UInt8(ascii: ":")) -> [String]? {
         self[name].map { value in
             value.split(separator: separator).map { part in
                 String(decoding: part.trimmed.map(\.lowercasedASCII), as: UTF8.self)

@@ -44,7 +44,7 @@ package struct Finding: Sendable, Hashable {
     }
 
     /// A finding; severity is the code's own unless the caller knows better.
-    package init(
+    init(
         _ code: FindingCode,
         _ severity: Severity? = nil,
         at subject: String,

@@ -81,7 +81,7 @@ package enum FindingCode: String, Sendable, Hashable, CaseIterable {
 
 extension FindingCode {
     /// How much findings of this kind matter unless a check knows better.
-    package var severity: Finding.Severity {
+    var severity: Finding.Severity {
         switch self {
         case .spfMissing, .spfSeveral, .spfSyntax, .spfNotAuthorized, .spfTooManyTerms, .spfTooManyVoids,
             .spfTooManyExchangers, .spfTargetWithoutPolicy, .dkimMissing, .dkimDangling, .dkimSeveral, .dkimSyntax,

@@ -1,7 +1,7 @@
 /// Tells relay addresses from others.
 package struct RelayDomains: Sendable, Hashable {
     /// The domains whose addresses are Apple's relay addresses.
-    package let domains: Set<DomainName>
+    let domains: Set<DomainName>
 
     /// The domains known today; bare icloud.com is never among them, since people have ordinary mail there.
     package static let standard: [String] = ["privaterelay.appleid.com", "private.icloud.com"]

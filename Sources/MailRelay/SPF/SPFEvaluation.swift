@@ -38,7 +38,7 @@ package struct SPFEvaluation: Sendable, Hashable {
         /// The domain whose record holds it.
         package let domain: DomainName
         /// The term as it stands in the record.
-        package let source: ArraySlice<UInt8>
+        let source: ArraySlice<UInt8>
 
         /// The term as published.
         package var term: String { String(decoding: source, as: UTF8.self) }

@@ -5,11 +5,11 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
     private let isTracing: Bool
 
     /// The most terms that may cause lookups (RFC 7208, 4.6.4).
-    package static var termLimit: Int { 10 }
+    static var termLimit: Int { 10 }
     /// The most lookups that may find nothing.
-    package static var voidLimit: Int { 2 }
+    static var voidLimit: Int { 2 }
     /// The most mail exchangers of one `mx`, and the most reverse names looked at.
-    package static var nameLimit: Int { 10 }
+    static var nameLimit: Int { 10 }
 
     /// An evaluator that asks `resolver`.
     ///

@@ -1,7 +1,7 @@
 /// A sender to be judged: what a mail server knows when mail arrives.
 package struct SPFQuery: Sendable, Hashable {
     /// The address of the client.
-    package let address: IPAddress
+    let address: IPAddress
     /// The envelope sender and the HELO name as given: hardly a policy asks for more than the domain in them.
     private let mailFrom: String
     private let heloName: String
@@ -11,15 +11,15 @@ package struct SPFQuery: Sendable, Hashable {
     private let domainPlace: Range<Int>?
 
     /// The local part of the sender, "postmaster" when it has none (RFC 7208, 4.3).
-    package var localPart: ArraySlice<UInt8> {
+    var localPart: ArraySlice<UInt8> {
         localPartPlace.isEmpty ? Array("postmaster".utf8)[...] : Array(mailFrom.utf8)[localPartPlace]
     }
     /// The domain of the sender; the HELO name for an empty sender (RFC 7208, 2.4).
-    package var senderDomain: ArraySlice<UInt8> { domainPlace.map { Array(mailFrom.utf8)[$0] } ?? helo }
+    var senderDomain: ArraySlice<UInt8> { domainPlace.map { Array(mailFrom.utf8)[$0] } ?? helo }
     /// The local part and the domain with "@" between them.
     var sender: ArraySlice<UInt8> { localPart + [UInt8(ascii: "@")] + senderDomain }
     /// What the client called itself.
-    package var helo: ArraySlice<UInt8> { Array(heloName.utf8)[...] }
+    var helo: ArraySlice<UInt8> { Array(heloName.utf8)[...] }
 
     /// Takes an envelope sender apart at its last "@"; without one the whole text is the domain.
     package init(address: IPAddress, mailFrom: String, helo: String) {

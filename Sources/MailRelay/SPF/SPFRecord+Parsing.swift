@@ -6,7 +6,7 @@ extension SPFRecord {
     ///
     /// Throws ``SPFSyntaxError`` for the first mistake; a record is wrong as a whole wherever the mistake stands (RFC
     /// 7208, 4.6).
-    package init(parsing text: [UInt8]) throws(SPFSyntaxError) {
+    init(parsing text: [UInt8]) throws(SPFSyntaxError) {
         self.init(unread: text)
         // Room for most policies, so that it does not grow term by term.
         directives.reserveCapacity(8)

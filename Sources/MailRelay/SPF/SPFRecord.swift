@@ -1,17 +1,17 @@
 /// A policy as a domain publishes it, checked for syntax and ready to be evaluated.
 ///
 /// Its terms are ranges of its text: taking a record apart copies nothing.
-package struct SPFRecord: Sendable, Hashable {
+struct SPFRecord: Sendable, Hashable {
     /// The strings of the record, joined.
-    package let text: [UInt8]
+    let text: [UInt8]
     /// The mechanisms in their order.
-    package internal(set) var directives: [SPFDirective] = []
+    var directives: [SPFDirective] = []
     /// The target of `redirect=`.
-    package internal(set) var redirect: SPFDomainSpec?
+    var redirect: SPFDomainSpec?
     /// The target of `exp=`.
-    package internal(set) var explanation: SPFDomainSpec?
+    var explanation: SPFDomainSpec?
     /// Names of modifiers that mean nothing here; evaluation ignores them (RFC 7208, 6).
-    package internal(set) var unknownModifiers: [String] = []
+    var unknownModifiers: [String] = []
 
     /// A record of which nothing is read yet.
     init(unread text: [UInt8]) {
@@ -19,18 +19,18 @@ package struct SPFRecord: Sendable, Hashable {
     }
 
     /// A term as published.
-    package func shown(_ directive: SPFDirective) -> String { String(decoding: text[directive.source], as: UTF8.self) }
+    func shown(_ directive: SPFDirective) -> String { String(decoding: text[directive.source], as: UTF8.self) }
 
     /// A domain as it stands in the record.
-    package func shown(_ domain: SPFDomainSpec) -> String { String(decoding: text[domain.source], as: UTF8.self) }
+    func shown(_ domain: SPFDomainSpec) -> String { String(decoding: text[domain.source], as: UTF8.self) }
 
     /// The name that a domain in the record is, where it holds no macros and is well formed.
-    package func name(_ domain: SPFDomainSpec) -> DomainName? {
+    func name(_ domain: SPFDomainSpec) -> DomainName? {
         domain.hasMacros ? nil : try? DomainName(dotted: text[domain.source])
     }
 
     /// Whether a TXT record is a policy of this version (RFC 7208, 4.5): the version, then a space or nothing.
-    package static func isPolicy(_ text: [UInt8]) -> Bool {
+    static func isPolicy(_ text: [UInt8]) -> Bool {
         guard text.count == 6 || text.count > 6 && text[6] == UInt8(ascii: " ") else { return false }
         let version = text[..<6]
         return version.span.equalsIgnoringCase("v=spf1")
@@ -38,17 +38,17 @@ package struct SPFRecord: Sendable, Hashable {
 }
 
 /// A mechanism with its qualifier.
-package struct SPFDirective: Sendable, Hashable {
+struct SPFDirective: Sendable, Hashable {
     /// What a match means.
-    package let result: SPFResult
+    let result: SPFResult
     /// What is matched.
-    package let mechanism: SPFMechanism
+    let mechanism: SPFMechanism
     /// Where the term stands in the record.
-    package let source: Range<Int>
+    let source: Range<Int>
 }
 
 /// What a directive compares the sender with (RFC 7208, 5).
-package enum SPFMechanism: Sendable, Hashable {
+enum SPFMechanism: Sendable, Hashable {
     /// Everyone.
     case all
     /// Whoever passes another domain's policy.
@@ -65,7 +65,7 @@ package enum SPFMechanism: Sendable, Hashable {
     case exists(SPFDomainSpec)
 
     /// Whether it counts among the ten terms that may cause lookups (RFC 7208, 4.6.4).
-    package var causesLookup: Bool {
+    var causesLookup: Bool {
         switch self {
         case .all, .ip: false
         case .include, .a, .mx, .ptr, .exists: true
@@ -74,25 +74,25 @@ package enum SPFMechanism: Sendable, Hashable {
 }
 
 /// How many leading bits of an address must agree.
-package struct SPFPrefixLengths: Sendable, Hashable {
+struct SPFPrefixLengths: Sendable, Hashable {
     /// For IPv4, 0 to 32.
-    package var v4: UInt8 = 32
+    var v4: UInt8 = 32
     /// For IPv6, 0 to 128.
-    package var v6: UInt8 = 128
+    var v6: UInt8 = 128
 }
 
 /// A domain in a record, possibly with macros.
-package struct SPFDomainSpec: Sendable, Hashable {
+struct SPFDomainSpec: Sendable, Hashable {
     /// Where it stands in the record.
-    package let source: Range<Int>
+    let source: Range<Int>
     /// Whether expansion depends on the sender.
-    package let hasMacros: Bool
+    let hasMacros: Bool
 }
 
 /// What in a record breaks the grammar; the result of every evaluation is then "permerror".
 package struct SPFSyntaxError: Error, Hashable, Sendable {
     /// The kinds of mistakes, each with its own advice.
-    package enum Code: String, Error, Hashable {
+    enum Code: String, Error, Hashable {
         /// A mechanism nobody knows.
         case unknownMechanism
         /// A mechanism that needs a domain or an address has none.
@@ -118,7 +118,7 @@ package struct SPFSyntaxError: Error, Hashable, Sendable {
     }
 
     /// What is wrong.
-    package let code: Code
+    let code: Code
     /// The term it is wrong in, as published.
-    package let term: ArraySlice<UInt8>
+    let term: ArraySlice<UInt8>
 }

@@ -1,46 +1,46 @@
 /// A policy with all it includes, as a reader sees it who stops at nothing: for limits, remarks and ranges.
-package struct SPFTree: Sendable {
+struct SPFTree: Sendable {
     /// The policy of the domain that was asked about.
-    package let root: Node
+    let root: Node
     /// Whether reading stopped before the end of the tree.
-    package let isCut: Bool
+    let isCut: Bool
 
     /// One domain's policy.
-    package struct Node: Sendable {
+    struct Node: Sendable {
         /// Whose policy.
-        package let domain: DomainName
+        let domain: DomainName
         /// What was found.
-        package let content: Content
+        let content: Content
         /// What includes and redirects lead to, in the order of the record.
-        package let children: [Node]
+        let children: [Node]
         /// The term that leads here; empty at the root.
-        package let term: String
+        let term: String
         /// Whether who passes here may send, which an include with another qualifier than “+” on the way prevents.
-        package let isSending: Bool
+        let isSending: Bool
         /// Lookups of this record's own terms that found nothing, for IPv4 senders and for IPv6 senders.
-        package let voids: (v4: [Question], v6: [Question])
+        let voids: (v4: [Question], v6: [Question])
         /// The ranges that its `ip4`, `ip6`, `a` and `mx` let send.
-        package let networks: [IPNetwork]
+        let networks: [IPNetwork]
         /// Terms whose meaning depends on the sender.
-        package let openTerms: [String]
+        let openTerms: [String]
         /// Lookups of this record's own terms that DNS did not answer.
-        package let unanswered: [Unanswered]
+        let unanswered: [Unanswered]
         /// The strings of the record, with their boundaries.
-        package let strings: [[UInt8]]
+        let strings: [[UInt8]]
         /// All TXT records of the name, joined.
-        package let texts: [[UInt8]]
+        let texts: [[UInt8]]
     }
 
     /// A question that DNS did not answer.
-    package struct Unanswered: Sendable {
+    struct Unanswered: Sendable {
         /// What was asked.
-        package let question: Question
+        let question: Question
         /// What came instead of an answer.
-        package let outcome: LookupOutcome
+        let outcome: LookupOutcome
     }
 
     /// What stands at a domain.
-    package enum Content: Sendable {
+    enum Content: Sendable {
         /// A policy that can be evaluated.
         case policy(SPFRecord)
         /// A policy with a mistake.
@@ -56,7 +56,7 @@ package struct SPFTree: Sendable {
     }
 
     /// All nodes, the root first.
-    package var nodes: [Node] {
+    var nodes: [Node] {
         var all: [Node] = []
         var waiting = [root]
         while let node = waiting.popLast() {
@@ -67,7 +67,7 @@ package struct SPFTree: Sendable {
     }
 
     /// What DNS did not answer below the root: the networks of the tree are not all there are.
-    package var gaps: [Unanswered] {
+    var gaps: [Unanswered] {
         nodes.flatMap { node in
             guard case .unknown(let outcome) = node.content else { return node.unanswered }
             return [Unanswered(question: Question(node.domain, .txt), outcome: outcome)]
@@ -75,19 +75,19 @@ package struct SPFTree: Sendable {
     }
 
     /// Whether the whole tree was read and no sender passes it.
-    package var letsNobodySend: Bool {
+    var letsNobodySend: Bool {
         gaps.isEmpty && !isCut && nodes.allSatisfy { $0.networks.isEmpty && $0.openTerms.isEmpty && !$0.letsAnyoneSend }
     }
 
     /// How many terms that cause lookups the whole tree holds: what a sender costs that nothing matches.
-    package var terms: Int {
+    var terms: Int {
         nodes.reduce(0) { $0 + $1.terms }
     }
 }
 
 extension SPFTree.Node {
     /// How many terms of this record cause lookups.
-    package var terms: Int {
+    var terms: Int {
         guard case .policy(let record) = content else { return 0 }
         let own = record.reached.count { $0.mechanism.causesLookup }
         return own + (record.redirect != nil && !record.hasAll ? 1 : 0)
@@ -96,7 +96,7 @@ extension SPFTree.Node {
 
 extension SPFTree.Node {
     /// Whether the policy ends by letting everyone send.
-    package var letsAnyoneSend: Bool {
+    var letsAnyoneSend: Bool {
         guard case .policy(let record) = content, isSending else { return false }
         return record.reached.last.map { $0.mechanism == .all && $0.result == .pass } ?? false
     }
@@ -104,10 +104,10 @@ extension SPFTree.Node {
 
 extension SPFRecord {
     /// Whether a directive matches everyone.
-    package var hasAll: Bool { directives.contains { $0.mechanism == .all } }
+    var hasAll: Bool { directives.contains { $0.mechanism == .all } }
 
     /// The directives up to the first that matches everyone: none behind it is ever looked at.
-    package var reached: ArraySlice<SPFDirective> {
+    var reached: ArraySlice<SPFDirective> {
         directives.prefix((directives.firstIndex { $0.mechanism == .all } ?? directives.count - 1) + 1)
     }
 }

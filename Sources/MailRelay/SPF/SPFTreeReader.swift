@@ -1,5 +1,5 @@
 /// Reads the tree of a policy.
-package struct SPFTreeReader<Source: Resolver>: Sendable {
+struct SPFTreeReader<Source: Resolver>: Sendable {
     private let resolver: Source
     /// The most policies read: far beyond what any receiver would.
     private static var nodeLimit: Int { 64 }
@@ -7,12 +7,12 @@ package struct SPFTreeReader<Source: Resolver>: Sendable {
     private static var lookupLimit: Int { 200 }
 
     /// A reader that asks `resolver`.
-    package init(_ resolver: Source) {
+    init(_ resolver: Source) {
         self.resolver = resolver
     }
 
     /// Reads the policy of `domain` and all it leads to, until `deadline`.
-    package func read(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> SPFTree {
+    func read(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> SPFTree {
         var reading = Reading(resolver, until: deadline)
         let root = await node(domain, term: "", isSending: true, above: [], &reading)
         return SPFTree(root: root ?? .leaf(domain, .unknown(.timeout), term: ""), isCut: reading.isCut)

@@ -77,12 +77,12 @@ extension Substring {
 /// What somebody typed instead of a domain.
 package struct DomainInputError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The text as typed.
-    package let text: String
+    let text: String
     /// What it is.
-    package let kind: Kind
+    let kind: Kind
 
     /// What stood there instead.
-    package enum Kind: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
         /// Nothing.
         case empty
         /// A URL, with the host in it.

@@ -87,7 +87,7 @@ package struct MailStream: Sendable, Hashable {
     /// Whether a name is registered as far as was said; nil when nothing was said.
     ///
     /// Sub-domains do not inherit (Apple).
-    package func isRegistered(_ name: DomainName) -> Bool? {
+    func isRegistered(_ name: DomainName) -> Bool? {
         switch registration {
         case .notStated: nil
         case .names(let names): names.contains(name)

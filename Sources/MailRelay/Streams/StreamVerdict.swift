@@ -31,11 +31,11 @@ package struct StreamVerdict: Sendable, Hashable {
     /// Whether the From domain is registered; nil when nothing was said.
     package let fromRegistered: Bool?
     /// What the From domain's policy asks of mail that is not its own.
-    package let refusal: DMARCRefusal
+    let refusal: DMARCRefusal
     /// Whether DNS kept silent on a path, so that another run may tell more.
     ///
     /// A path of which too little was stated is unknown as well, and stays so however often DNS answers.
-    package let isSilent: Bool
+    let isSilent: Bool
 
     /// A verdict; without `isSilent` an unknown path counts as one on which DNS kept silent.
     package init(

@@ -3,9 +3,9 @@ import CCares
 /// That the DNS transport could not be set up.
 package struct CaresError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What was being done.
-    package let action: String
+    let action: String
     /// The status that c-ares returned.
-    package let status: Int32
+    let status: Int32
 
     /// What failed, in the library's words.
     package var description: String {

@@ -1,9 +1,9 @@
 /// A name server to ask, by address and port.
 package struct NameServer: Sendable, Hashable, CustomStringConvertible {
     /// Where it is.
-    package let address: IPAddress
+    let address: IPAddress
     /// Its port, for UDP and TCP alike.
-    package let port: UInt16
+    let port: UInt16
 
     /// A server; 53 is the port of DNS.
     package init(address: IPAddress, port: UInt16 = 53) {

@@ -4,13 +4,13 @@ package struct ResolverConfiguration: Sendable, Hashable {
     ///
     /// They must recurse: asking the servers of a zone directly goes wrong with delegated names, split DNS and closed
     /// ports.
-    package var servers: [NameServer]
+    var servers: [NameServer]
     /// How long to wait for the first answer; each further try waits twice as long as the one before.
-    package var tryTimeout: Duration
+    var tryTimeout: Duration
     /// How often a question is sent, at least once.
-    package var tries: Int
+    var tries: Int
     /// The most questions that are on their way at once; further ones queue.
-    package var maximumInFlight: Int
+    var maximumInFlight: Int
 
     /// A configuration; by default the system's servers, 1.3 s and 2.6 s, 64 questions at once.
     package init(

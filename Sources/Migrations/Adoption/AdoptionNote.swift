@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 package import Postgres
 
@@ -20,7 +20,7 @@ package struct AdoptionNote: Sendable, Equatable, Codable {
     package let reason: String?
 
     /// When it was decided.
-    package let notedAt: Date
+    let notedAt: Date
 
     /// Every note, in the order in which they were made.
     ///

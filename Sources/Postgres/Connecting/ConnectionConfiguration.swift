@@ -14,7 +14,7 @@ package struct ConnectionConfiguration: Sendable {
     ///
     /// Without one the `PG*` variables alone count. They also fill in what the string leaves out, as do the service
     /// file and the password file.
-    package var conninfo: String?
+    var conninfo: String?
 
     /// A password kept apart from the connection string; wins over every other source.
     package var password: String?

@@ -11,7 +11,7 @@ package enum Route: Sendable, Equatable {
     case unknownPooler
 
     /// Whether what a session sets, prepares and listens to is known to stay with it.
-    package var keepsSession: Bool {
+    var keepsSession: Bool {
         switch self {
         case .direct, .sessionPooler: true
         case .transactionPooler, .unknownPooler: false

@@ -143,7 +143,7 @@ package actor Connection {
     package var backendPID: Int32 { handle?.backendPID ?? 0 }
 
     /// A setting that the server reports on its own, such as `TimeZone` or `server_version`.
-    package func parameterStatus(_ name: String) -> String? { handle?.parameterStatus(name) }
+    func parameterStatus(_ name: String) -> String? { handle?.parameterStatus(name) }
 }
 
 extension Connection {

@@ -5,23 +5,23 @@ import LibPQ
 /// `message`, `detail`, `hint`, `context` and `internalQuery` may quote values of rows: never log them above debug.
 package struct Diagnostics: Sendable, Equatable {
     /// ERROR, FATAL, PANIC, WARNING, NOTICE, DEBUG, INFO or LOG, never translated.
-    package var severity: String?
+    var severity: String?
     /// The five characters of the SQLSTATE; nil when the client library itself made the message.
-    package var sqlState: String?
+    var sqlState: String?
     /// The primary message.
     package var message: String?
     /// More about it; often quotes the values of a key.
-    package var detail: String?
+    var detail: String?
     /// What might help.
     package var hint: String?
     /// Where in the statement, in characters from 1.
-    package var statementPosition: Int?
+    var statementPosition: Int?
     /// Where in ``internalQuery``, in characters from 1.
-    package var internalPosition: Int?
+    var internalPosition: Int?
     /// The statement that a function ran when it failed.
-    package var internalQuery: String?
+    var internalQuery: String?
     /// The call stack of functions and statements.
-    package var context: String?
+    var context: String?
     /// The schema concerned.
     package var schema: String?
     /// The table concerned.
@@ -29,15 +29,15 @@ package struct Diagnostics: Sendable, Equatable {
     /// The column concerned.
     package var column: String?
     /// The data type concerned.
-    package var dataType: String?
+    var dataType: String?
     /// The constraint concerned; unique indexes count as constraints.
     package var constraint: String?
     /// The server's source file.
-    package var sourceFile: String?
+    var sourceFile: String?
     /// The line in the server's source file.
-    package var sourceLine: String?
+    var sourceLine: String?
     /// The server's function that raised it.
-    package var sourceFunction: String?
+    var sourceFunction: String?
 
     init(_ fields: [ErrorField: String]) {
         severity = fields[.severity]

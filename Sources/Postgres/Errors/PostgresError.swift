@@ -42,23 +42,23 @@ package struct PostgresError: Error, Sendable {
         /// A parameter that cannot be sent, such as text with a NUL in it.
         package static let encoding = Code(.encoding)
         /// A transaction begun inside another, or ended behind its scope's back.
-        package static let transactionState = Code(.transactionState)
+        static let transactionState = Code(.transactionState)
         /// COMMIT rolled back, since a statement had failed and its error was not passed on.
-        package static let transactionRolledBack = Code(.transactionRolledBack)
+        static let transactionRolledBack = Code(.transactionRolledBack)
         /// No connection came free before the deadline.
         package static let poolExhausted = Code(.poolExhausted)
         /// The pool is closed.
-        package static let poolClosed = Code(.poolClosed)
+        static let poolClosed = Code(.poolClosed)
         /// The connection string is wrong.
         package static let configuration = Code(.configuration)
         /// The server does not offer TLS on a connection that asks for it.
         package static let tlsRequired = Code(.tlsRequired)
         /// What was asked for cannot work behind a transaction pooler.
-        package static let notBehindPooler = Code(.notBehindPooler)
+        static let notBehindPooler = Code(.notBehindPooler)
         /// The statement is of another kind than the call expects, such as a COPY in a query.
         package static let unexpectedResult = Code(.unexpectedResult)
         /// The system has no thread, descriptor or memory left.
-        package static let resources = Code(.resources)
+        static let resources = Code(.resources)
     }
 
     private final class Facts: Sendable {
@@ -102,7 +102,7 @@ package struct PostgresError: Error, Sendable {
     package var diagnostics: Diagnostics? { facts.diagnostics }
 
     /// The text of the statement, without the values of its parameters.
-    package var statement: String? { facts.statement }
+    var statement: String? { facts.statement }
 
     /// More about it in words, safe to log.
     package var reason: String? { facts.reason }

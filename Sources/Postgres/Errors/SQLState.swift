@@ -18,9 +18,9 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
         }
 
         /// 08: the connection.
-        package static let connectionException = Class(rawValue: "08")
+        static let connectionException = Class(rawValue: "08")
         /// 53: out of memory, disk or connections.
-        package static let insufficientResources = Class(rawValue: "53")
+        static let insufficientResources = Class(rawValue: "53")
     }
 
     /// The kind of error.
@@ -29,7 +29,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package var description: String { rawValue }
 
     /// 0A000, feature not supported.
-    package static let featureNotSupported = SQLState(rawValue: "0A000")
+    static let featureNotSupported = SQLState(rawValue: "0A000")
     /// 23502, not null violation.
     package static let notNullViolation = SQLState(rawValue: "23502")
     /// 23503, foreign key violation.
@@ -41,11 +41,11 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     /// 25006, read only transaction.
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     /// 25P02, in failed transaction.
-    package static let inFailedTransaction = SQLState(rawValue: "25P02")
+    static let inFailedTransaction = SQLState(rawValue: "25P02")
     /// 25P03: the server ended a transaction whose client was silent for too long.
-    package static let idleInTransactionSessionTimeout = SQLState(rawValue: "25P03")
+    static let idleInTransactionSessionTimeout = SQLState(rawValue: "25P03")
     /// 26000, invalid statement name.
-    package static let invalidStatementName = SQLState(rawValue: "26000")
+    static let invalidStatementName = SQLState(rawValue: "26000")
     /// 3D000: there is no such database.
     package static let invalidCatalogName = SQLState(rawValue: "3D000")
     /// 3F000, invalid schema name.
@@ -73,14 +73,14 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     /// 57P01, admin shutdown.
     package static let adminShutdown = SQLState(rawValue: "57P01")
     /// 57P02, crash shutdown.
-    package static let crashShutdown = SQLState(rawValue: "57P02")
+    static let crashShutdown = SQLState(rawValue: "57P02")
     /// 57P03, cannot connect now.
-    package static let cannotConnectNow = SQLState(rawValue: "57P03")
+    static let cannotConnectNow = SQLState(rawValue: "57P03")
     /// 57P05: the server ended a session whose client was silent for too long.
-    package static let idleSessionTimeout = SQLState(rawValue: "57P05")
+    static let idleSessionTimeout = SQLState(rawValue: "57P05")
 
     /// Whether the same statement, or the same transaction, may succeed when it is tried again.
-    package var isTransient: Bool {
+    var isTransient: Bool {
         switch self {
         case .serializationFailure, .deadlockDetected, .lockNotAvailable, .adminShutdown, .crashShutdown,
             .cannotConnectNow, .idleInTransactionSessionTimeout, .idleSessionTimeout, .readOnlyTransaction:

@@ -31,11 +31,11 @@ package enum Listener {
     /// How long to wait between attempts: doubled each time, half of it random.
     package struct Backoff: Sendable {
         /// The wait after the first failure.
-        package var initial: Duration = .milliseconds(100)
+        var initial: Duration = .milliseconds(100)
         /// The longest wait.
-        package var maximum: Duration = .seconds(10)
+        var maximum: Duration = .seconds(10)
 
-        package init() {}
+        init() {}
 
         func wait(afterFailures count: Int, random: Double) -> Duration {
             var wait = initial

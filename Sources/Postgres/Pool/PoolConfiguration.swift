@@ -12,13 +12,13 @@ package struct PoolConfiguration: Sendable {
     package var acquireDeadline: Duration = .seconds(30)
 
     /// How old a connection gets; the lives of connections made together end up to a tenth earlier.
-    package var maximumAge: Duration = .seconds(3600)
+    var maximumAge: Duration = .seconds(3600)
 
     /// The wait after a failed attempt to connect, doubled for each further one; half of each wait is random.
     package var initialBackoff: Duration = .milliseconds(100)
 
     /// The longest wait between attempts to connect.
-    package var maximumBackoff: Duration = .seconds(10)
+    var maximumBackoff: Duration = .seconds(10)
 
     package init(connection: ConnectionConfiguration) {
         self.connection = connection

@@ -26,14 +26,14 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 /// One value as it came; valid only while it is being read.
 package struct Cell {
     /// The bytes in the format told by ``isBinary``.
-    package let bytes: UnsafeRawBufferPointer
+    let bytes: UnsafeRawBufferPointer
     /// The object id of the column's type.
-    package let type: UInt32
+    let type: UInt32
     /// Whether the bytes are the type's binary format.
-    package let isBinary: Bool
+    let isBinary: Bool
 
     /// The text; of a binary value only where both formats are the same.
-    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Reads a number in network byte order from somewhere in the bytes, which the caller has checked to be there.
     func load<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int = 0) -> Number {

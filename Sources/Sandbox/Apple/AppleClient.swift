@@ -8,12 +8,12 @@ package struct AppleClient: Sendable {
         case services
     }
 
-    package let id: String
-    package let kind: Kind
+    let id: String
+    let kind: Kind
     /// The primary App ID that consent is given to; equal to ``id`` unless the client was grouped under another.
-    package let group: String
+    let group: String
     /// The team that owns the client.
-    package var teamID: String
+    var teamID: String
     /// The transfer to another team that is under way or lately done.
     var transfer: AppleTransfer?
 }

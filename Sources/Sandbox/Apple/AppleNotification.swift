@@ -40,13 +40,13 @@ package struct AppleNotification: Sendable {
     package var sub: String
     /// The App ID whose URL is told.
     package var audience: String
-    package var eventTime: Date
+    var eventTime: Date
     package var email: String?
     package var isPrivateEmail: Bool?
     package var identifier = RandomText.token(length: 22)
     /// Whether the token carries `jti`.
     package var isNamed = true
-    package var issuedAt: Date
+    var issuedAt: Date
     package var eventsForm: EventsForm = .text
     package var timeUnit: TimeUnit = .milliseconds
     /// Whether the token carries `exp`, which captures do and Apple's page does not.

@@ -41,7 +41,7 @@ extension AppleSandbox {
     }
 
     /// Withdraws a client: its client secrets are refused from now on.
-    package func withdraw(client: String) {
+    func withdraw(client: String) {
         state.withLock { $0.clients[client] = nil }
     }
 

@@ -37,29 +37,29 @@ package struct Fault: Sendable {
     package var effect: Effect
 
     /// How long the client waits.
-    package var delay: Duration = .zero
+    var delay: Duration = .zero
 
     /// Where the client waits until a test opens it.
     package var gate: FaultGate?
 
     /// How many requests the fault meets; nil means all until it is cleared.
-    package var times: Int?
+    var times: Int?
 
     /// How many matching requests pass unharmed before the first one is met.
-    package var sparing = 0
+    var sparing = 0
 
     /// Meets only requests with this client id (Apple) or bucket (Storage).
-    package var subject: String?
+    var subject: String?
 
     /// Requests within this allowance pass unharmed.
-    package var allowance: Allowance?
+    var allowance: Allowance?
 
     /// So many requests in a span of time.
-    package struct Allowance: Sendable {
-        package let requests: Int
-        package let span: Duration
+    struct Allowance: Sendable {
+        let requests: Int
+        let span: Duration
 
-        package init(requests: Int, per span: Duration) {
+        init(requests: Int, per span: Duration) {
             self.requests = requests
             self.span = span
         }
@@ -98,7 +98,7 @@ extension Fault {
     }
 
     /// One of Storage's handled errors.
-    package static func storageError(_ body: StorageErrorBody) -> Fault {
+    static func storageError(_ body: StorageErrorBody) -> Fault {
         Fault(.storageError(body))
     }
 

@@ -37,7 +37,7 @@ package final class Faults: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
+    init() {}
 
     /// Switches a fault on for one endpoint, or for all; of several that match the one set first is met.
     @discardableResult

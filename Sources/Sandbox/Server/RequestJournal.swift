@@ -1,9 +1,9 @@
 import Synchronization
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// What was asked of the pretended services and how they answered, in order; the oldest half goes when it grows too
@@ -11,10 +11,10 @@ import Synchronization
 package final class RequestJournal: Sendable {
     /// One request; holds no token, code or key.
     package struct Entry: Sendable, Codable {
-        package let endpoint: Endpoint
-        package let time: Date
+        let endpoint: Endpoint
+        let time: Date
         /// The client id of a request to Apple, the bucket of one to Storage.
-        package let subject: String?
+        let subject: String?
         /// The HTTP status sent, or nil when the connection was dropped instead.
         package let status: Int?
         /// Why the service refused, which the real ones do not say.
@@ -22,7 +22,7 @@ package final class RequestJournal: Sendable {
         /// Whether a fault shaped the answer.
         package let faulted: Bool
         /// The `User-Agent` header of the request.
-        package let userAgent: String?
+        let userAgent: String?
     }
 
     /// More than any test or demonstration asks, and little enough to keep in memory.
@@ -30,7 +30,7 @@ package final class RequestJournal: Sendable {
 
     private let storage = Mutex<[Entry]>([])
 
-    package init() {}
+    init() {}
 
     /// All entries so far, oldest first.
     package var entries: [Entry] { storage.withLock { $0 } }
@@ -46,7 +46,7 @@ package final class RequestJournal: Sendable {
     }
 
     /// Forgets what was noted so far.
-    package func clear() {
+    func clear() {
         storage.withLock { $0.removeAll() }
     }
 

@@ -9,7 +9,7 @@ import Crypto
 /// The keys of the pretended project, made at run time.
 package struct StorageKeys: Sendable {
     /// The secret that signs access tokens and the legacy keys.
-    package let jwtSecret: String
+    let jwtSecret: String
     /// The legacy `service_role` key, a token: goes in both `Authorization` and `apikey`.
     package let serviceRoleKey: String
     /// The legacy `anon` key, a token.
@@ -17,7 +17,7 @@ package struct StorageKeys: Sendable {
     /// The new secret key: goes in `apikey` only.
     package let secretKey: String
     /// The new publishable key: goes in `apikey` only.
-    package let publishableKey: String
+    let publishableKey: String
 
     init(now: Date) throws {
         let secret = RandomText.token(length: 40)

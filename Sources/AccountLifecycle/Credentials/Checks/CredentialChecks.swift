@@ -1,5 +1,5 @@
 import Logging
-package import Metrics
+import Metrics
 import Postgres
 import SignInWithApple
 
@@ -10,19 +10,19 @@ import SignInWithApple
 #endif
 
 /// Asks Apple whether held credentials live: each at most once a day, to make up for notifications that were lost.
-package struct CredentialChecks: Sendable {
+struct CredentialChecks: Sendable {
     /// What a sweep did.
-    package struct Tally: Codable, Sendable, Hashable {
-        package var live = 0
+    struct Tally: Codable, Sendable, Hashable {
+        var live = 0
         /// Refused, and believed.
-        package var gone = 0
+        var gone = 0
         /// Refused, and not shown to be about the person; or an answer that may be our own fault.
-        package var inconclusive = 0
+        var inconclusive = 0
         /// Refused in such numbers that nobody was believed to be gone.
-        package var heldBack = 0
+        var heldBack = 0
         /// Cannot be opened here.
-        package var unreadable = 0
-        package var postponed = 0
+        var unreadable = 0
+        var postponed = 0
     }
 
     /// The most credentials of one sweep: sweeps come every minute, a million accounts need 700 a minute.
@@ -37,7 +37,7 @@ package struct CredentialChecks: Sendable {
 
     /// Makes a checker, and every series of its metric at once: an alarm sees no increase in one that comes with its
     /// first count.
-    package init(_ services: CredentialServices, factory: any MetricsFactory = MetricsSystem.factory) {
+    init(_ services: CredentialServices, factory: any MetricsFactory = MetricsSystem.factory) {
         self.services = services
         let counts: [(String, @Sendable (Tally) -> Int)] = [
             ("live", { $0.live }), ("gone", { $0.gone }), ("inconclusive", { $0.inconclusive }),
@@ -56,7 +56,7 @@ package struct CredentialChecks: Sendable {
     ///
     /// - Returns: What was found.
     /// - Throws: ``PostgresError``; `CancellationError`.
-    package func sweep() async throws -> Tally {
+    func sweep() async throws -> Tally {
         var tally = Tally()
         let due = Dictionary(grouping: try await takeDue(), by: \.clientID)
         for (clientID, credentials) in due.sorted(by: { $0.key < $1.key }) {

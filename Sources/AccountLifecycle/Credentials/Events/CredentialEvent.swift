@@ -1,23 +1,23 @@
 import Postgres
-package import SignInWithApple
+import SignInWithApple
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// Something that Apple, a device or our own check told about a credential, as `credential_events` holds it.
-package struct CredentialEvent: Sendable, Hashable {
+struct CredentialEvent: Sendable, Hashable {
     /// Who told it.
-    package enum Source: String, Sendable, Hashable, PostgresDecodable {
+    enum Source: String, Sendable, Hashable, PostgresDecodable {
         case apple
         case device
         case check
     }
 
     /// What was told.
-    package enum Kind: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
         case consentRevoked
         case accountDeleted
         case emailEnabled
@@ -33,17 +33,17 @@ package struct CredentialEvent: Sendable, Hashable {
     }
 
     /// The row's id.
-    package let id: Int64
+    let id: Int64
     /// Who told it.
-    package let source: Source
+    let source: Source
     /// What was told.
-    package let kind: Kind
+    let kind: Kind
     /// The client id it is about; nil where a device did not say.
-    package let clientID: String?
+    let clientID: String?
     /// The account; nil when there is none.
-    package let user: UUID?
+    let user: UUID?
     /// When it happened, by the teller's clock.
-    package let happenedAt: Date
+    let happenedAt: Date
 }
 
 extension CredentialEvent.Kind {
@@ -55,18 +55,18 @@ extension CredentialEvent.Kind {
     ]
 
     /// The kind as it is stored.
-    package var text: String {
+    var text: String {
         if case .other(let text) = self { return text }
         return Self.names.first { $0.0 == self }?.1 ?? "other"
     }
 
     /// Reads a stored kind.
-    package init(stored text: String) {
+    init(stored text: String) {
         self = Self.names.first { $0.1 == text }?.0 ?? .other(text)
     }
 
     /// Takes a type from Apple; a type that nobody documented keeps as much of its name as the table's form allows.
-    package init(_ type: AppleNotification.EventType) {
+    init(_ type: AppleNotification.EventType) {
         switch type {
         case .consentRevoked: self = .consentRevoked
         case .accountDeleted: self = .accountDeleted

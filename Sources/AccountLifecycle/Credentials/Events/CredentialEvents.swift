@@ -8,7 +8,7 @@ import Postgres
 #endif
 
 /// Does what is to be done about the events in `credential_events`.
-package struct CredentialEvents: Sendable {
+struct CredentialEvents: Sendable {
     /// What became of handling an event now.
     enum Handling: Sendable, Hashable {
         /// Handled, now or before.
@@ -20,7 +20,7 @@ package struct CredentialEvents: Sendable {
     private let services: CredentialServices
 
     /// Makes a handler of events.
-    package init(_ services: CredentialServices) {
+    init(_ services: CredentialServices) {
         self.services = services
     }
 

@@ -24,11 +24,11 @@ package struct CredentialPolicy: Sendable, Hashable {
     /// alone.
     package var grantGone: Set<CredentialReaction> = [.signOut, .forgetCredential, .markIdentity]
     /// The grace of deletions that Apple asks for; nil for the setting of all deletions.
-    package var deletionGrace: Duration?
+    var deletionGrace: Duration?
     /// The time between two checks of one credential.
     ///
     /// Apple asks for at most one a day.
-    package var checkInterval: Duration = .seconds(86_400)
+    var checkInterval: Duration = .seconds(86_400)
 
     /// The default policy.
     package init() {}
@@ -37,7 +37,7 @@ package struct CredentialPolicy: Sendable, Hashable {
     ///
     /// - Parameter text: The setting.
     /// - Returns: nil when a name is not known.
-    package static func reactions(_ text: String) -> Set<CredentialReaction>? {
+    static func reactions(_ text: String) -> Set<CredentialReaction>? {
         let names = text.split { $0 == "," || $0.isWhitespace }
         if names == ["none"] { return [] }
         var reactions: Set<CredentialReaction> = []

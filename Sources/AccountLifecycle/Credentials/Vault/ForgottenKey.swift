@@ -19,10 +19,10 @@ package enum ForgottenKey {
         package var deletionRequests = 0
 
         /// Nothing yet.
-        package init() {}
+        init() {}
 
         /// Whether nothing was sealed with it.
-        package var isEmpty: Bool { credentials + pendingRevocations + deletionRequests == 0 }
+        var isEmpty: Bool { credentials + pendingRevocations + deletionRequests == 0 }
     }
 
     /// Gives up whatever is sealed with a key, in one transaction with the line in the operators' log.

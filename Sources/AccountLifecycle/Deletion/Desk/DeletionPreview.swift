@@ -54,7 +54,7 @@ package struct DeletionPreview: Sendable {
     package let isHeld: Bool
 
     /// Buckets with objects of the account about which nobody decided, sorted.
-    package var undecidedBuckets: [String] { buckets.filter { $0.fate == .undecided }.map(\.name) }
+    var undecidedBuckets: [String] { buckets.filter { $0.fate == .undecided }.map(\.name) }
 
     /// All that stands in the way: what the database refuses, a legal hold, and buckets about which nobody decided.
     package var obstacles: [Blocker] {
@@ -66,7 +66,7 @@ package struct DeletionPreview: Sendable {
     }
 
     /// What a run would find in its way before it touches anything; nil where nothing is.
-    package var obstacle: Situation? { .blocked(by: blockers) ?? .undecided(undecidedBuckets) }
+    var obstacle: Situation? { .blocked(by: blockers) ?? .undecided(undecidedBuckets) }
 
     /// Looks at everything; nil when there is no such account.
     ///

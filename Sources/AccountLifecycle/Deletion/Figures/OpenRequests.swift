@@ -10,7 +10,7 @@ package struct OpenRequests: Sendable, Hashable {
     /// How many there are.
     package let count: Int
     /// How long ago the oldest was made.
-    package let oldest: Duration
+    let oldest: Duration
     /// Until the nearest legal deadline; less than zero once it has passed.
     package let left: Duration
     /// Those of them whose step fails again and again; nil where none does.

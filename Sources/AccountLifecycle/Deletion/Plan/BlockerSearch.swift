@@ -1,9 +1,9 @@
-package import Postgres
+import Postgres
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// Looks for what would stop the delete of one account.
@@ -14,7 +14,7 @@ package struct BlockerSearch: Sendable {
     private let plan: DeletionPlan
     private let user: UUID
 
-    package init(_ plan: DeletionPlan, user: UUID) {
+    init(_ plan: DeletionPlan, user: UUID) {
         self.plan = plan
         self.user = user
     }
@@ -22,7 +22,7 @@ package struct BlockerSearch: Sendable {
     /// What can be found without touching anything: missing rights, rows behind keys that do not cascade.
     ///
     /// Each statement has `deadline`.
-    package func run(
+    func run(
         maximumRows: Int,
         deadline: Duration = AccountRows.deadline,
         on connection: isolated Connection
@@ -33,7 +33,7 @@ package struct BlockerSearch: Sendable {
     }
 
     /// What came of a trial.
-    package enum Answer: Sendable, Hashable {
+    enum Answer: Sendable, Hashable {
         /// Nothing refuses, or nothing could.
         case pass
         case refusal(Blocker)
@@ -45,7 +45,7 @@ package struct BlockerSearch: Sendable {
     ///
     /// It is done and rolled back: for when nothing else stands in the way. Where a trigger may do what no rollback
     /// takes back, nothing is asked. Each statement has `deadline`, or the usual one.
-    package func askTriggers(deadline: Duration? = nil, on connection: isolated Connection) async throws -> Answer {
+    func askTriggers(deadline: Duration? = nil, on connection: isolated Connection) async throws -> Answer {
         guard !plan.questions.isEmpty else { return .pass }
         guard plan.reachingOutside.isEmpty else { return .unknown(plan.questions) }
         do {
@@ -156,7 +156,7 @@ package struct BlockerSearch: Sendable {
     ///
     /// - Throws: the error itself where it says nothing about the account, such as a lost connection or a limit of
     ///   time.
-    package static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
+    static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
         guard let state = error.sqlState, !error.isTransient, error.connectionUsable, !error.tookTooLong else {
             throw error
         }

@@ -6,8 +6,8 @@ package struct DeletionCatalog: Sendable, Hashable {
     package struct Trigger: Sendable, Hashable {
         package let table: TableName
         package let name: String
-        package let runsOnDelete: Bool
-        package let runsOnUpdate: Bool
+        let runsOnDelete: Bool
+        let runsOnUpdate: Bool
         /// Whether its function may do what no rollback takes back: by its language, or since the text of it, or of a
         /// function named in it, names one of an extension that calls other systems, a foreign table, or one with such
         /// a trigger of its own.
@@ -15,37 +15,37 @@ package struct DeletionCatalog: Sendable, Hashable {
     }
 
     /// What our role may do with a table.
-    package struct Rights: Sendable, Hashable {
-        package let mayRead: Bool
-        package let mayDelete: Bool
+    struct Rights: Sendable, Hashable {
+        let mayRead: Bool
+        let mayDelete: Bool
         /// Whether row-level security applies to our role, so that rows may be there that it does not see.
-        package let hidesRows: Bool
+        let hidesRows: Bool
         /// Whether there are publications of changes and the table has nothing to tell its rows apart by: where it is
         /// published, the server refuses every delete and update.
-        package var lacksIdentity = false
+        var lacksIdentity = false
     }
 
-    package var foreignKeys: [ForeignKey]
+    var foreignKeys: [ForeignKey]
     package var triggers: [Trigger]
-    package var rights: [TableName: Rights]
+    var rights: [TableName: Rights]
     /// The partitioned table of each partition, at any depth.
-    package var partitionRoots: [TableName: TableName]
+    var partitionRoots: [TableName: TableName]
     /// The table of profiles, where `public.profiles` has a one-column primary key that refers to `auth.users`.
-    package var profiles: Profiles?
+    var profiles: Profiles?
 
     /// The table of profiles and the columns that matter here.
-    package struct Profiles: Sendable, Hashable {
-        package let table: TableName
+    struct Profiles: Sendable, Hashable {
+        let table: TableName
         /// The primary key, which is the user id.
-        package let key: String
-        package let hasAvatarURL: Bool
+        let key: String
+        let hasAvatarURL: Bool
         /// Its columns of text, of any type that is written as one.
-        package let texts: [String]
+        let texts: [String]
         /// Its columns with texts in them: JSON, and arrays of texts or of JSON.
-        package let documents: [String]
+        let documents: [String]
     }
 
-    package init(
+    init(
         foreignKeys: [ForeignKey],
         triggers: [Trigger] = [],
         rights: [TableName: Rights] = [:],

@@ -14,14 +14,14 @@ import Postgres
 /// accounts as a row of any table does.
 package struct DeletionPlan: Sendable, Hashable {
     /// A table that loses rows, and which.
-    package struct Part: Sendable, Hashable {
-        package let table: TableName
+    struct Part: Sendable, Hashable {
+        let table: TableName
         /// The keys by which rows of it are reached; empty for the roots.
-        package let reachedBy: [ForeignKey]
+        let reachedBy: [ForeignKey]
         /// The distance from the root; children are deleted before their parents when they are many.
-        package let depth: Int
+        let depth: Int
         /// Whether our role may delete from it; the cascade may in any case.
-        package let isDeletable: Bool
+        let isDeletable: Bool
 
         /// The rows that keys can reach.
         var rows: Statement { reachedBy.first?.rows ?? table.rows(isPartitioned: false) }
@@ -49,7 +49,7 @@ package struct DeletionPlan: Sendable, Hashable {
     }
 
     /// Every table that loses rows, roots first.
-    package let parts: [Part]
+    let parts: [Part]
     /// Keys onto these tables that do not cascade.
     package let refusing: [ForeignKey]
     /// Keys that are followed without an index.
@@ -59,12 +59,12 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Those of them that may do what no rollback takes back.
     package let reachingOutside: [DeletionCatalog.Trigger]
     /// Tables that lose or change rows, and refuse that where they are published.
-    package let unidentified: [TableName]
+    let unidentified: [TableName]
     /// What may refuse the delete, and tells only when it is tried.
-    package let questions: [Question]
+    let questions: [Question]
     /// Rights that are missing.
     package let faults: [Blocker]
-    package let profiles: DeletionCatalog.Profiles?
+    let profiles: DeletionCatalog.Profiles?
 
     /// Makes the plan.
     package init(_ catalog: DeletionCatalog) {

@@ -21,13 +21,13 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 
     /// Where accounts are.
-    package static let users = TableName("auth", "users")
+    static let users = TableName("auth", "users")
 }
 
 /// A foreign key as the catalog has it.
 package struct ForeignKey: Sendable, Hashable {
     /// What happens to a row when the one it refers to is deleted (`pg_constraint.confdeltype`).
-    package enum DeleteRule: String, Sendable, Hashable, Codable {
+    enum DeleteRule: String, Sendable, Hashable, Codable {
         case noAction = "a"
         case restrict = "r"
         case cascade = "c"
@@ -41,20 +41,20 @@ package struct ForeignKey: Sendable, Hashable {
     package let columns: [String]
     /// The table that is referred to.
     package let target: TableName
-    package let targetColumns: [String]
-    package let rule: DeleteRule
+    let targetColumns: [String]
+    let rule: DeleteRule
     /// Whether a referring column refuses NULL, so that `set null` would fail.
-    package let hasRequiredColumn: Bool
+    let hasRequiredColumn: Bool
     /// Whether an index begins with the referring columns; without one each delete reads the whole table.
-    package let isIndexed: Bool
+    let isIndexed: Bool
     /// The server's estimate of the rows of the referring table.
     package let estimatedRows: Int
     /// Whether the table that refers has its rows in partitions.
-    package let isPartitioned: Bool
+    let isPartitioned: Bool
     /// Whether the table that is referred to has.
-    package let isTargetPartitioned: Bool
+    let isTargetPartitioned: Bool
 
-    package init(
+    init(
         name: String,
         table: TableName,
         columns: [String],

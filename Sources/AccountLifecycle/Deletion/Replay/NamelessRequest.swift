@@ -1,12 +1,12 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// A deletion request that has neither an account nor its hash, which the table's checks forbid.
-package struct NamelessRequest: Error, CustomStringConvertible {
-    package let request: UUID
+struct NamelessRequest: Error, CustomStringConvertible {
+    let request: UUID
 
-    package var description: String { "the deletion request \(request.uuidString.lowercased()) names no account" }
+    var description: String { "the deletion request \(request.uuidString.lowercased()) names no account" }
 }

@@ -50,7 +50,7 @@ package struct AppleDoor: Sendable {
     }
 
     /// The longest that one call may take, its repeats included.
-    package var longestCall: Duration { clients?.longestCall ?? .zero }
+    var longestCall: Duration { clients?.longestCall ?? .zero }
 
     /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have
     /// theirs.

@@ -24,7 +24,7 @@ package struct Identifier: Sendable, Hashable, Codable {
 
     package let kind: Kind
     /// The value in the form that is searched for: lower case; digits only for a telephone number.
-    package let value: String
+    let value: String
 
     /// The user id.
     package init(userID: UUID) {
@@ -70,5 +70,5 @@ package struct Identifier: Sendable, Hashable, Codable {
     }
 
     /// Whether another account can have the same identifier later.
-    package var canBeUsedAgain: Bool { kind != .userID }
+    var canBeUsedAgain: Bool { kind != .userID }
 }

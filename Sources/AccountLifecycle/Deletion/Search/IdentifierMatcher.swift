@@ -9,7 +9,7 @@ package struct IdentifierMatcher: Sendable {
         /// The index of the identifier among those the matcher was made of.
         package let identifier: Int
         /// Where it begins, in bytes.
-        package let offset: Int
+        let offset: Int
     }
 
     package let identifiers: [Identifier]

@@ -1,9 +1,9 @@
-package import Postgres
+import Postgres
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// Searches every readable column of a database for the identifiers of some accounts, in one pass over each table.
@@ -11,7 +11,7 @@ package import Postgres
 /// Few accounts: the server looks for the beginning of each identifier and sends only the rows that may hold one. Many
 /// accounts: the server sends everything, and it is looked through here. Either way what comes is judged here, by one
 /// rule.
-package struct IdentifierSearch: Sendable {
+struct IdentifierSearch: Sendable {
     private let targets: [SearchTarget]
     private let sought: SoughtIdentifiers
     private let statements: SearchStatements
@@ -23,7 +23,7 @@ package struct IdentifierSearch: Sendable {
     ///   - holders: For identifiers that can be used again, the other accounts that hold them now: rows that name such
     ///     an account are that account's, and do not count. A person who signed up again is found so, too.
     ///   - keptBuckets: Buckets that may keep objects; their rows are not searched.
-    package init(
+    init(
         _ targets: [SearchTarget],
         holders: [Identifier: Set<UUID>] = [:],
         keptBuckets: Set<String> = []
@@ -41,7 +41,7 @@ package struct IdentifierSearch: Sendable {
     /// Searches tables.
     ///
     /// - Throws: ``PostgresError``; `CancellationError` between tables.
-    package func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) throws -> SearchReport {
+    func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) throws -> SearchReport {
         var report = SearchReport()
         var tallies = SearchTallies()
         for table in tables {

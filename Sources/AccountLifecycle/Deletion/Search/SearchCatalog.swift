@@ -1,16 +1,16 @@
-package import Postgres
+import Postgres
 
 /// Every column that can hold an identifier, and every one that cannot be read.
 package struct SearchCatalog: Sendable, Hashable {
     /// A table, leaf partition or materialised view to search.
-    package struct Table: Sendable, Hashable {
+    struct Table: Sendable, Hashable {
         /// By which it is known whatever its name.
         let oid: Int64
-        package let schema: String
-        package let name: String
-        package let columns: [Column]
+        let schema: String
+        let name: String
+        let columns: [Column]
         /// An estimate by the server's statistics.
-        package let bytes: Int64
+        let bytes: Int64
         /// Whether any value lies outside of its row: otherwise no row is long.
         let hasLongValues: Bool
 
@@ -40,9 +40,9 @@ package struct SearchCatalog: Sendable, Hashable {
     }
 
     /// A column to search.
-    package struct Column: Sendable, Hashable {
+    struct Column: Sendable, Hashable {
         /// How a column is compared.
-        package enum Form: String, Sendable, Hashable {
+        enum Form: String, Sendable, Hashable {
             /// `uuid`: compared as such.
             case uuid
             /// `uuid[]`: overlaps.
@@ -58,18 +58,18 @@ package struct SearchCatalog: Sendable, Hashable {
             var isOfNumbers: Bool { self == .number || self == .numberArray }
         }
 
-        package let name: String
-        package let form: Form
+        let name: String
+        let form: Form
     }
 
-    package let tables: [Table]
+    let tables: [Table]
     /// `schema.table` or `schema.table.column`, with the reason: no result may claim that these are clean.
-    package let unreadable: [Unreadable]
+    let unreadable: [Unreadable]
 
     /// Something that was not searched.
     package struct Unreadable: Sendable, Hashable, Codable, Comparable {
         /// Why it was not searched.
-        package enum Reason: String, Sendable, Hashable, Codable {
+        enum Reason: String, Sendable, Hashable, Codable {
             /// The data lies on another server.
             case foreignTable = "foreign_table"
             /// Bytes of unknown meaning.
@@ -82,16 +82,16 @@ package struct SearchCatalog: Sendable, Hashable {
 
         /// `schema.table` or `schema.table.column`.
         package let name: String
-        package let reason: Reason
+        let reason: Reason
 
         package static func < (left: Unreadable, right: Unreadable) -> Bool { left.name < right.name }
     }
 
     /// The estimated size of everything to search.
-    package var bytes: Int64 { tables.reduce(0) { $0 + $1.bytes } }
+    var bytes: Int64 { tables.reduce(0) { $0 + $1.bytes } }
 
     /// The tables in two parts of about the same size.
-    package var halves: ([Table], [Table]) {
+    var halves: ([Table], [Table]) {
         var left: (tables: [Table], bytes: Int64) = ([], 0)
         var right = left
         for table in tables.sorted(by: { $0.bytes > $1.bytes }) {
@@ -109,7 +109,7 @@ package struct SearchCatalog: Sendable, Hashable {
     /// Reads the catalog as it is now.
     ///
     /// `accountctl.deletion_requests` is left out: it is where the user id stands until the receipt is written.
-    package static func read(on connection: isolated Connection) throws -> SearchCatalog {
+    static func read(on connection: isolated Connection) throws -> SearchCatalog {
         let rows = try connection.query(catalog, as: (String, String, String?, String, Int64, Int64, Bool).self)
         var tables: [Table] = []
         var unreadable: [Unreadable] = []

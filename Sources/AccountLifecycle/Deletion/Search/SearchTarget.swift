@@ -7,11 +7,11 @@
 /// What is searched for on behalf of one deletion request.
 package struct SearchTarget: Sendable, Hashable {
     /// The request.
-    package let request: UUID
+    let request: UUID
     /// The account.
     package let userID: UUID
     /// Every identifier of the account, the user id first.
-    package let identifiers: [Identifier]
+    let identifiers: [Identifier]
 
     package init(request: UUID, userID: UUID, identifiers: [Identifier]) {
         self.request = request
@@ -23,16 +23,16 @@ package struct SearchTarget: Sendable, Hashable {
 /// What a search found, for each request that took part.
 package struct SearchReport: Sendable, Hashable {
     /// Findings by request; a request without any is missing.
-    package var findings: [UUID: [Situation.Finding]]
+    var findings: [UUID: [Situation.Finding]]
     /// How many times files of other accounts name the account, by request; they are theirs, and no findings.
-    package var othersFiles: [UUID: Int]
+    var othersFiles: [UUID: Int]
     /// How many tables and columns were searched.
-    package var tables: Int
-    package var columns: Int
+    var tables: Int
+    var columns: Int
     /// What was not searched.
-    package var unreadable: [SearchCatalog.Unreadable]
+    var unreadable: [SearchCatalog.Unreadable]
 
-    package init(
+    init(
         findings: [UUID: [Situation.Finding]] = [:],
         othersFiles: [UUID: Int] = [:],
         tables: Int = 0,
@@ -47,7 +47,7 @@ package struct SearchReport: Sendable, Hashable {
     }
 
     /// Both reports as one, of searches in different tables.
-    package func merging(_ other: SearchReport) -> SearchReport {
+    func merging(_ other: SearchReport) -> SearchReport {
         SearchReport(
             findings: findings.merging(other.findings) { ($0 + $1).sorted() },
             othersFiles: othersFiles.merging(other.othersFiles, uniquingKeysWith: +),

@@ -10,6 +10,6 @@ package struct DeletionInBrief: Sendable, Equatable {
     package let state: DeletionState
     /// The step that was begun last.
     package let step: DeletionStep?
-    package let requestedAt: Date
+    let requestedAt: Date
     package let legalDeadline: Date
 }

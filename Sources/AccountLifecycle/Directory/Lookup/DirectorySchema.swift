@@ -3,8 +3,8 @@ import Postgres
 /// What a lookup depends on of what the database holds: read once, however many terms are looked up.
 package struct DirectorySchema: Sendable, Equatable {
     /// Whether the product's own tables are there.
-    package let isInstalled: Bool
-    package let usernames: Usernames
+    let isInstalled: Bool
+    let usernames: Usernames
 
     package init(isInstalled: Bool, usernames: Usernames) {
         self.isInstalled = isInstalled

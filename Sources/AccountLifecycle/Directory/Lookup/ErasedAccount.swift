@@ -7,7 +7,7 @@
 /// What a term that no account matches tells of one that is gone.
 package struct ErasedAccount: Sendable, Equatable {
     package let request: UUID
-    package let requestedAt: Date
+    let requestedAt: Date
     package let erasedAt: Date
     /// nil while the receipt has not been written.
     package let receipt: Int64?

@@ -3,7 +3,7 @@ import Postgres
 /// Row-level security keeps accounts from the role that asks: what it does not find may be there all the same.
 package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertible {
     /// The tables whose rows are hidden.
-    package let tables: [String]
+    let tables: [String]
 
     package var description: String {
         "row-level security hides rows of \(tables.joined(separator: ", ")) from this role: what it does not find may be there"

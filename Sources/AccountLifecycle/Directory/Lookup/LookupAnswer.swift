@@ -20,7 +20,7 @@ package struct LookupAnswer: Sendable, Equatable {
     /// none.
     package let doubt: LookupDoubt?
     /// Whether usernames could be compared.
-    package let usernames: Usernames
+    let usernames: Usernames
 
     /// Whether nothing is known of an account: there is none, none was erased and none is on its way.
     package var isAbsent: Bool { matches.isEmpty && erased.isEmpty && leaving.isEmpty }

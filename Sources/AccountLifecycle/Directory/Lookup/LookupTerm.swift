@@ -22,19 +22,19 @@ package struct LookupTerm: Sendable, Hashable {
     /// A number is compared as a whole, whatever the comparison.
     package let receipt: Int64?
     /// The ids of accounts and requests that start so; of one that was typed whole that one.
-    package let ids: ClosedRange<UUID>?
+    let ids: ClosedRange<UUID>?
     /// What it is, when somebody said so.
     package let kind: LookupKind?
     /// How it is compared.
-    package let comparison: LookupComparison
+    let comparison: LookupComparison
 
     /// The fewest digits that the start of an id or of a phone number has, unless somebody said that it is one: fewer
     /// fit by chance.
-    package static let fewestDigits = (ofID: 6, ofPhone: 3)
+    static let fewestDigits = (ofID: 6, ofPhone: 3)
 
     /// Whether it may be the start of a user id, and no whole one: those of erased accounts are kept as hashes, which
     /// have no starts.
-    package var isStartOfUserID: Bool { comparison == .prefix && kind != .request && ids != nil && userID == nil }
+    var isStartOfUserID: Bool { comparison == .prefix && kind != .request && ids != nil && userID == nil }
 
     /// Whether it may name an account that is gone.
     var mayNameErased: Bool { userID != nil || receipt != nil || isStartOfUserID }

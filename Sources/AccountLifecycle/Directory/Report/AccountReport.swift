@@ -31,7 +31,7 @@ package struct AccountReport: Sendable {
         package let providerID: String
         package let email: String?
         /// What Apple's claim says of the address; nil where there is none.
-        package let isPrivateEmail: Bool?
+        let isPrivateEmail: Bool?
         package let lastSignInAt: Date?
     }
 
@@ -66,11 +66,11 @@ package struct AccountReport: Sendable {
         /// Why it stands still.
         package let situation: Situation?
         /// Whether it is paused by itself.
-        package let isPaused: Bool
+        let isPaused: Bool
         /// Whether it has locked the account out, which is its ban from then on.
         package let isLockedOut: Bool
         /// Apple's outcome, once there is one.
-        package let apple: StepOutcome?
+        let apple: StepOutcome?
 
         /// Whether Apple's part of it is done, or on its way, so that no credential has to be held any more.
         var isRevoking: Bool {
