@@ -124,7 +124,7 @@ import Testing
             let change = { @Sendable (configuration: inout WorkerConfiguration) in
                 configuration.slots = 2
                 configuration.pollInterval = .seconds(3600)
-                configuration.leaseLifetime = .seconds(1)
+                configuration.leaseLifetime = .seconds(8)
             }
             try await harness.withWorker(registry, change) {
                 try await harness.until { try await harness.effects() == 2 }

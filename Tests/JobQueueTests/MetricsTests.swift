@@ -58,7 +58,7 @@ import Testing
         }
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
-            let worker = try worker(harness, metrics) { $0.leaseLifetime = .seconds(1) }
+            let worker = try worker(harness, metrics) { $0.leaseLifetime = .seconds(8) }
             // Before anything ran, alarms find their series.
             for series in ["jobs_leases_lost_total", "jobs_rescued_total", "jobs_running", "jobs_dead_rows"] {
                 #expect(value(series, metrics.text()) == 0, "\(series)")

@@ -37,7 +37,7 @@ import Testing
             try await harness.enqueue([Self.kind.job(Note(), priority: 0)])
             try await harness.withWorker(registry) { configuration in
                 configuration.slots = 2
-                configuration.leaseLifetime = .seconds(1)
+                configuration.leaseLifetime = .seconds(8)
                 configuration.overdueGrace = .zero
             } _: {
                 // The second attempt would take the other slot.

@@ -275,9 +275,9 @@ import Testing
                 var registry = JobRegistry()
                 try registry.register(kind) { _, context in
                     try await handlers.withConnection { connection in
-                        // Until the worker has beaten for three lifetimes.
+                        // Until the worker has beaten for longer than that.
                         let lasted: Statement = """
-                            select beat_at > started_at + interval '6 seconds'
+                            select beat_at > started_at + interval '10 seconds'
                             from accountctl.workers
                             where stopped_at is null
                             """
@@ -289,7 +289,7 @@ import Testing
                     return .completed()
                 }
                 var configuration = harness.configuration()
-                configuration.leaseLifetime = .seconds(2)
+                configuration.leaseLifetime = .seconds(8)
                 try await harness.enqueue(try (0..<2).map { _ in try kind.job(Note()) })
                 let worker = try Worker(
                     queue: harness.queue,
