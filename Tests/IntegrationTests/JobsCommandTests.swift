@@ -426,7 +426,8 @@ struct JobsCommandTests {
                 let ids = try await fill(database)
                 let several = ["available", "running", "scheduled"].map { ids[$0] ?? 0 }
                 var variables = database.variables
-                variables["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT"] = "1s"
+                // One that is to be cut off waits until then, however long that takes.
+                variables["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT"] = isCutOff ? "60s" : "3s"
                 let environment = variables
                 try await database.withConnection { handler in
                     try await handler.transaction { handler in

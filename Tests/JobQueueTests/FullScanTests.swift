@@ -92,7 +92,7 @@ import Testing
             claim.parked = [(key, 700)]
             progress.claimed(claim)
             _ = worker.conclude(exchange, progress, nil)
-            #expect(worker.core.withLock { $0.limitedBounds.bounds(now: .now) } == [key: 700])
+            #expect(worker.core.withLock { $0.limitedBounds.bounds(now: now) } == [key: 700])
         }
     }
 }

@@ -356,9 +356,12 @@ import Testing
             }
             let (claim, written) = try await harness.pool.withTransaction { connection in
                 try connection.execute("select from accountctl.queues where name = 'slow' for update")
+                let request = JobQueue.ClaimRequest(worker: worker, limit: 9)
                 let claim = Task {
-                    try await harness.pool.withConnection { connection in
-                        try await harness.queue.claimLimited(lanes, .init(worker: worker, limit: 9), on: connection)
+                    try await harness.pool.withTransaction { connection in
+                        // A worker's claim would give up after a second.
+                        try connection.execute("set local lock_timeout = 0")
+                        return try harness.queue.claimLimitedLocked(lanes, request, on: connection)
                     }
                 }
                 try await harness.database.waitUntilBlocked(sessions: 1)

@@ -51,7 +51,7 @@ import Testing
                         try await add(harness)
                         try await harness.until { try await harness.effects() == number }
                         // One second and a fifth; the rest is what a busy machine may take.
-                        #expect(ContinuousClock.now - added < .seconds(8))
+                        #expect(ContinuousClock.now - added < .seconds(30))
                     }
                     proxy.behaviour = .cut
                     try await harness.database.waitUntilNobodyListens("accountctl_jobs")
