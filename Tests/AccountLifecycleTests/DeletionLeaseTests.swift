@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct DeletionLeaseTests {
     private struct LeaseEnds: Error {}
 
-    @Test(arguments: [(DeletionStep.revokeApple, Duration.seconds(6)), (.deleteAvatars, .seconds(3))])
+    @Test(arguments: [(DeletionStep.revokeApple, Duration.seconds(30)), (.deleteAvatars, .seconds(20))])
     func aCallThatCouldOutlastTheLeaseIsNotMade(_ step: DeletionStep, _ longest: Duration) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -44,7 +44,7 @@ import Testing
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             stage.sandbox.faults.set(.delay(.milliseconds(1500)), for: .storageDeleteMany)
-            try await stage.work(lease: .seconds(2)) {
+            try await stage.work(lease: .seconds(20)) {
                 // Locked out, and then given back a second at a time, without using up attempts.
                 let again = "exists (select from accountctl.deletion_steps where step = 'revoke_apple' and runs > 1)"
                 try await stage.database.waitUntil(again, changes: "accountctl.deletion_steps")
@@ -52,7 +52,7 @@ import Testing
             }
             #expect(stage.sandbox.storage.files(bucket: "avatars").count == 3)
             #expect(try await stage.count("select from accountctl.jobs where attempt > 0 or crashes > 0") == 0)
-            try await stage.work(lease: .seconds(30)) {
+            try await stage.work(lease: .seconds(120)) {
                 let done = "exists (select from accountctl.deletion_requests where state = 'verified')"
                 try await stage.database.waitUntil(done, changes: "accountctl.deletion_requests")
             }

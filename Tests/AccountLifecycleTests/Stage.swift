@@ -59,18 +59,19 @@ struct Stage: Sendable {
                         keyID: sandbox.apple.developerKey.keyID,
                         key: key
                     )
+                    // Against a hang; twice as long is less than a code's exchange has, and than the usual lease.
                     let apple = try AppleClients(
                         [identity],
                         address: address,
                         caller: caller,
-                        deadline: .seconds(3),
+                        deadline: .seconds(15),
                         logger: logger
                     )
                     let storage = StorageClient(
                         address: try ServiceAddress(sandbox.storage.url, allowPlainHTTP: true),
                         key: try StorageKey(Secret(sandbox.storage.keys.secretKey)),
                         caller: caller,
-                        deadline: .seconds(3)
+                        deadline: .seconds(20)
                     )
                     let keys = try KeyRing([SealingKey.random(id: Self.keyID("test1"))])
                     let vault = IdentifierVault(

@@ -42,7 +42,7 @@ struct CredentialStage: Sendable {
                         },
                         address: ServiceAddress(sandbox.baseURL),
                         caller: caller,
-                        deadline: .seconds(5),
+                        deadline: .seconds(30),
                         logger: logger
                     )
                     let first = try key("k1")
