@@ -120,7 +120,10 @@ struct DeletionFaultTests {
         try await ErasureSite.with(accounts: 8) { site in
             let gate = FaultGate()
             site.sandbox.faults.set(.hold(at: gate, effect: .after), for: .storageDeleteMany)
-            try await site.withWorker(["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT": "100ms"]) { worker in
+            // A call that is over before the worker is told to stop has failed.
+            let patient = ["ACCOUNTCTL_WORKER_LEASE": "90s", "ACCOUNTCTL_STORAGE_TIMEOUT": "60s"]
+            let brief = ["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT": "100ms"]
+            try await site.withWorker(patient.merging(brief) { $1 }) { worker in
                 await gate.reached(2)
                 worker.signal(SIGTERM)
                 #expect(try await worker.result().status == 0)
@@ -132,7 +135,8 @@ struct DeletionFaultTests {
                 let failed = "select count(*) from accountctl.deletion_requests where failures > 0"
                 #expect(try await site.database.psql(failed) == "0")
                 site.sandbox.faults.clearAll()
-                let next = try await AccountctlProcess.run("worker", "--until-idle", environment: site.variables)
+                let environment = site.variables.merging(patient) { $1 }
+                let next = try await AccountctlProcess.run("worker", "--until-idle", environment: environment)
                 #expect(next.status == 0, "\(next.errors)")
                 try await site.expectAllErased()
             }
