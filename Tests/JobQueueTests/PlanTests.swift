@@ -13,6 +13,14 @@ import Testing
             guard let line = text.split(separator: "\n").first(where: { $0.contains("Buffers:") }) else { return 0 }
             return line.split(whereSeparator: { $0 == " " || $0 == "=" }).compactMap { Int($0) }.reduce(0, +)
         }
+
+        /// How many jobs an `Update` or a `Delete` wrote.
+        func jobs(writtenBy node: String) -> Int {
+            guard let line = text.split(separator: "\n").first(where: { $0.contains("\(node) on jobs") }),
+                let rows = line.firstMatch(of: /actual rows=(\d+)/)
+            else { return 0 }
+            return Int(rows.1) ?? 0
+        }
     }
 
     private let lanes = [
@@ -40,7 +48,11 @@ import Testing
         return Plan(text: lines.joined(separator: "\n"))
     }
 
-    private func check(_ plan: Plan, _ name: String, most: Int) {
+    /// A statement that finds nothing costs nothing: each of `nodes` is to write a hundred jobs.
+    private func check(_ plan: Plan, _ name: String, most: Int, writing nodes: [String] = []) {
+        for node in nodes {
+            #expect(plan.jobs(writtenBy: node) == 100, "\(name) does not do its work:\n\(plan.text)")
+        }
         #expect(!plan.text.contains("Seq Scan on jobs"), "\(name) walks over the table:\n\(plan.text)")
         #expect(plan.buffers <= most, "\(name) touched \(plan.buffers) pages:\n\(plan.text)")
     }
@@ -69,20 +81,20 @@ import Testing
             let mode = "\(state), \(generic ? "generic" : "custom") plan"
             try await harness.pool.withConnection { connection in
                 let claim = try await explain(queue.claimStatement(lanes, request), generic: generic, on: connection)
-                check(claim, "claim, \(mode)", most: 6000)
+                check(claim, "claim, \(mode)", most: 6000, writing: ["Update"])
                 let from = try await explain(queue.claimStatement(lanes, bounded), generic: generic, on: connection)
-                check(from, "bounded claim, \(mode)", most: 6000)
+                check(from, "bounded claim, \(mode)", most: 6000, writing: ["Update"])
                 let alone = JobQueue.ClaimRequest(worker: Int64(worker), limit: 1, suspects: true)
                 let suspects = try await explain(queue.claimStatement(lanes, alone), generic: generic, on: connection)
                 check(suspects, "claim of a suspect, \(mode)", most: 600)
                 let finish = try await explain(queue.finishStatement(ending), generic: generic, on: connection)
-                check(finish, "finish, \(mode)", most: 6000)
+                check(finish, "finish, \(mode)", most: 6000, writing: ["Delete"])
                 let both = try await explain(
                     queue.exchangeStatement(ending, lanes, request),
                     generic: generic,
                     on: connection
                 )
-                check(both, "exchange, \(mode)", most: 12_000)
+                check(both, "exchange, \(mode)", most: 12_000, writing: ["Delete", "Update"])
                 let due = try await explain(queue.promotion(limit: 1000), generic: generic, on: connection)
                 check(due, "promote, \(mode)", most: 100)
             }
@@ -115,8 +127,10 @@ import Testing
             )
             try await harness.execute(
                 """
-                insert into accountctl.jobs (queue, kind, state, worker, lease)
-                select 'default', 'known.a', 'running', 1, nextval('accountctl.job_leases') from generate_series(1, 500) n
+                insert into accountctl.jobs (queue, kind, state, worker, lease, claimed_at)
+                select 'default', 'known.a', 'running', (select id from accountctl.workers),
+                    nextval('accountctl.job_leases'), 'epoch'
+                from generate_series(1, 500) n
                 """
             )
             try await harness.execute(
@@ -166,8 +180,14 @@ import Testing
         )
         let claim = JobQueue.ClaimRequest(worker: worker, limit: 10)
         let keyed = Lane(queue: "default", kind: "keyed", timeout: .seconds(60))
+        let keepHundred: Body = { connection in
+            let answer = try queue.beat(beat, on: connection)
+            #expect(answer.held.count == 100)
+            // All others were claimed before the instant it names.
+            #expect(answer.released == 400)
+        }
         let bodies: [(String, Int, Body)] = [
-            ("beat", 1200, { _ = try queue.beat(beat, on: $0) }),
+            ("beat", 1200, keepHundred),
             ("look for suspects", 10, { _ = try queue.hasSuspects(lanes, on: $0) }),
             ("rescue", 1200, { _ = try queue.rescue(on: $0) }),
             ("take overdue", 1200, { _ = try queue.takeOverdue(grace: .zero, alarmed: [:], on: $0) }),
@@ -209,9 +229,9 @@ import Testing
         try await JobHarness.with { harness in
             let queue = harness.queue
             let lanes = self.lanes
-            let request = JobQueue.ClaimRequest(worker: 1, limit: 100)
             try await harness.execute("vacuum analyze accountctl.jobs")
             try await harness.pool.withConnection { connection in
+                let request = JobQueue.ClaimRequest(worker: try queue.addWorker(lanes, on: connection), limit: 100)
                 // Left to itself the server would weigh the plan for all parameters against others, and might never
                 // keep it.
                 try connection.execute("set plan_cache_mode = force_generic_plan")
@@ -225,7 +245,7 @@ import Testing
                     "insert into accountctl.jobs (queue, kind) select 'default', 'known.a' from generate_series(1, 50000)"
                 )
                 let scans = try await connection.transaction { connection in
-                    _ = try queue.claim(lanes, request, on: connection)
+                    #expect(try queue.claim(lanes, request, on: connection).count == 100)
                     return try connection.one(
                         "select seq_scan from pg_stat_xact_user_tables where relid = 'accountctl.jobs'::regclass",
                         as: Int64.self
@@ -270,9 +290,10 @@ import Testing
                 "insert into accountctl.jobs (queue, kind) select 'default', 'known.a' from generate_series(1, 1000)"
             )
             try await harness.pool.withConnection { connection in
+                let worker = try queue.addWorker(lanes, on: connection)
                 try queue.pause(queue: "default", reason: nil, on: connection)
                 for bounds in [nil, [ClaimBounds.Key(lane: lanes[0].name, priority: 5): Int64(1)]] {
-                    let request = JobQueue.ClaimRequest(worker: 1, limit: 100, bounds: bounds)
+                    let request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: bounds)
                     let claim = try await explain(queue.claimStatement(lanes, request), generic: true, on: connection)
                     #expect(claim.text.contains("LockRows (never executed)"), "\(claim.text)")
                 }
