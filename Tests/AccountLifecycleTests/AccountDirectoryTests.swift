@@ -96,7 +96,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("The start of anything is looked for in an index, however many accounts there are", .timeLimit(.minutes(5)))
+    @Test("The start of anything is looked for in an index, however many accounts there are")
     func startsByIndex() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(

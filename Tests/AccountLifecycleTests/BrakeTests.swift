@@ -29,7 +29,7 @@ import Testing
     }
 
     /// A hundred thousand may wait: whoever lets them go on holds the brakes for none of them.
-    @Test(.timeLimit(.minutes(5))) func aResumeDoesNotHoldTheBrakesWhileItWakes() async throws {
+    @Test func aResumeDoesNotHoldTheBrakesWhileItWakes() async throws {
         try await Stage.with { stage in
             let desk = stage.desk
             let request = try await stage.request(try await stage.signUp())
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// As whoever wakes the same ones by hand: of two in different orders each would wait for the other.
-    @Test(.timeLimit(.minutes(5))) func theCeilingLocksInTheOrderOfJobs() async throws {
+    @Test func theCeilingLocksInTheOrderOfJobs() async throws {
         try await Stage.with { stage in
             // The first comes last by its key, and by its time.
             for (id, hours) in [
@@ -249,7 +249,7 @@ import Testing
 
     /// A worker holds its job's row when it comes to the request's: an operator who wakes the job takes them in the
     /// same order.
-    @Test(.timeLimit(.minutes(5))) func anActAndAStepDoNotWaitForEachOther() async throws {
+    @Test func anActAndAStepDoNotWaitForEachOther() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.signUp())
             try await stage.sql("update accountctl.jobs set state = 'running', worker = 1, claimed_at = now()")

@@ -264,7 +264,7 @@ import Testing
     }
 
     /// Nobody reads a whole table for those who are stopped anyway.
-    @Test(.timeLimit(.minutes(5))) func whereEverythingIsPausedTheAuditLogIsNotRead() async throws {
+    @Test func whereEverythingIsPausedTheAuditLogIsNotRead() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)

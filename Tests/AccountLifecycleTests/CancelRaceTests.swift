@@ -45,7 +45,7 @@ import Testing
     }
 
     /// An operator's act holds the row, and has looked already which steps have begun.
-    @Test(.timeLimit(.minutes(5))) func aStepThatBeginsWhileAnOperatorCancelsWaits() async throws {
+    @Test func aStepThatBeginsWhileAnOperatorCancelsWaits() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
@@ -71,7 +71,7 @@ import Testing
 
     /// The app brings a code, for which it locks the account, and asks again for the deletion, whose row its status
     /// token refers to.
-    @Test(.timeLimit(.minutes(5))) func aLockOutAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws {
+    @Test func aLockOutAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await stage.request(person)
@@ -90,8 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func anOperatorWhoCancelsAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws
-    {
+    @Test func anOperatorWhoCancelsAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws {
         try await Stage.with { stage in
             let desk = stage.desk
             let person = try await stage.signUp()

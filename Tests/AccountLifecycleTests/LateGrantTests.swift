@@ -387,7 +387,7 @@ import Testing
 
     /// The account's row is locked by its erasure: whoever comes with a code waits, and is told that there is no
     /// account.
-    @Test(.timeLimit(.minutes(5))) func aCodeThatWaitsForTheErasureIsRefused() async throws {
+    @Test func aCodeThatWaitsForTheErasureIsRefused() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let late = try await stage.admin.withTransaction { connection in

@@ -162,7 +162,7 @@ struct BulkRequestTests {
         }
     }
 
-    @Test("A run that is killed goes on with what is not done", .timeLimit(.minutes(5)))
+    @Test("A run that is killed goes on with what is not done")
     func killed() async throws {
         let count = 600
         try await OperatorStage.with { stage in

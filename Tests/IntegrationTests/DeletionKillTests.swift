@@ -3,10 +3,7 @@ import Testing
 
 @Suite("Workers killed while they erase", .timeLimit(.minutes(5)))
 struct DeletionKillTests {
-    @Test(
-        "Whatever SIGKILL interrupts, every account is erased once, and no bystander is touched",
-        .timeLimit(.minutes(5))
-    )
+    @Test("Whatever SIGKILL interrupts, every account is erased once, and no bystander is touched")
     func kills() async throws {
         try await ErasureSite.with(accounts: 30) { site in
             // Kills at times that differ by much more than a step takes; the seed of a failure is printed with it.

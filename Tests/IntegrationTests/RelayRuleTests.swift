@@ -132,7 +132,7 @@ struct RelayRuleTests {
         return try decoder.decode(Shown.self, from: Data(result.output.utf8))
     }
 
-    @Test("Listing, showing and asking whether mail may go agree on every account", .timeLimit(.minutes(5)))
+    @Test("Listing, showing and asking whether mail may go agree on every account")
     func agreement() async throws {
         try await OperatorStage.with { stage in
             try await fill(stage)
@@ -154,7 +154,7 @@ struct RelayRuleTests {
         }
     }
 
-    @Test("The program's own rule, for a database without the schema, is the same", .timeLimit(.minutes(5)))
+    @Test("The program's own rule, for a database without the schema, is the same")
     func withoutSchema() async throws {
         try await TestDatabase.with(.platform) { database in
             try await fill(database)

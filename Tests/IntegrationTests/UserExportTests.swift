@@ -250,7 +250,7 @@ struct UserExportTests {
         }
     }
 
-    @Test("A file larger than the memory that the program takes is exported whole", .timeLimit(.minutes(5)))
+    @Test("A file larger than the memory that the program takes is exported whole")
     func large() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage
@@ -300,7 +300,7 @@ struct UserExportTests {
         }
     }
 
-    @Test("A run that is ended in the middle leaves nothing of the archive behind", .timeLimit(.minutes(5)))
+    @Test("A run that is ended in the middle leaves nothing of the archive behind")
     func ended() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage

@@ -112,7 +112,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("Asked to stop without its database, it ends, and tells what it could not write", .timeLimit(.minutes(5)))
+    @Test("Asked to stop without its database, it ends, and tells what it could not write")
     func endsWithoutItsDatabase() async throws {
         try await withKeys { keys in
             try await TestCluster.with { cluster in

@@ -115,7 +115,7 @@ struct LostKeyTests {
         }
     }
 
-    @Test("A running worker goes on with a key that was added to its file", .timeLimit(.minutes(5)))
+    @Test("A running worker goes on with a key that was added to its file")
     func addedLater() async throws {
         try await AppleProgram.with { program in
             let person = try await program.signUp()
