@@ -447,6 +447,7 @@ struct AccountDirectoryTests {
                         match,
                         hashKey: nil,
                         relayDomains: RelayDomains(),
+                        counting: (all: .seconds(60), one: .seconds(2)),
                         on: connection
                     )
                 }

@@ -7,14 +7,15 @@ import Postgres
 #endif
 
 extension AccountReport {
-    /// How long it may take to count the rows of all tables, and of one where that of all took longer.
-    private static let counting = (all: Duration.seconds(2), one: Duration.milliseconds(500))
-
     /// Tables of the app that refer to the account, or to its profile by the key that is the user id.
     ///
     /// Rows are counted where an index leads to them or the table is small, our role sees them, and it takes no time:
     /// no table of an app is a reason to tell nothing of the account.
-    static func dependents(_ id: UUID, on connection: isolated Connection) async throws -> [Dependent] {
+    static func dependents(
+        _ id: UUID,
+        counting: (all: Duration, one: Duration),
+        on connection: isolated Connection
+    ) async throws -> [Dependent] {
         let keys = try connection.query(
             """
             select n.nspname::text, c.relname::text, a.attname::text,
@@ -58,7 +59,7 @@ extension AccountReport {
         let counted = keys.filter { $0.4 && $0.5 }.map { schema, table, column, _, _, _ -> Statement in
             "select count(*) from \(identifier: schema).\(identifier: table) where \(identifier: column) = \(id)"
         }
-        var counts = try await counts(counted, on: connection)[...]
+        var counts = try await counts(counted, within: counting, on: connection)[...]
         return keys.map { schema, table, column, onDelete, isCheap, isReadable in
             let count = isCheap && isReadable ? counts.removeFirst() : nil
             return Dependent(
@@ -73,7 +74,11 @@ extension AccountReport {
 
     /// What each statement counts, nil for one that takes long: all at once, and where that fails each by itself as
     /// long as there is time.
-    private static func counts(_ statements: [Statement], on connection: isolated Connection) async throws -> [Int?] {
+    private static func counts(
+        _ statements: [Statement],
+        within counting: (all: Duration, one: Duration),
+        on connection: isolated Connection
+    ) async throws -> [Int?] {
         if statements.isEmpty { return [] }
         let start = ContinuousClock.now
         let all = statements.dropFirst().reduce("select array[(" + statements[0] + ")") { $0 + ", (" + $1 + ")" } + "]"

@@ -17,6 +17,7 @@ extension AccountReport {
     ///   - match: the account, from a lookup.
     ///   - hashKey: the key by which ended requests and operations are found; nil leaves these out.
     ///   - relayDomains: the list for a database that has none.
+    ///   - counting: how long it may take to count the rows of all tables, and of one where that of all took longer.
     ///   - connection: a role that row-level security does not bind.
     /// - Returns: nil when the account has gone meanwhile.
     /// - Throws: `PostgresError`.
@@ -24,6 +25,7 @@ extension AccountReport {
         _ match: AccountMatch,
         hashKey: HashKey?,
         relayDomains: RelayDomains,
+        counting: (all: Duration, one: Duration) = (all: .seconds(2), one: .milliseconds(500)),
         on connection: isolated Connection
     ) async throws -> AccountReport? {
         try await connection.transaction(isolation: .repeatableRead, readOnly: true) { connection in
@@ -61,7 +63,7 @@ extension AccountReport {
                 brakes: try open.map { try StandingBrakes.read(of: $0.request, on: connection) },
                 jobs: isInstalled ? try jobs(deletions, on: connection) : [],
                 holds: isInstalled ? try DeletionDesk.holds(of: match.id, on: connection) : [],
-                dependents: try await dependents(match.id, on: connection),
+                dependents: try await dependents(match.id, counting: counting, on: connection),
                 operations: isInstalled ? try operations(hash, on: connection) : []
             )
         }
