@@ -217,7 +217,10 @@ import Testing
 
     @Test func aDirectConnectionIsKnownAsOne() async throws {
         try await TestDatabase.with(.empty) { database in
-            try await database.withConnection { #expect($0.route == .direct) }
+            var configuration = database.configuration
+            configuration.pooler = .detect
+            let route = try await Connection.with(configuration, logger: .silent) { $0.route }
+            #expect(route == .direct)
         }
     }
 }

@@ -3,7 +3,19 @@ package import Postgres
 
 extension TestDatabase {
     /// How to connect to this database as the limited role that the product runs as.
-    package var configuration: ConnectionConfiguration { ConnectionConfiguration(conninfo: conninfo) }
+    package var configuration: ConnectionConfiguration { Self.direct(conninfo) }
+
+    /// How to connect to it as the superuser.
+    package var administratorConfiguration: ConnectionConfiguration { Self.direct(adminConninfo) }
+
+    /// Nothing lies in between: whoever asks about that has a few seconds for the answer, and a machine may stand still
+    /// for longer.
+    private static func direct(_ conninfo: String) -> ConnectionConfiguration {
+        var configuration = ConnectionConfiguration(conninfo: conninfo)
+        configuration.pooler = .none
+        configuration.connectTimeout = .seconds(60)
+        return configuration
+    }
 
     /// Gives `body` a pool of connections to this database, as the limited role.
     @discardableResult
@@ -28,7 +40,7 @@ extension TestDatabase {
         logger: Logger = .silent,
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
-        let configuration = ConnectionConfiguration(conninfo: asAdministrator ? adminConninfo : conninfo)
+        let configuration = asAdministrator ? administratorConfiguration : configuration
         return try await Connection.with(configuration, logger: logger, body)
     }
 }

@@ -24,8 +24,7 @@ extension TestDatabase {
                 )
             }
         }
-        let administrator = ConnectionConfiguration(conninfo: adminConninfo)
-        try await Listener.with(administrator, channels: ["changed"], logger: .silent) { events in
+        try await Listener.with(administratorConfiguration, channels: ["changed"], logger: .silent) { events in
             for await _ in events {
                 let holds = try await withConnection(asAdministrator: true) { connection in
                     try connection.one("select (" + Statement(unsafeSQL: condition) + ")", as: Bool.self)
