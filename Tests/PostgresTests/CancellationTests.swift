@@ -8,7 +8,7 @@ import Testing
     /// The moment of each cancel is spread over the life of its statement, and the next statement follows at once.
     @Test func aLateCancelNeverHitsTheNextStatement() async throws {
         try await TestDatabase.with(.empty) { database in
-            try await database.withPool(maximumConnections: 1) { pool in
+            try await database.withPool(maximumConnections: 1, cancelGrace: .seconds(60)) { pool in
                 var cancelled = 0
                 for race in 0..<500 {
                     let task = Task {
@@ -106,10 +106,10 @@ import Testing
     @Test func theServersOwnLimitIsADeadlineToo() async throws {
         try await TestDatabase.with(.empty) { database in
             var configuration = database.configuration
-            configuration.statementDeadline = .seconds(2)
+            configuration.statementDeadline = .seconds(5)
             try await Connection.with(configuration, logger: .silent) { connection in
                 let setting = try connection.one("show statement_timeout", as: String.self)
-                #expect(setting == "1900ms")
+                #expect(setting == "4750ms")
                 let slow = try #require(throws: PostgresError.self) { try connection.execute("select pg_sleep(60)") }
                 #expect(slow.code == .deadlineExceeded && slow.connectionUsable)
                 // A longer deadline of a call reaches the server.
@@ -130,7 +130,7 @@ import Testing
                     }
                 }
                 #expect(error.code == .abandoned && !error.connectionUsable && !error.outcomeKnown)
-                #expect(started.duration(to: .now) < .seconds(10))
+                #expect(started.duration(to: .now) < .seconds(60))
             }
         }
     }

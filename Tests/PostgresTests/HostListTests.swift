@@ -16,7 +16,7 @@ import Testing
                         dbname=\(database.name) target_session_attrs=read-write passfile=\(database.cluster.passwordFile)
                         """
                 )
-                configuration.connectTimeout = .seconds(3)
+                configuration.connectTimeout = .seconds(15)
                 let name = try await Connection.with(configuration, logger: .silent) { connection in
                     try connection.one("select current_database()::text", as: String.self)
                 }
@@ -36,7 +36,7 @@ import Testing
                             passfile=\(database.cluster.passwordFile)
                             """
                     )
-                    configuration.connectTimeout = .seconds(3)
+                    configuration.connectTimeout = .seconds(15)
                     configuration.resolve = { host in [host, "127.0.0.9", "127.0.0.2"] }
                     let name = try await Connection.with(configuration, logger: .silent) { connection in
                         try connection.one("select current_database()::text", as: String.self)
@@ -68,7 +68,7 @@ import Testing
             let error = try await PostgresError.expected {
                 try await Connection.with(configuration, logger: .silent) { _ in }
             }
-            #expect(error.reason?.contains("no connection to 127.0.0.1 within 0.2 seconds") == true, "\(error)")
+            #expect(error.reason?.contains("no connection to 127.0.0.1 within") == true, "\(error)")
             #expect(asked.withLock(\.self) == ["127.0.0.1"])
         }
         #expect(HostAddresses.of("127.0.0.1") == ["127.0.0.1"])

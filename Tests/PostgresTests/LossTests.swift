@@ -116,7 +116,7 @@ import Testing
                 for _ in 0..<6 { await iterator.next() }
                 var configuration = PoolConfiguration(connection: database.configuration)
                 // Long enough for the server to have answered, on a machine that is busy, too.
-                configuration.acquireDeadline = .seconds(3)
+                configuration.acquireDeadline = .seconds(10)
                 configuration.initialBackoff = .seconds(60)
                 let error = try await PostgresError.expected {
                     try await Pool.withPool(configuration, logger: .silent) { try await $0.withConnection { _ in } }

@@ -101,7 +101,7 @@ import Testing
                         conninfo: bouncer.conninfo(database: database.name) + " sslmode=require"
                     )
                     configuration.pooler = .none
-                    configuration.statementDeadline = .seconds(5)
+                    configuration.statementDeadline = .seconds(60)
                     try await body(bouncer, configuration, database)
                 }
             }

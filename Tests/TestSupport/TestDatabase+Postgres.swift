@@ -22,11 +22,13 @@ extension TestDatabase {
     package func withPool<Result: Sendable>(
         maximumConnections: Int = 3,
         sessionSettings: [String: String] = [:],
+        cancelGrace: Duration = .seconds(5),
         logger: Logger = .silent,
         _ body: @Sendable (Pool) async throws -> Result
     ) async throws -> Result {
         var configuration = PoolConfiguration(connection: configuration)
         configuration.connection.sessionSettings = sessionSettings
+        configuration.connection.cancelGrace = cancelGrace
         configuration.maximumConnections = maximumConnections
         // A hundred connections at once take a slow machine longer than is usual.
         configuration.acquireDeadline = .seconds(120)
