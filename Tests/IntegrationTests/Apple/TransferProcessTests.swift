@@ -53,7 +53,7 @@ struct TransferProcessTests {
     private func generate(_ program: AppleProgram, _ people: [AppleProgram.Person]) async throws -> AppleProgram.Person
     {
         let killed = try AccountctlProcess(
-            ["apple", "transfer", "generate", AppleProgram.clientID, "--team", Self.recipient, "--rate", "10"],
+            ["apple", "transfer", "generate", AppleProgram.clientID, "--team", Self.recipient, "--rate", "1"],
             environment: program.variables
         )
         try await program.database.waitUntil(
