@@ -122,7 +122,7 @@ import Testing
                 """
                 create function public.is_sold(buyer uuid) returns boolean language plpgsql as $$
                 begin
-                    if buyer is null then perform pg_sleep(8.5); end if;
+                    if buyer is null then perform pg_sleep(5.5); end if;
                     return buyer is not null or current_setting('statement_timeout')::interval > '2 minutes';
                 end $$
                 """
@@ -141,7 +141,7 @@ import Testing
             let objects = try await stage.count("select from storage.objects")
             let request = try await stage.request(person)
             var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
-            own.connection.statementDeadline = .seconds(8)
+            own.connection.statementDeadline = .seconds(5)
             own.connection.sessionSettings = ["jit": "off"]
             own.maximumConnections = 3
             let untried: Statement = "select facts -> 'untried' from accountctl.deletion_steps where step = 'preflight'"

@@ -108,7 +108,7 @@ import Testing
             try await stage.sql(
                 """
                 create function public.take_time() returns trigger language plpgsql as
-                $$ begin perform pg_sleep(8.5); return old; end $$
+                $$ begin perform pg_sleep(5.5); return old; end $$
                 """
             )
             try await stage.sql(
@@ -118,7 +118,7 @@ import Testing
             try await stage.sql("insert into public.posts values (1, \(person.id))")
             let request = try await stage.request(person)
             var hasty = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
-            hasty.connection.statementDeadline = .seconds(8)
+            hasty.connection.statementDeadline = .seconds(5)
             // Compiling the look at the catalog takes seconds on a busy machine.
             hasty.connection.sessionSettings = ["jit": "off"]
             let logger = Logger.silent

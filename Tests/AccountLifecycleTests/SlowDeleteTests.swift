@@ -126,7 +126,7 @@ import Waiting
             try await stage.sql(
                 """
                 create function public.dawdle() returns trigger language plpgsql as
-                $$ begin perform pg_sleep(8.5); return old; end $$
+                $$ begin perform pg_sleep(5.5); return old; end $$
                 """
             )
             try await stage.sql(
@@ -134,7 +134,7 @@ import Waiting
             )
             let request = try await stage.request(try await stage.signUp("anna", apple: false))
             // Compiling the look at the catalog takes seconds on a busy machine.
-            for setting in ["statement_timeout = '8s'", "jit = off"] as [Statement] {
+            for setting in ["statement_timeout = '5s'", "jit = off"] as [Statement] {
                 try await stage.sql(
                     "alter role postgres in database \(identifier: stage.database.name) set \(setting)"
                 )
