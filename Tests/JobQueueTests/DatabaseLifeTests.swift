@@ -113,7 +113,7 @@ import Testing
             try await harness.enqueue([Self.kind.job(Note())])
             let queue = harness.queue
             let lanes = Self.lanes + [Lane(queue: "default", kind: "test.other", timeout: .seconds(60))]
-            for change in ["life = 'an earlier one'", "stopped_at = now()", nil] {
+            for change in ["life = 'an earlier one'", "stopped_at = now(), stop_reason = 'lost'", nil] {
                 let claims = try await harness.pool.withConnection { connection in
                     let worker = try queue.addWorker(lanes, on: connection)
                     if let change {
@@ -175,6 +175,28 @@ import Testing
             let record = try await harness.show(id)?.record
             #expect(record?.attempt == 1)
             #expect(record?.crashes == 0)
+        }
+    }
+
+    /// Behind a pooler a failover shows in nothing else.
+    @Test func anOutcomeThatIsLostIsFollowedByAHeartbeat() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            let end = AsyncStream<Never>.makeStream()
+            defer { end.continuation.finish() }
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, context in
+                try await harness.effect(context)
+                if try await harness.effects() == 1 { for await _ in end.stream {} }
+                return .completed()
+            }
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(600) }) {
+                try await harness.until { try await harness.effects() == 1 }
+                try await harness.execute("update accountctl.workers set life = 'an earlier one'")
+                end.continuation.finish()
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+            #expect(try await harness.effects() == 2)
         }
     }
 
