@@ -32,6 +32,26 @@ import Testing
         }
     }
 
+    /// Whoever cancelled, and was deleted elsewhere later.
+    @Test func aCancelledRequestForgetsWhoHasGone() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            _ = try await stage.call(person, "select public.request_account_deletion()")
+            _ = try await stage.call(person, "select public.cancel_account_deletion()")
+            let row: Statement = """
+                select user_id is null, subject_hash, cancelled_by is null
+                from accountctl.deletion_requests
+                """
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            try await DeletionUpkeep.run(with: stage.services())
+            let (isNameless, subject, isByNobody) = try await stage.admin.withConnection { connection in
+                try connection.one(row, as: (Bool, [UInt8]?, Bool).self)
+            }
+            #expect(isNameless && isByNobody)
+            #expect(subject == stage.vault.subject(person.id).bytes)
+        }
+    }
+
     @Test func whatHasServedGoesAndWhatDecidesSomethingStays() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

@@ -144,6 +144,26 @@ struct CancelListTests {
         }
     }
 
+    @Test("Of one whose commit was cut off nobody knows, which its row says")
+    func cutOff() async throws {
+        try await OperatorStage.with { stage in
+            let requests = try await open(2, stage)
+            try await TCPProxy.with(to: stage.database.cluster.port) { proxy in
+                proxy.behaviour = .cutAt("commit\0", afterServerAnswered: true)
+                let place = ["--database-url", stage.database.conninfo(port: proxy.port)]
+                let result = try await stage.run(
+                    ["deletion", "cancel", "--file", "-", "--json"] + place,
+                    input: requests.joined(separator: "\n")
+                )
+                #expect(result.status == 75, "\(result)")
+                let row = Row(request: requests[0], outcome: nil, refusal: nil, exitCode: 75)
+                #expect(try rows(result) == [row], "\(result)")
+                #expect(result.errors.contains("1 of 2 not looked at"), "\(result.errors)")
+            }
+            #expect(try await cancelled(stage) == "1")
+        }
+    }
+
     @Test("Words that name one of the accounts are refused before anything is done")
     func ownWords() async throws {
         try await OperatorStage.with { stage in
