@@ -117,6 +117,7 @@ import Testing
                 where user_id is not null
                 or cancelled_by is not null
                 """
+            try await stage.sql("update accountctl.deletion_requests set cancelled_by = '\\x01'")
             #expect(try await stage.count(named) == 1)
             let second = try await stage.request(person)
             #expect(second != request)

@@ -42,6 +42,7 @@ import Testing
                 select user_id is null, subject_hash, cancelled_by is null
                 from accountctl.deletion_requests
                 """
+            try await stage.sql("update accountctl.deletion_requests set cancelled_by = '\\x01'")
             try await stage.sql("delete from auth.users where id = \(person.id)")
             try await DeletionUpkeep.run(with: stage.services())
             let (isNameless, subject, isByNobody) = try await stage.admin.withConnection { connection in
