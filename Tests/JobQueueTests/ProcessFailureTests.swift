@@ -70,8 +70,9 @@ import Testing
     /// Stopped for longer than its lease and let go again: what it then writes must not land.
     @Test func aStoppedProcessComesBackTooLate() async throws {
         try await JobHarness.with { harness in
-            let id = try await harness.enqueue(try jobs("test.deaf", 1, milliseconds: 1500))[0].id
-            let stopped = try WorkerProcess(harness)
+            let id = try await harness.enqueue(try jobs("test.deaf", 1, milliseconds: 5000))[0].id
+            // Long enough to be stopped while it holds the lease and has not ended.
+            let stopped = try WorkerProcess(harness, lease: 4000)
             try await harness.until { try await harness.effects() == 1 }
             stopped.kill(SIGSTOP)
             // Nobody stops this one: a moment in which it does not get to its heartbeat is no second crash.
