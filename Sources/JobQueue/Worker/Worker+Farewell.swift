@@ -1,0 +1,93 @@
+import Logging
+import Metrics
+import Postgres
+import Synchronization
+
+/// The end of a worker.
+extension Worker {
+    /// Returns when a stop has taken all the time it may, whatever the database does.
+    ///
+    /// After the grace the handlers are told to stop; a while later neither they nor their outcomes are waited for any
+    /// more.
+    func stopIsOverdue() async {
+        while !Task.isCancelled {
+            guard let since = core.withLock({ $0.stoppingSince }) else {
+                await stopSignal.wait()
+                continue
+            }
+            let end = since.advanced(by: configuration.shutdownGrace)
+            guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
+            carryOut(core.withLock { $0.book.stopAll() })
+            try? await Task.sleep(for: Self.patience, clock: .continuous)
+            return
+        }
+    }
+
+    /// How long a handler that was told to stop is waited for, and how long the last word to the table may take.
+    private static let patience = Duration.seconds(2)
+
+    /// The end: waits for the last handlers as long as there is reason to, writes what they left, hands the rest back.
+    ///
+    /// Returns how many outcomes could not be written.
+    func farewell() async -> Int {
+        carryOut(core.withLock { $0.book.stopAll() })
+        // A handler that heeds its cancellation is done in moments; what does not is left behind under a lease that is
+        // void.
+        let end = ContinuousClock.now.advanced(by: Self.patience)
+        while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < end {
+            await signal.wait(for: .milliseconds(50))
+        }
+        let (finished, worker, former, left) = core.withLock { core in
+            core.book.endTrust(now: .now)
+            return (core.takeAllFinished(), core.worker, core.formerWorker, core.plan.running)
+        }
+        metrics.running.record(left)
+        if left > 0 {
+            logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])
+        }
+        guard let worker else {
+            // Taken for lost: nothing that it might still write would be taken.
+            if let former { await leave(as: former, isLost: true) }
+            return 0
+        }
+        let progress = ExchangeProgress()
+        do {
+            try await within(Self.patience) {
+                try await self.control.withConnection { connection in
+                    let open = try self.settlement.unwritten(of: finished, progress, on: connection)
+                    try self.settlement.write(open, progress, on: connection)
+                }
+            }
+        } catch {
+            logger.warning("the last outcomes were not all written", metadata: ["error": "\(Verdict.describe(error))"])
+        }
+        settled(finished, progress.written, isInDoubt: false)
+        await leave(as: worker)
+        let unwritten = finished.count { !progress.written.isSettled($0.job.leased) }
+        guard unwritten > 0 else { return 0 }
+        logger.error(
+            "outcomes could not be written; their jobs run again",
+            metadata: ["jobs": "\(unwritten)", "worker": "\(worker)"]
+        )
+        return unwritten
+    }
+
+    /// Hands back what is held, whatever became of the outcomes: it is not counted as a crash.
+    private func leave(as worker: Int64, isLost: Bool = false) async {
+        do {
+            try await within(Self.patience) {
+                try await self.control.withConnection { connection in
+                    try self.queue.deregister(worker: worker, isLost: isLost, on: connection)
+                    // What goes back, and the room that is left, are for the others, who hear of neither otherwise.
+                    try? self.queue.notifyUnflushed(Set(self.lanes.prefix(1).map(\.queue)), on: connection)
+                }
+            }
+            logger.info("worker stopped", metadata: ["worker": "\(worker)"])
+        } catch {
+            logger.error(
+                "could not hand jobs back; others take them when the leases end",
+                metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
+            )
+        }
+    }
+}
