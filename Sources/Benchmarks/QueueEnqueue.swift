@@ -91,8 +91,8 @@ private struct QueueEnqueue {
         }
     }
 
-    /// pgbench holds its connections; so do these clients, or they lease one from a pool for each job, as a server's
-    /// requests do.
+    /// pgbench holds its connections and asks for no ids; so do these clients, or they lease a connection from a pool for
+    /// each job and learn its id, as a server's requests do.
     private func rate(
         _ bench: QueueBench,
         clients: Int,
@@ -128,7 +128,7 @@ private struct QueueEnqueue {
                                 }
                                 try await enqueuing.withConnection { connection in
                                     for _ in 0..<each {
-                                        try queue.enqueue(job, on: connection)
+                                        try queue.enqueueAndForget(job, on: connection)
                                         try queue.wake(queues, on: connection)
                                     }
                                 }

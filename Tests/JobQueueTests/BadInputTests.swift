@@ -99,6 +99,12 @@ import Testing
                 for jobs in calls {
                     let error = await #expect(throws: JobQueueError.self) { try await harness.enqueue(jobs) }
                     #expect(error?.field == "arguments")
+                    let forgotten = await #expect(throws: JobQueueError.self) {
+                        try await harness.pool.withConnection { connection in
+                            try harness.queue.enqueueAndForget(jobs, on: connection)
+                        }
+                    }
+                    #expect(forgotten?.field == "arguments")
                 }
             }
             #expect(try await harness.unfinished() == 0)

@@ -164,17 +164,19 @@ import Testing
     }
 
     /// Opposite orders of the same keys from many connections: sorted inside, so that nobody deadlocks.
-    @Test func keysInAnyOrderDoNotDeadlock() async throws {
+    @Test(arguments: [false, true]) func keysInAnyOrderDoNotDeadlock(forgetting: Bool) async throws {
         try await JobHarness.with(connections: 8) { harness in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for round in 0..<40 {
                     group.addTask {
                         let keys = (0..<20).map { "key-\($0)" }.shuffled()
-                        _ = try await harness.pool.withTransaction { connection in
-                            try harness.queue.enqueue(
-                                try keys.map { try Self.kind.job(Note(text: "\(round)"), uniqueKey: $0) },
-                                on: connection
-                            )
+                        let jobs = try keys.map { try Self.kind.job(Note(text: "\(round)"), uniqueKey: $0) }
+                        try await harness.pool.withTransaction { connection in
+                            if forgetting {
+                                try harness.queue.enqueueAndForget(jobs, on: connection)
+                            } else {
+                                try harness.queue.enqueue(jobs, on: connection)
+                            }
                         }
                     }
                 }

@@ -66,7 +66,7 @@ enum CredentialJobs {
     }
 
     static func enqueueHandling(of event: Int64, on connection: isolated Connection) throws {
-        _ = try JobQueue().enqueue(
+        try JobQueue().enqueueAndForget(
             [handle.job(Event(event: event), uniqueKey: "\(handle.name):\(event)")],
             on: connection
         )

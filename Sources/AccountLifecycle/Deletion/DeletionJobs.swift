@@ -163,7 +163,7 @@ package enum DeletionJobs {
         let keys = requests.map { key(of: $0) }
         let live = Set(try queue.find(keys: keys, on: connection).compactMap(\.uniqueKey))
         let missing = requests.filter { !live.contains(key(of: $0)) }
-        try queue.enqueue(missing.map { try job(of: $0) }, on: connection)
+        try queue.enqueueAndForget(missing.map { try job(of: $0) }, on: connection)
         try queue.runNow(keys: keys, on: connection)
         try queue.wakeAtCommit([delete.queue], on: connection)
     }

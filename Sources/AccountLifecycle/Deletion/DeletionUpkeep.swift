@@ -41,7 +41,7 @@ package enum DeletionUpkeep {
             as: (UUID, Date?).self
         )
         guard !without.isEmpty else { return }
-        try JobQueue().enqueue(without.map { try DeletionJobs.job(of: $0, runAt: $1) }, on: connection)
+        try JobQueue().enqueueAndForget(without.map { try DeletionJobs.job(of: $0, runAt: $1) }, on: connection)
         try JobQueue().wakeAtCommit([DeletionJobs.delete.queue], on: connection)
     }
 

@@ -16,6 +16,42 @@ extension JobQueue {
         return try namingArguments { try add(jobs, on: connection) }
     }
 
+    /// Adds jobs in the caller's transaction, for callers that need no ids; they exist when it commits.
+    ///
+    /// A job whose unique key is taken is not added; all else is as with ``enqueue(_:on:)``. The ids cost the server
+    /// more than two of the table's indexes: it sets all of a result aside before it sends the first row.
+    ///
+    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments where the server does not take them for
+    ///   JSON.
+    package func enqueueAndForget(_ jobs: [NewJob], on connection: isolated Connection) throws {
+        guard !jobs.isEmpty else { return }
+        let isPlain = jobs.count == 1 && jobs[0].isPlain
+        let insertion =
+            isPlain
+            ? plain(jobs[0], by: tables.insertPlain)
+            : insertion(of: Self.inOrderOfKeys(jobs)) + Self.unlessKeyIsTaken
+        _ = try namingArguments { try connection.execute(insertion) }
+    }
+
+    /// The order in which everybody inserts: two calls with the same keys wait for, but never deadlock, each other.
+    ///
+    /// Of one key, and without any, the first comes first.
+    private static func inOrderOfKeys(_ jobs: [NewJob]) -> [NewJob] {
+        jobs.enumerated()
+            .map { (key: $1.uniqueKey.map(ExactText.init), place: $0, job: $1) }
+            .sorted { left, right in
+                guard let leftKey = left.key, let rightKey = right.key else {
+                    return left.key == nil && (right.key != nil || left.place < right.place)
+                }
+                return leftKey == rightKey ? left.place < right.place : leftKey < rightKey
+            }
+            .map(\.job)
+    }
+
+    /// The end of an insertion that leaves out what holds a live job's key.
+    private static let unlessKeyIsTaken: Statement =
+        " on conflict (unique_key) where j.unique_key is not null do nothing"
+
     private func add(_ jobs: [NewJob], on connection: isolated Connection) throws -> [EnqueuedJob] {
         guard jobs.contains(where: { $0.uniqueKey != nil }) else {
             return try insert(jobs, on: connection).map { EnqueuedJob(id: $0, isNew: true) }
@@ -64,11 +100,7 @@ extension JobQueue {
             // each other.
             let candidates = missing.sorted().compactMap { first[$0] }.map { jobs[$0] }
             let added = try connection.query(
-                insertion(of: candidates)
-                    + """
-                     on conflict (unique_key) where j.unique_key is not null do nothing
-                    returning id, unique_key
-                    """,
+                insertion(of: candidates) + Self.unlessKeyIsTaken + " returning id, unique_key",
                 as: (Int64, String).self
             )
             for (id, key) in added {
@@ -97,7 +129,7 @@ extension JobQueue {
         guard !jobs.isEmpty else { return [] }
         // Put together beforehand: it is what most callers run, one at a time and often.
         if jobs.count == 1, jobs[0].isPlain {
-            return [try connection.one(plain(jobs[0], by: tables.insertPlain), as: Int64.self)]
+            return [try connection.one(plain(jobs[0], by: tables.insertPlainForID), as: Int64.self)]
         }
         // The sequence hands out ids in the order of the rows, and RETURNING keeps that order.
         return try connection.query(insertion(of: jobs) + " returning id", as: Int64.self)

@@ -127,10 +127,13 @@ struct JobTables: Sendable {
     /// attempts.
     let insertOne: Statement
 
-    /// Adds one job of which no more is said than kind, queue, arguments, their version and priority, and gives its id.
+    /// Adds one job of which no more is said than kind, queue, arguments, their version and priority.
     ///
     /// Most are such. Neither functions nor empty columns: each costs the server a search of its catalog for each job.
     let insertPlain: Statement
+
+    /// The same, giving its id.
+    let insertPlainForID: Statement
 
     /// The same, for a worker that is to hear of it with the commit; gives a second column of no meaning.
     let insertPlainAndNotify: Statement
@@ -172,13 +175,16 @@ struct JobTables: Sendable {
                 \(Self.state(runAt: "\(Date?.none)", schema)), \(String?.none)::text, \(String?.none)::text, \(Int16?.none)
             )
             """
-        let plain: Statement = """
+        insertPlain = """
             insert into \(jobs) as j (kind, queue, args, args_version, priority, run_at)
             values (\("")::text, \("")::text, \("")::jsonb, \(Int16(1)), \(Int16(5)), current_timestamp)
             """
-        insertPlain = "\(plain) returning id"
+        insertPlainForID = "\(insertPlain) returning id"
         // pg_notify gives nothing, which no driver could read.
-        insertPlainAndNotify = "\(plain) returning id, pg_notify(\(unsafeSQL: quoteLiteral(channel)), queue) is null"
+        insertPlainAndNotify = """
+            \(insertPlain)
+            returning id, pg_notify(\(unsafeSQL: quoteLiteral(channel)), queue) is null
+            """
     }
 
     /// The beginning of a statement that adds jobs; the values follow.

@@ -53,7 +53,7 @@ package struct DeletionRehearsal: Sendable {
         case .unknownUser, .erased: return .unknownUser
         }
         // An open request may be without a job for a moment.
-        try JobQueue().enqueue([try DeletionJobs.job(of: request)], on: connection)
+        try JobQueue().enqueueAndForget([try DeletionJobs.job(of: request)], on: connection)
         return switch try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection) {
         case .held(let hold): .begun(DeletionRehearsal(request: request, isNew: isNew, hold: hold))
         case .paused(let queue): .queuePaused(reason: queue.pauseReason)
