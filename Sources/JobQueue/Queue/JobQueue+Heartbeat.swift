@@ -64,9 +64,7 @@ extension JobQueue {
                 expires_at = clock_timestamp() + \(beat.lifetime.seconds)::double precision * interval '1 second',
                 running = \(beat.jobs.count),
                 stopping_at = case when \(beat.isStopping) then coalesce(stopping_at, clock_timestamp()) end
-            where id = \(beat.worker)
-            and stopped_at is null
-            and \(tables.isOfThisLife)
+            where \(tables.isRegistration(of: beat.worker))
             returning (extract(epoch from clock_timestamp()) * 1000000)::bigint
             """,
             as: Int64.self

@@ -113,15 +113,22 @@ struct JobTables: Sendable {
         exists (
             select
             from \(workers)
-            where id = \(worker)
-            and stopped_at is null
-            and \(isOfThisLife)
+            where \(isRegistration(of: worker))
         )
         """
     }
 
+    /// That a row of the workers is that of one who is registered in this life of the database.
+    func isRegistration(of worker: Int64) -> Statement {
+        """
+        id = \(worker)
+        and stopped_at is null
+        and \(isOfThisLife)
+        """
+    }
+
     /// That a worker registered in this life of the database.
-    var isOfThisLife: Statement { "life = \(schema).database_life()" }
+    private var isOfThisLife: Statement { "life = \(schema).database_life()" }
 
     /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key,
     /// attempts.
