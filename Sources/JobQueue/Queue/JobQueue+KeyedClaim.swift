@@ -63,13 +63,7 @@ extension JobQueue {
             }
             let keys = Set(looked.compactMap { $0.1.map(ExactText.init) }).sorted()
             let running = try connection.query(
-                """
-                select limit_key, count(*)
-                from \(tables.jobs) j
-                where \(JobTables.isRunning("\(lane.kind)", from: "\(floor)"))
-                and limit_key = any(\(keys.map(\.text))::text[])
-                group by limit_key
-                """,
+                countPerKey(lane.kind, from: floor, "j.limit_key = any(\(keys.map(\.text))::text[])"),
                 as: (String, Int64).self
             )
             var left = Dictionary(uniqueKeysWithValues: keys.map { ($0, Int64(perKey)) })

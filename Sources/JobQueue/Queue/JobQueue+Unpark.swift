@@ -21,7 +21,7 @@ extension JobQueue {
             """
         let rows = try connection.query(
             """
-            with \(running(kind, from: floor, "and j.limit_key = any(\(keys)::text[])")),
+            with \(running(kind, from: floor, "j.limit_key = any(\(keys)::text[])")),
             asked as materialized (
                 select known.*, \(perKey) - coalesce(running.count, 0) as room
                 from unnest(
@@ -109,7 +109,7 @@ extension JobQueue {
                     \(next("j.limit_key < keys.before"))
                 ) as next
             ),
-            \(running(kind, from: floor, "and j.limit_key is not null")),
+            \(running(kind, from: floor, "j.limit_key is not null")),
             chosen as materialized (
                 select keys.limit_key, parked.id, parked.priority, parked.run_at, parked.created_at
                 from (
@@ -149,12 +149,19 @@ extension JobQueue {
     private func running(_ kind: String, from floor: Int64, _ keys: Statement) -> Statement {
         """
         running as materialized (
-            select j.limit_key, count(*) as count
-            from \(tables.jobs) j
-            where \(JobTables.isRunning("\(kind)", from: "\(floor)"))
-            \(keys)
-            group by j.limit_key
+        \(countPerKey(kind, from: floor, keys))
         )
+        """
+    }
+
+    /// How many running jobs of a kind each of the keys has that a condition on `j.limit_key` picks.
+    func countPerKey(_ kind: String, from floor: Int64, _ keys: Statement) -> Statement {
+        """
+        select j.limit_key, count(*) as count
+        from \(tables.jobs) j
+        where \(JobTables.isRunning("\(kind)", from: "\(floor)"))
+        and \(keys)
+        group by j.limit_key
         """
     }
 
