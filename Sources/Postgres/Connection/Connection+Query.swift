@@ -12,8 +12,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> [(repeat each Column)] {
         let row = RowReader<repeat each Column>(statement: statement)
-        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
-        try row.checkColumns(of: result)
+        let result = try rows(for: row, deadline: deadline)
         var rows: [(repeat each Column)] = []
         rows.reserveCapacity(result.rowCount)
         for index in 0..<result.rowCount {
@@ -31,10 +30,8 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> (repeat each Column)? {
         let row = RowReader<repeat each Column>(statement: statement)
-        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
-        try row.checkColumns(of: result)
-        guard result.rowCount <= 1 else { throw row.unexpected(result.rowCount, "at most one row") }
-        guard result.rowCount == 1 else { return nil }
+        let result = try rows(for: row, deadline: deadline)
+        guard try row.hasRow(result) else { return nil }
         let values: (repeat each Column) = try row.read(result, at: 0)
         return .some(values)
     }
@@ -48,8 +45,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> (repeat each Column) {
         let row = RowReader<repeat each Column>(statement: statement)
-        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
-        try row.checkColumns(of: result)
+        let result = try rows(for: row, deadline: deadline)
         guard result.rowCount == 1 else { throw row.unexpected(result.rowCount, "exactly one row") }
         return try row.read(result, at: 0)
     }
@@ -64,8 +60,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> [Column] {
         let row = RowReader<Column>(statement: statement)
-        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
-        try row.checkColumns(of: result)
+        let result = try rows(for: row, deadline: deadline)
         return try (0..<result.rowCount).map { try row.read(result, at: $0) }
     }
 
@@ -76,10 +71,8 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> Column? {
         let row = RowReader<Column>(statement: statement)
-        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
-        try row.checkColumns(of: result)
-        guard result.rowCount <= 1 else { throw row.unexpected(result.rowCount, "at most one row") }
-        return result.rowCount == 0 ? nil : try row.read(result, at: 0)
+        let result = try rows(for: row, deadline: deadline)
+        return try row.hasRow(result) ? row.read(result, at: 0) : nil
     }
 
     /// Runs a statement of one column that returns exactly one row.
@@ -89,14 +82,23 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> Column {
         let row = RowReader<Column>(statement: statement)
-        let result = try rows(statement, binaryResult: row.readsBinary, deadline: deadline)
-        try row.checkColumns(of: result)
+        let result = try rows(for: row, deadline: deadline)
         guard result.rowCount == 1 else { throw row.unexpected(result.rowCount, "exactly one row") }
         return try row.read(result, at: 0)
     }
 
-    func rows(_ statement: Statement, binaryResult: Bool, deadline: Duration?) throws -> QueryResult {
-        try allowing(deadline) { try run(statement, binaryResult: binaryResult, deadline: deadline) }
+    /// Runs the statement of a reader, whose columns are as many as it returns.
+    func rows<each Column: PostgresDecodable>(
+        for reader: RowReader<repeat each Column>,
+        deadline: Duration?
+    ) throws -> QueryResult {
+        let statement = reader.statement
+        let binaryResult = reader.readsBinary
+        let result = try allowing(deadline) {
+            try run(statement, binaryResult: binaryResult, deadline: deadline)
+        }
+        try reader.checkColumns(of: result)
+        return result
     }
 
     /// Runs a statement for its effect, which may be one that no transaction bears.

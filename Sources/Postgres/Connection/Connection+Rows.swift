@@ -13,8 +13,7 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> [Row] {
         let reader = RowReader<repeat each Column>(statement: statement)
-        let result = try rows(statement, binaryResult: reader.readsBinary, deadline: deadline)
-        try reader.checkColumns(of: result)
+        let result = try rows(for: reader, deadline: deadline)
         return try (0..<result.rowCount).map { index in
             let values: (repeat each Column) = try reader.read(result, at: index)
             return try row(repeat each values)
@@ -30,10 +29,8 @@ extension Connection {
         deadline: Duration? = nil
     ) throws -> Row? {
         let reader = RowReader<repeat each Column>(statement: statement)
-        let result = try rows(statement, binaryResult: reader.readsBinary, deadline: deadline)
-        try reader.checkColumns(of: result)
-        guard result.rowCount <= 1 else { throw reader.unexpected(result.rowCount, "at most one row") }
-        guard result.rowCount == 1 else { return nil }
+        let result = try rows(for: reader, deadline: deadline)
+        guard try reader.hasRow(result) else { return nil }
         let values: (repeat each Column) = try reader.read(result, at: 0)
         return try row(repeat each values)
     }

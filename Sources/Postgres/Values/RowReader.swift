@@ -42,6 +42,12 @@ struct RowReader<each Column: PostgresDecodable> {
         PostgresError(.unexpectedRowCount, statement: statement.text, reason: "expected \(wanted), got \(count)")
     }
 
+    /// Whether a result, which may have one row, has it.
+    func hasRow(_ result: QueryResult) throws(PostgresError) -> Bool {
+        guard result.rowCount <= 1 else { throw unexpected(result.rowCount, "at most one row") }
+        return result.rowCount == 1
+    }
+
     /// Reads one row; the caller has checked the columns.
     func read(_ result: QueryResult, at row: Int) throws -> (repeat each Column) {
         var column = -1
