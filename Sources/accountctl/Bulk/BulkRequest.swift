@@ -44,9 +44,6 @@ struct BulkRequest {
         }
     }
 
-    /// How many ids one statement looks at.
-    private static let page = 5000
-
     /// The accounts of the list that are not done.
     ///
     /// In a database that is a copy of another, or older than the file, the requests of the file are not there, or not
@@ -60,11 +57,7 @@ struct BulkRequest {
         if recorded.isEmpty { return list.ids }
         let known = try await pool.withConnection { connection in
             var known: Set<UUID> = []
-            var rest = recorded[...]
-            while !rest.isEmpty {
-                known.formUnion(try DeletionDesk.known(rest.prefix(Self.page), on: connection))
-                rest = rest.dropFirst(Self.page)
-            }
+            for page in recorded.pages { known.formUnion(try DeletionDesk.known(page, on: connection)) }
             return known
         }
         let lost = recorded.count(where: { !known.contains($0) })
@@ -82,11 +75,9 @@ struct BulkRequest {
         let (desk, reason) = (desk, reason)
         return try await pool.withConnection { connection in
             var sum = DeletionDesk.Survey()
-            var rest = users[...]
-            while !rest.isEmpty {
-                try desk.refuseWords(reason, naming: rest.prefix(Self.page), on: connection)
-                sum = sum + (try desk.survey(rest.prefix(Self.page), on: connection))
-                rest = rest.dropFirst(Self.page)
+            for page in users.pages {
+                try desk.refuseWords(reason, naming: page, on: connection)
+                sum = sum + (try desk.survey(page, on: connection))
             }
             return sum
         }

@@ -21,8 +21,6 @@ struct DeletionCancelRun {
 
     /// How many requests are taken between two looks at the progress.
     private static let batch = 100
-    /// How many ids one statement looks at.
-    private static let page = 5000
 
     /// - Returns: The status of the first that was not cancelled.
     /// - Throws: `NamedSubject` before anything is done; ``CommandError`` for what stopped it half-way, after what was
@@ -70,11 +68,9 @@ struct DeletionCancelRun {
     private func refuseWords() async throws {
         let (ids, desk, reason) = (list.ids, DeletionDesk(actor), reason)
         try await pool.withConnection { connection in
-            var rest = ids[...]
-            while !rest.isEmpty {
-                let users = try DeletionDesk.accounts(of: rest.prefix(Self.page), on: connection)
+            for page in ids.pages {
+                let users = try DeletionDesk.accounts(of: page, on: connection)
                 try desk.refuseWords(reason, naming: users, on: connection)
-                rest = rest.dropFirst(Self.page)
             }
         }
     }

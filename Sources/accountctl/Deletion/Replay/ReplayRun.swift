@@ -94,17 +94,12 @@ struct ReplayRun {
         return .ok
     }
 
-    /// How many accounts one statement looks at.
-    private static let page = 5000
-
     /// How many of those to be asked for are under a legal hold; refuses words that name one.
     private func survey(_ replay: ErasureReplay, on connection: isolated Connection) throws -> Int {
         var held = 0
-        var rest = replay.steps.map(\.user)[...]
-        while !rest.isEmpty {
-            try desk.refuseWords(reason, naming: rest.prefix(Self.page), on: connection)
-            held += try desk.survey(rest.prefix(Self.page), on: connection).held
-            rest = rest.dropFirst(Self.page)
+        for page in replay.steps.map(\.user).pages {
+            try desk.refuseWords(reason, naming: page, on: connection)
+            held += try desk.survey(page, on: connection).held
         }
         return held
     }
