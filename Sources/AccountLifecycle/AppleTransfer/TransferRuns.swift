@@ -1,5 +1,4 @@
 package import Postgres
-import Sealing
 package import SignInWithApple
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,3 @@
-import Postgres
-
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else

@@ -1,11 +1,5 @@
 import Postgres
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The rows of an insert, as a query: constants where all jobs agree, which travel and are read once, and elements of
 /// arrays where they differ.
 struct EnqueueRows {

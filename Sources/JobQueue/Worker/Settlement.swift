@@ -1,11 +1,5 @@
 import Postgres
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A job whose handler is done, with what is to be written about it.
 struct FinishedJob: Sendable {
     let job: ClaimedJob

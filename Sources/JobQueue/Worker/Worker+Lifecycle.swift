@@ -3,12 +3,6 @@ import Metrics
 import Postgres
 import Synchronization
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension Worker {
     /// Registers, checks what only the server can check, and brings back what an older release could not read.
     func begin() async throws {

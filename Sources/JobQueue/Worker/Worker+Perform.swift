@@ -1,6 +1,5 @@
 import Logging
 import Metrics
-import Postgres
 import Synchronization
 
 #if canImport(FoundationEssentials)

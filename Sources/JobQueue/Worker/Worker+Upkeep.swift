@@ -1,5 +1,4 @@
 import Logging
-import Metrics
 import Postgres
 import Synchronization
 

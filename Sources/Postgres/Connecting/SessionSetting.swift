@@ -1,5 +1,3 @@
-import LibPQ
-
 /// What a session's server is to be set to.
 struct SessionSetting: Sendable, Hashable {
     let name: String

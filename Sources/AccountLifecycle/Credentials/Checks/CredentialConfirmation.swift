@@ -1,5 +1,4 @@
 import Postgres
-import SignInWithApple
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -3,12 +3,6 @@ import Postgres
 import Sealing
 import SignInWithApple
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Asks Apple whether one credential lives, and notes the answer with it.
 struct CredentialQuestion {
     /// What came of it.

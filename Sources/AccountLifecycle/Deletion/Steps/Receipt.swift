@@ -1,11 +1,5 @@
 import Postgres
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension DeletionRun {
     /// Writes the evidence, and with it forgets the user id and the identifiers, in one transaction.
     func writeReceipt() async throws -> StepResult {

@@ -1,12 +1,6 @@
 import Postgres
 import Sealing
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension DeletionRun {
     /// How long until residue is looked at again without being asked.
     private static let lookAtResidueAfter = 3600.0

@@ -1,11 +1,5 @@
 package import Postgres
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension AccountDirectory {
     /// What GoTrue writes for each account; the index on addresses in any case begins with it.
     private static let instance: Statement = "instance_id = '00000000-0000-0000-0000-000000000000'"
