@@ -25,7 +25,7 @@ struct DeletionRun: Sendable {
         case .deleteAvatars: try await deleteAvatars()
         case .deleteRows: try await deleteRows()
         case .scrubAuth: try await scrubAuth()
-        case .verify, .settle: try await verify(as: step)
+        case .verify, .settle: try await verify()
         case .receipt: try await writeReceipt()
         }
     }

@@ -5,9 +5,9 @@ extension DeletionRun {
     /// How long until residue is looked at again without being asked.
     private static let lookAtResidueAfter = 3600.0
 
-    /// Searches everything readable for every identifier, together with every request that waits for it; as
-    /// ``DeletionStep/verify``, or for the last time as ``DeletionStep/settle``.
-    func verify(as step: DeletionStep) async throws -> StepResult {
+    /// Searches everything readable for every identifier, together with every request that waits for it; the same for
+    /// ``DeletionStep/verify`` and, for the last time, for ``DeletionStep/settle``.
+    func verify() async throws -> StepResult {
         let identifiers: [Identifier]
         do {
             identifiers = try openIdentifiers()
