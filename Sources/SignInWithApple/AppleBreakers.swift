@@ -20,8 +20,8 @@ final class AppleBreakers: Sendable {
     /// Team and key by client id, to be named with it.
     private let names: [String: (team: String, key: String)]
 
-    init(policy: CircuitBreaker.Policy, identities: [AppleClientIdentity]) {
-        state = Mutex(State(breakers: CircuitBreakers(policy: policy)))
+    init(identities: [AppleClientIdentity]) {
+        state = Mutex(State(breakers: CircuitBreakers()))
         names = Dictionary(identities.map { ($0.clientID, ($0.teamID, $0.keyID)) }) { first, _ in first }
     }
 

@@ -25,7 +25,6 @@ package struct AppleClients: Sendable {
     ///   - identities: Client ids with their teams and keys.
     ///   - address: Apple, or a stand-in for it.
     ///   - caller: What sends.
-    ///   - breakerPolicy: How long a client id rests after Apple rejected it.
     ///   - deadline: When one call must have ended, repeats included.
     ///   - logger: Gets breakers that open and close.
     ///   - now: The clock.
@@ -34,7 +33,6 @@ package struct AppleClients: Sendable {
         _ identities: [AppleClientIdentity],
         address: ServiceAddress,
         caller: HTTPCaller,
-        breakerPolicy: CircuitBreaker.Policy = .init(),
         deadline: Duration = .seconds(30),
         logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -44,7 +42,7 @@ package struct AppleClients: Sendable {
         transport = AppleTransport(
             caller: caller,
             address: address,
-            breakers: AppleBreakers(policy: breakerPolicy, identities: identities),
+            breakers: AppleBreakers(identities: identities),
             now: now,
             logger: logger,
             deadline: deadline

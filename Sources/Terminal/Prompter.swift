@@ -39,24 +39,23 @@ package struct Prompter: Sendable {
     ///
     /// - Parameters:
     ///   - expected: the text, usually the full id.
-    ///   - given: the value of the flag, if it was given.
-    ///   - flag: the flag that stands for the typing.
+    ///   - given: the value of `--confirm`, if it was given.
     ///   - question: what is about to happen.
-    /// - Throws: ``PromptRefusal`` when the text differs, or nobody can be asked and the flag was not given.
-    package func typed(_ expected: String, given: String?, flag: String = "--confirm", question: String) throws {
+    /// - Throws: ``PromptRefusal`` when the text differs, or nobody can be asked and `--confirm` was not given.
+    package func typed(_ expected: String, given: String?, question: String) throws {
         if let given {
-            guard given == expected else { throw PromptRefusal(code: .mismatch, flag: "\(flag)=\(expected)") }
+            guard given == expected else { throw PromptRefusal(code: .mismatch, flag: "--confirm=\(expected)") }
             return
         }
         guard isInteractive else {
             messages.note(question)
-            throw PromptRefusal(code: .nobodyToAsk, flag: "\(flag)=\(expected)")
+            throw PromptRefusal(code: .nobodyToAsk, flag: "--confirm=\(expected)")
         }
         messages.raw(SafeText.lines(question) + "\nType \(SafeText.line(expected)) to go on: ")
         guard let answer = readAnswer()?.trimmingBlanks(), !answer.isEmpty else {
-            throw PromptRefusal(code: .declined, flag: "\(flag)=\(expected)")
+            throw PromptRefusal(code: .declined, flag: "--confirm=\(expected)")
         }
-        guard answer == expected else { throw PromptRefusal(code: .mismatch, flag: "\(flag)=\(expected)") }
+        guard answer == expected else { throw PromptRefusal(code: .mismatch, flag: "--confirm=\(expected)") }
     }
 }
 

@@ -276,7 +276,7 @@ import Testing
     /// What was sent before the breaker opened or closed says nothing about the time after.
     @Test func aStragglerLeavesBreakerAndReasonAlone() throws {
         let (key, now) = ("com.example.app", Claims.now)
-        let breakers = AppleBreakers(policy: .init(), identities: [])
+        let breakers = AppleBreakers(identities: [])
         guard case .proceed(let early) = breakers.admit(key, at: now),
             case .proceed(let straggler) = breakers.admit(key, at: now)
         else { throw CancellationError() }

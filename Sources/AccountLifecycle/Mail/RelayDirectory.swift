@@ -53,10 +53,9 @@ package enum RelayDirectory {
         package let forwardingChangedAt: Date?
     }
 
-    /// Accounts with a relay address in the order of their ids, from behind `after` on.
+    /// Accounts with a relay address in the order of their ids.
     package static func entries(
         forwarding: String? = nil,
-        after: UUID? = nil,
         limit: Int,
         on connection: isolated Connection
     ) throws -> [Entry] {
@@ -65,7 +64,6 @@ package enum RelayDirectory {
             select user_id, address, known_by, forwarding, forwarding_changed_at
             from accountctl.relay_accounts
             where (\(forwarding)::text is null or forwarding = \(forwarding)::text)
-              and (\(after)::uuid is null or user_id > \(after)::uuid)
             order by user_id
             limit \(limit)
             """,

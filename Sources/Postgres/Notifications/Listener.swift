@@ -29,13 +29,11 @@ package enum Listener {
     }
 
     /// How long to wait between attempts: doubled each time, half of it random.
-    package struct Backoff: Sendable {
+    struct Backoff: Sendable {
         /// The wait after the first failure.
-        var initial: Duration = .milliseconds(100)
+        let initial = Duration.milliseconds(100)
         /// The longest wait.
-        var maximum: Duration = .seconds(10)
-
-        init() {}
+        let maximum = Duration.seconds(10)
 
         func wait(afterFailures count: Int, random: Double) -> Duration {
             var wait = initial
@@ -53,14 +51,13 @@ package enum Listener {
     package static func with<Result: Sendable>(
         _ configuration: ConnectionConfiguration,
         channels: [String],
-        backoff: Backoff = Backoff(),
         logger: Logger,
         _ body: @Sendable (AsyncStream<Event>) async throws -> Result
     ) async throws -> Result {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(1024))
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                await run(configuration, channels: channels, backoff: backoff, logger: logger) {
+                await run(configuration, channels: channels, logger: logger) {
                     continuation.yield($0)
                 }
                 continuation.finish()
@@ -84,10 +81,10 @@ package enum Listener {
     package static func run(
         _ configuration: ConnectionConfiguration,
         channels: [String],
-        backoff: Backoff = Backoff(),
         logger: Logger,
         _ hear: @escaping @Sendable (Event) -> Void
     ) async {
+        let backoff = Backoff()
         var failures = 0
         while !Task.isCancelled {
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

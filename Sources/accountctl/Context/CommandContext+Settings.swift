@@ -61,7 +61,7 @@ extension CommandContext {
     }
 
     /// A logger that writes to standard error as the settings say.
-    func logger(_ settings: Settings, label: String = "accountctl") -> Logger {
+    func logger(_ settings: Settings) -> Logger {
         let asJSON =
             switch settings.log.format {
             case .json: true
@@ -70,7 +70,7 @@ extension CommandContext {
             }
         let level = Logger.Level(rawValue: settings.log.level.rawValue) ?? .info
         let sink = DescriptorSink(descriptor: 2)
-        return Logger(label: label) { label in
+        return Logger(label: "accountctl") { label in
             LineLogHandler(
                 label: label,
                 format: asJSON ? .json : .text,

@@ -65,14 +65,14 @@ struct HelpText: Equatable {
     }
 
     /// Breaks a text into lines of at most so many columns; words are never cut.
-    static func wrap(_ text: String, columns: Int, indent: String = "", hanging: String? = nil) -> [String] {
+    static func wrap(_ text: String, columns: Int, indent: String = "") -> [String] {
         var lines: [String] = []
         var line = indent
         var isEmpty = true
         for word in text.split(separator: " ") {
             if !isEmpty, line.count + 1 + word.count > columns {
                 lines.append(line)
-                line = hanging ?? indent
+                line = indent
                 isEmpty = true
             }
             line += (isEmpty ? "" : " ") + word
