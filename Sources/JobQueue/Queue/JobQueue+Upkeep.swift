@@ -1,14 +1,14 @@
 import Postgres
 
 extension JobQueue {
+    /// The most due jobs that one ``promote(on:)`` makes available.
+    static let promotedAtOnce = 1000
+
     /// Makes due jobs available, with the present as the time they became ready.
     ///
     /// Returns how many, of which lanes, and in how many microseconds the next one is due.
-    func promote(
-        limit: Int = 1000,
-        on connection: isolated Connection
-    ) throws -> (promoted: Int, lanes: Set<Lane.Name>, nextIn: Int64?) {
-        let promoted = try connection.query(promotion(limit: limit), as: (String, String).self)
+    func promote(on connection: isolated Connection) throws -> (promoted: Int, lanes: Set<Lane.Name>, nextIn: Int64?) {
+        let promoted = try connection.query(promotion(limit: Self.promotedAtOnce), as: (String, String).self)
         let next = try connection.one(
             """
             select (extract(epoch from

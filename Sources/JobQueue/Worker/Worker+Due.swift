@@ -89,7 +89,7 @@ extension Worker {
             // More than this worker begins, or not its own.
             if result.promoted > free || !result.lanes.isSubset(of: all.map(\.name)) { await tellOthers() }
         }
-        return result.promoted >= 1000 ? 0 : result.nextIn
+        return result.promoted >= JobQueue.promotedAtOnce ? 0 : result.nextIn
     }
 
     func rescueLost() async throws {
