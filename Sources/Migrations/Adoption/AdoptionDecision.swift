@@ -14,17 +14,6 @@ package enum AdoptionDecision: Sendable, Equatable, Codable {
     /// Whether it keeps anything from being changed.
     package var isRefusal: Bool { if case .refuse = self { true } else { false } }
 
-    /// The word that `adoption_notes` has for it afterwards.
-    package var outcome: String? {
-        switch self {
-        case .create: "created"
-        case .replace: "replaced"
-        case .keep: "kept"
-        case .leaveOff: "left_off"
-        case .refuse: nil
-        }
-    }
-
     /// Why, where something is kept, left off or refused.
     package var reason: String? {
         switch self {
