@@ -23,7 +23,7 @@ import Testing
             )
             try await stage.sql("analyze accountctl.deletion_requests")
             let scans = try await stage.signedIn(person) { connection in
-                _ = try connection.one("select public.\(unsafeSQL: function)()", as: RawJSON.self)
+                _ = try connection.one("select public.\(unsafeSQL: function)()", as: String.self)
                 try connection.execute("reset role")
                 return try connection.one(
                     """

@@ -150,8 +150,8 @@ import Testing
                 try connection.execute("set local role anon")
                 return try connection.one(
                     "select public.account_deletion_status(\(opened.token))",
-                    as: RawJSON.self
-                ).text
+                    as: String.self
+                )
             }
             #expect(status.contains(#""state": "verified""#) && status.contains(#""proof": "searched""#))
             #expect(status.contains(#""apple": "not_held""#))

@@ -37,27 +37,3 @@ extension JSON: PostgresEncodable, PostgresDecodable {
         return JSON(value)
     }
 }
-
-/// The text of a `jsonb` value, passed on as it is; the server checks that it is JSON.
-package struct RawJSON: Sendable, Hashable {
-    /// The text.
-    package var text: String
-
-    package init(_ text: String) {
-        self.text = text
-    }
-}
-
-extension RawJSON: PostgresEncodable, PostgresDecodable {
-    package static var postgresType: UInt32 { TypeID.jsonb }
-    package static var sendsText: Bool { true }
-    package static var readsBinary: Bool { false }
-
-    package func write(to bytes: inout [UInt8]) throws(EncodingFault) {
-        try text.write(to: &bytes)
-    }
-
-    package static func read(_ cell: Cell?) throws(DecodingFault) -> RawJSON {
-        RawJSON(try String.read(cell))
-    }
-}
