@@ -384,6 +384,57 @@ import Testing
         }
     }
 
+    /// Claimed by a worker that registered since the rescue began, which does not know of it.
+    @Test func aRescueLeavesWhatAnotherTookOver() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note())])
+            // At the row of the one the rescue is held up; the other said goodbye while somebody had its job locked.
+            try await expire(harness, try await host(harness))
+            let gone = try await host(harness)
+            let job = try await claim(harness, gone)[0]
+            try await harness.execute(
+                "update accountctl.workers set stopped_at = now(), stop_reason = 'shutdown' where id = \(gone)"
+            )
+            try await harness.execute("alter table accountctl.workers rename to workers_kept")
+            try await harness.execute(
+                """
+                create function public.may_pass() returns boolean language plpgsql as $$
+                begin
+                    if current_setting('test.waits', true) = 'on' then perform pg_advisory_xact_lock_shared(77); end if;
+                    return true;
+                end
+                $$
+                """
+            )
+            try await harness.execute(
+                "create view accountctl.workers as select * from accountctl.workers_kept where public.may_pass()"
+            )
+            let (rescued, newcomer) = try await harness.pool.withTransaction { other in
+                try other.execute("select pg_advisory_xact_lock(77)")
+                let rescued = Task {
+                    try await harness.pool.withTransaction { connection in
+                        try connection.execute(
+                            "select set_config('test.waits', 'on', true), set_config('lock_timeout', '0', true)"
+                        )
+                        return try harness.queue.rescue(on: connection).jobs
+                    }
+                }
+                try await other.waitUntilSomebodyIsBlocked()
+                let released = try await harness.pool.withConnection { connection in
+                    try harness.queue.release([job.leased], on: connection)
+                }
+                #expect(released == 1)
+                let newcomer = try await self.host(harness)
+                #expect(try await self.claim(harness, newcomer).map(\.id) == [job.id])
+                return (rescued, newcomer)
+            }
+            #expect(try await rescued.value == 0)
+            let held: Statement =
+                "select count(*) from accountctl.jobs where worker = \(newcomer) and state = 'running' and crashes = 0"
+            #expect(try await harness.count(held) == 1)
+        }
+    }
+
     @Test func manyRescuersCountOneCrash() async throws {
         try await JobHarness.with(connections: 8) { harness in
             try await harness.enqueue(try (0..<50).map { _ in try Self.kind.job(Note()) })

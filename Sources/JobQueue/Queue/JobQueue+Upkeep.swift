@@ -54,11 +54,13 @@ extension JobQueue {
     /// beside it. Returns how many jobs and how many workers.
     ///
     /// Safe to run anywhere at any time: a heartbeat that comes meanwhile keeps its worker (the row is tested again
-    /// after it is locked), and a job whose row somebody writes under its lease is left for the next round.
+    /// after it is locked), and a job whose row somebody writes under its lease is left for the next round. One that
+    /// another took over since the statement began is his: whose jobs are taken is decided before a row is locked, and
+    /// a worker that registered later is not among those.
     func rescue(on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
         let (jobs, workers) = try connection.one(
             """
-            with lost as materialized (
+            with recursive lost as materialized (
                 select id
                 from \(tables.workers)
                 where stopped_at is null
@@ -66,16 +68,42 @@ extension JobQueue {
                 order by id
                 for update skip locked
             ),
+            -- From one to the next in the index, however many jobs each of them has.
+            holders (worker) as (
+                (
+                    select j.worker
+                    from \(tables.jobs) j
+                    where j.state = 'running'
+                    order by j.worker
+                    limit 1
+                )
+                union all
+                select next.worker
+                from holders,
+                lateral (
+                    select j.worker
+                    from \(tables.jobs) j
+                    where j.state = 'running'
+                    and j.worker > holders.worker
+                    order by j.worker
+                    limit 1
+                ) as next
+            ),
+            gone as materialized (
+                select id as worker
+                from lost
+                union all
+                select worker
+                from holders
+                where not exists (
+                    select from \(tables.workers) w where w.id = holders.worker and w.stopped_at is null
+                )
+            ),
             abandoned as materialized (
                 select j.id
                 from \(tables.jobs) j
                 where j.state = 'running'
-                and (
-                    j.worker in (select id from lost)
-                    or not exists (
-                        select from \(tables.workers) w where w.id = j.worker and w.stopped_at is null
-                    )
-                )
+                and j.worker = any(array(select worker from gone))
                 for update skip locked
             ),
             rescued as (
