@@ -14,17 +14,22 @@ extension JobQueue {
         on connection: isolated Connection
     ) throws -> LimitedClaim {
         var waiting = request.bounds.flatMap { _ in request.waiting[lane.kind] } ?? WaitingKeys()
-        // As old as they were: a bound may be above them.
-        var freed = try unparkKnown(lane.kind, &waiting, perKey: perKey, from: floor, on: connection)
-        var knowsAllKeys = false
         let room = request.limit
+        // To set aside the jobs of full keys in front needs no room.
+        let most = max(room, 100)
+        // As old as they were: a bound may be above them.
+        var freed = try unparkKnown(lane.kind, &waiting, perKey: perKey, from: floor, atMost: most, on: connection)
+        // More of them may have room than a claim wants: a limit was raised.
+        var hasLeftSome = freed.count >= most
+        var knowsAllKeys = false
         var request = request
         // Below them lies what was not looked at yet.
         var hasBounds = request.bounds?.isEmpty == false
         var claim = LimitedClaim()
         var turns = 0
         if request.bounds == nil {
-            freed = try unparkOthers(lane.kind, &waiting, perKey: perKey, from: floor, on: connection)
+            freed = try unparkOthers(lane.kind, &waiting, perKey: perKey, from: floor, atMost: most, on: connection)
+            hasLeftSome = freed.count >= most
             knowsAllKeys = true
         }
         while claim.jobs.count < room {
@@ -33,8 +38,7 @@ extension JobQueue {
                 claim.isCut = true
                 break
             }
-            // To set aside the jobs of full keys in front needs no room.
-            request.limit = turns == 0 ? room : max(room, 100)
+            request.limit = turns == 0 ? room : most
             turns += 1
             let looked = try connection.query(
                 """
@@ -54,9 +58,16 @@ extension JobQueue {
             freed.subtract(looked.map(\.0))
             let goesBelow = looked.count < request.limit && hasBounds
             if looked.count < request.limit, !knowsAllKeys {
-                freed.formUnion(
-                    try unparkOthers(lane.kind, &waiting, perKey: perKey, from: floor, on: connection)
+                let others = try unparkOthers(
+                    lane.kind,
+                    &waiting,
+                    perKey: perKey,
+                    from: floor,
+                    atMost: most,
+                    on: connection
                 )
+                hasLeftSome = hasLeftSome || others.count >= most
+                freed.formUnion(others)
                 knowsAllKeys = true
             } else if looked.isEmpty, !goesBelow {
                 break
@@ -106,6 +117,7 @@ extension JobQueue {
                 .map { ClaimedJob($0, of: request.worker) }
             }
         }
+        if hasLeftSome, claim.jobs.count < room { claim.isCut = true }
         claim.waiting[lane.kind] = waiting
         return claim
     }

@@ -103,40 +103,6 @@ extension JobQueue {
         try notify([JobTables.beatNote], on: connection)
     }
 
-    /// Lets jobs go on that waited for room under a limit per key which is no more; one whose row somebody has locked
-    /// is left for the next round.
-    ///
-    /// Returns how many.
-    func unparkUnlimited(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
-        try connection.execute(unparking(lanes))
-    }
-
-    func unparking(_ lanes: [Lane]) -> Statement {
-        """
-        update \(tables.jobs)
-        set state = 'available', parked_for = null
-        where id = any(array(
-            select id
-            from \(tables.jobs)
-            where state = 'parked'
-            and parked_for = 'limit'
-            -- Decided before any job is looked at: thousands may wait for a key of a kind that is still limited.
-            and kind = any(array(
-                select lane.kind
-                from unnest(\(Set(lanes.map(\.kind)).sorted())::text[]) as lane(kind)
-                where not exists (
-                    select
-                    from \(tables.limits) l
-                    where l.kind = lane.kind
-                    and \(Self.runningPerKey) is not null
-                )
-            ))
-            and limit_key is not null
-            for update skip locked
-        ))
-        """
-    }
-
     /// How many jobs of a queue may be claimed now, as an expression over a row of `queues`; null without a rate.
     ///
     /// No time has gone by since an instant that is still to come, as the clock of another server told it.

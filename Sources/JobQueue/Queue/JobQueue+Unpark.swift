@@ -2,14 +2,16 @@ import Postgres
 
 /// Under the lock of a kind's limit row: jobs go on that waited for room under the limit of their keys.
 extension JobQueue {
-    /// Makes parked jobs of the known keys available, as many of each as it has room for, and returns which.
+    /// Makes parked jobs of the known keys available, as many of each as it has room for and `most` in all, and returns
+    /// which.
     ///
-    /// Nothing of keys without room is looked at.
+    /// The keys whose first jobs are the most urgent come first. Nothing of keys without room is looked at.
     func unparkKnown(
         _ kind: String,
         _ waiting: inout WaitingKeys,
         perKey: Int32,
         from floor: Int64,
+        atMost most: Int,
         on connection: isolated Connection
     ) throws -> Set<Int64> {
         guard !waiting.places.isEmpty else { return [] }
@@ -32,6 +34,7 @@ extension JobQueue {
                 ) as known(limit_key, priority, since, id)
                 left join running on running.limit_key = known.limit_key
                 where \(perKey) > coalesce(running.count, 0)
+                order by known.priority, known.since, known.id
             ),
             chosen as materialized (
                 select asked.limit_key, parked.id, parked.priority, parked.run_at, parked.created_at
@@ -39,6 +42,7 @@ extension JobQueue {
                 lateral (
                 \(parked(kind, "asked", isAhead))
                 ) as parked
+                limit \(most)
             ),
             \(lettingOn)
             select limit_key, room, null::smallint, null::bigint, null::bigint
@@ -59,6 +63,8 @@ extension JobQueue {
             freed.insert(id)
             waiting.letOn(key, at: .init(priority: priority, readyAt: readyAt, id: id))
         }
+        // Where the number in all ended it, nobody looked at the others.
+        guard freed.count < most else { return freed }
         for (key, left) in rooms where left > 0 { waiting.emptied(key) }
         return freed
     }
@@ -69,6 +75,7 @@ extension JobQueue {
         _ waiting: inout WaitingKeys,
         perKey: Int32,
         from floor: Int64,
+        atMost most: Int,
         on connection: isolated Connection
     ) throws -> Set<Int64> {
         let known = waiting.places.keys.sorted().map(\.text)
@@ -117,10 +124,12 @@ extension JobQueue {
                     from keys
                     left join running on running.limit_key = keys.limit_key
                     where keys.id is not null
+                    order by keys.priority, keys.run_at, keys.id
                 ) as keys,
                 lateral (
                 \(parked(kind, "keys", ""))
                 ) as parked
+                limit \(most)
             ),
             \(lettingOn)
             select limit_key, priority, \(readyMicroseconds), id, false

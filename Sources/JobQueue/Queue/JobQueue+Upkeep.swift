@@ -221,44 +221,6 @@ extension JobQueue {
         )
     }
 
-    /// Makes parked jobs available again whose arguments an older release could not read.
-    func retryUndecodable(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
-        try connection.execute(
-            """
-            update \(tables.jobs)
-            set state = 'available', parked_for = null, run_at = clock_timestamp()
-            where id = any(array(
-                select id
-                from \(tables.jobs)
-                where state = 'parked'
-                and parked_for = 'undecodable'
-                and kind = any(\(lanes.map(\.kind))::text[])
-                for update skip locked
-            ))
-            """
-        )
-    }
-
-    /// Makes parked jobs available again that a worker of an older release set aside for one like this.
-    ///
-    /// While releases overlap the older may set it aside once more; the newer has its turn as soon as it is alone.
-    func retryNewer(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
-        try connection.execute(
-            """
-            update \(tables.jobs)
-            set state = 'available', parked_for = null, run_at = clock_timestamp()
-            where id = any(array(
-                select j.id
-                from unnest(\(lanes.map(\.kind))::text[], \(lanes.map(\.version))::smallint[]) as lane(kind, version)
-                join \(tables.jobs) j on j.kind = lane.kind and j.args_version <= lane.version
-                where j.state = 'parked'
-                and j.parked_for = 'newer'
-                for update of j skip locked
-            ))
-            """
-        )
-    }
-
     /// Removes dead rows of the hot table, which autovacuum may be too busy elsewhere to do.
     ///
     /// Only its owner may.

@@ -21,13 +21,12 @@ extension Worker {
     /// code of a sign-in whose next attempt is a few seconds away is worth nothing after five minutes.
     func bringDue() async {
         let clock = ContinuousClock()
-        let rescueInterval = min(.seconds(5), configuration.leaseLifetime / 4)
+        let rescueInterval = configuration.rescueInterval
         let usual = min(configuration.pollInterval, rescueInterval)
         let queues = Set(lanes.map(\.queue))
         var zones: [String: ZoneRules] = [:]
         var zonesReadAt: ContinuousClock.Instant?
         var nextRescue = clock.now
-        var nextNewer = clock.now
         while !Task.isCancelled {
             let now = clock.now
             let nextDue = await attempt("promote") { try await self.promoteDue() } ?? nil
@@ -37,13 +36,9 @@ extension Worker {
                 await attempt("rescue") { try await self.rescueLost() }
                 await attempt("overdue") { try await self.takeOverdue() }
                 await attempt("limits of the code") { try await self.sayLimits() }
-                await attempt("limits") { try await self.unparkUnlimited() }
             }
-            // More rarely: it walks over all jobs of these kinds that are set aside, which may be a million waiting for
-            // one key.
-            if nextNewer <= now {
-                nextNewer = now.advanced(by: rescueInterval * 6)
-                await attempt("newer") { try await self.retryNewer() }
+            for round in parkedRounds() {
+                await attempt(round.reason.rawValue) { try await self.bringBack(round) }
             }
             if zonesReadAt.map({ $0.advanced(by: .seconds(86_400)) <= now }) ?? true,
                 let read = await attempt("zones", { try await self.readZones() })
@@ -58,7 +53,8 @@ extension Worker {
             if isRated { wake() }
             let longest = isRated ? min(usual, .milliseconds(500)) : usual
             // Due and yet not promoted: another session has its row, and looking again at once would not change that.
-            let left = nextDue.map { $0 < 0 ? .milliseconds(50) : max(.milliseconds(1), .microseconds($0)) } ?? longest
+            let due = nextDue.map { $0 < 0 ? .milliseconds(50) : max(.milliseconds(1), .microseconds($0)) } ?? longest
+            let left = core.withLock { $0.parked.isDue(now: .now) } ? .milliseconds(1) : due
             guard left < longest else {
                 guard await pause(longest) else { return }
                 continue
@@ -131,22 +127,6 @@ extension Worker {
         try await control.withConnection { connection in
             try queue.bringLimits(limits, of: kinds, by: worker, patience: patience, on: connection)
         }
-    }
-
-    func unparkUnlimited() async throws {
-        let queue = self.queue
-        let all = lanes
-        let unparked = try await control.withConnection { connection in
-            try queue.unparkUnlimited(all, on: connection)
-        }
-        if unparked > 0 { wake() }
-    }
-
-    func retryNewer() async throws {
-        let queue = self.queue
-        let all = lanes
-        let retried = try await control.withConnection { connection in try queue.retryNewer(all, on: connection) }
-        if retried > 0 { wake() }
     }
 
     func readZones() async throws -> [String: ZoneRules] {

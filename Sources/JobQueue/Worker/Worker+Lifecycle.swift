@@ -4,25 +4,24 @@ import Postgres
 import Synchronization
 
 extension Worker {
-    /// Registers, checks what only the server can check, and brings back what an older release could not read.
+    /// Registers, and checks what only the server can check.
     func begin() async throws {
         try await register()
         // Before the first claim, or it would run more than the code allows.
         try await sayLimits(patience: JobQueue.longestSilence * 2)
         let zones = Set(registry.periodic.map(\.zone))
-        let lanes = self.lanes
         let queue = self.queue
         try await control.withConnection { connection in
             for zone in zones { _ = try queue.zoneRules(zone, on: connection) }
-            _ = try queue.retryUndecodable(lanes, on: connection)
             _ = try queue.promote(on: connection)
         }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
         // It could be idle, and gone, before its upkeep has looked once.
         try await rescueLost()
         try await takeOverdue()
-        try await unparkUnlimited()
-        try await retryNewer()
+        while core.withLock({ $0.parked.isDue(now: .now) }) {
+            for round in parkedRounds() { try await bringBack(round) }
+        }
         try await enqueuePeriodic(try await readZones())
         _ = try await promoteDue()
         await keepHistory()

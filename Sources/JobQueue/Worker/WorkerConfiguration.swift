@@ -66,6 +66,9 @@ package struct WorkerConfiguration: Sendable {
     /// How often the table is vacuumed; nil leaves it to autovacuum.
     package var vacuumInterval: Duration? = .seconds(60)
 
+    /// How often is looked for what is lost, overdue, or set aside and need wait no longer.
+    var rescueInterval: Duration { min(.seconds(5), leaseLifetime / 4) }
+
     /// Makes the defaults.
     package init(name: String) {
         self.name = name

@@ -13,6 +13,7 @@ struct WorkerCore: Sendable {
     var book: LeaseBook
     var plan: ExchangePlan
     var suspects = SuspectTurn()
+    var parked: ParkedRounds
     /// Of the lanes without limits.
     var bounds = ClaimBounds()
     /// Of those under limits, which come short for other reasons than that there is no more.
@@ -44,6 +45,7 @@ struct WorkerCore: Sendable {
 
     init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
         book = LeaseBook(lifetime: configuration.leaseLifetime, now: now)
+        parked = ParkedRounds(interval: configuration.rescueInterval, now: now)
         plan = ExchangePlan(
             slots: configuration.slots,
             reserve: reserve,
