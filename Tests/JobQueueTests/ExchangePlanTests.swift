@@ -82,6 +82,19 @@ import Testing
         #expect(plan.step(now: later) == .wait(until: nil))
     }
 
+    /// While a job runs alone the others wait, and what somebody said of them is not forgotten.
+    @Test func aClaimOfASuspectTellsNothingOfTheOthers() {
+        var plan = plan(running: 9)
+        plan.claimSent(from: .suspects)
+        #expect(plan.step(now: Self.now) == .exchange(claim: 1, from: .all))
+        plan.running = 10
+        #expect(plan.step(now: Self.now) == .exchange(claim: 2, from: .urgent))
+        plan.claimSent(from: .all)
+        plan.claimed(1, isCut: true, now: Self.now)
+        plan.claimSent(from: .suspects)
+        #expect(plan.step(now: Self.now) == .wait(until: Self.now.advanced(by: .milliseconds(20))))
+    }
+
     /// A job under which a process died runs with nothing beside it, and nothing begins in a worker that ends.
     @Test func theReserveIsClosedWhenNothingMayBeClaimed() {
         var plan = plan(running: 10)

@@ -50,6 +50,33 @@ import Testing
         }
     }
 
+    /// A handler that goes on without its job is nothing that a job under which a process died must wait for.
+    @Test func aSuspectDoesNotWaitForAHandlerThatLostItsJob() async throws {
+        try await JobHarness.with { harness in
+            let gate = Gate()
+            defer { gate.open() }
+            var registry = try registry(gate)
+            try registry.register(WorkerTests.plain) { _, _ in .completed() }
+            try await harness.enqueue([Self.kind.job(Note())])
+            try await harness.withWorker(registry) { configuration in
+                configuration.slots = 2
+                configuration.leaseLifetime = .seconds(8)
+                configuration.overdueGrace = .zero
+            } _: {
+                let taken: Statement = "select count(*) from accountctl.jobs where run_at > now()"
+                try await harness.until { try await harness.count(taken) == 1 }
+                try await harness.execute(
+                    """
+                    insert into accountctl.jobs (queue, kind, crashes, args)
+                    values (\(WorkerTests.plain.queue), \(WorkerTests.plain.name), 1, '{"text": ""}')
+                    """
+                )
+                try await harness.until { try await harness.finished("completed") == 1 }
+                gate.open()
+            }
+        }
+    }
+
     private static let kind = JobKind<Note>(
         "test.stuck",
         retry: .exponential(attempts: 9, base: .seconds(3600)),

@@ -51,6 +51,31 @@ import Testing
         expect(turn.found(now: at(70)), true)
     }
 
+    /// Nothing need end, nobody need come: what a turn holds up waits no longer than it may.
+    @Test func aTurnIsGivenUpInTime() {
+        var turn = SuspectTurn()
+        #expect(turn.givesUpAt == nil)
+        turn.found(now: start)
+        #expect(turn.givesUpAt == at(30))
+        expect(turn.claimsSuspect(occupied: 0, now: at(2)), true)
+        #expect(turn.givesUpAt == at(12))
+        expect(turn.claimsSuspect(occupied: 1, now: at(12)), false)
+        #expect(turn.givesUpAt == nil)
+
+        var core = WorkerCore(WorkerConfiguration(name: "t"), reserve: 0, now: start)
+        core.worker = 1
+        core.book.registered(sentAt: at(10))
+        core.plan.running = 1
+        core.suspects.found(now: start)
+        expect(core.claimsSuspect(toldBefore: start, now: at(20)), false)
+        #expect(core.step(now: at(20)) == .wait(until: at(30)))
+        expect(core.claimsSuspect(toldBefore: start, now: at(30)), false)
+        guard case .exchange(_, from: .all) = core.step(now: at(30)) else {
+            Issue.record("ordinary jobs are not claimed")
+            return
+        }
+    }
+
     /// A long ordinary job makes turns rarer and rarer, instead of a third of all time without claims.
     @Test func turnsGivenUpComeRarer() {
         var turn = SuspectTurn()

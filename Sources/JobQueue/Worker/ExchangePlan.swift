@@ -103,11 +103,15 @@ struct ExchangePlan: Sendable {
 
     /// A claim is sent: whoever says from now on that there are jobs wants another.
     mutating func claimSent(from scope: ClaimScope) {
-        if scope != .urgent {
+        switch scope {
+        case .all:
             isHungry = false
+            isHungryForUrgent = false
             againAt = nil
+        case .urgent: isHungryForUrgent = false
+        // It says nothing of the others, which have been waiting for its end.
+        case .suspects: break
         }
-        isHungryForUrgent = false
     }
 
     /// A claim came back full, or has not looked at everything.

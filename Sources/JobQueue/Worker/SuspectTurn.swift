@@ -39,6 +39,15 @@ struct SuspectTurn: Sendable {
         if case .ordinary = phase { true } else { false }
     }
 
+    /// When to look again whether the turn is given up, though nothing ends before; nil while ordinary work goes on.
+    var givesUpAt: Instant? {
+        switch phase {
+        case .ordinary: nil
+        case .emptying(let since): since.advanced(by: patience)
+        case .alone(let since): since.advanced(by: solitude)
+        }
+    }
+
     /// A look at the table found suspects.
     ///
     /// Whether their turn begins with that.

@@ -7,11 +7,9 @@ extension Worker {
     func exchangeLoop() async {
         while !Task.isCancelled {
             let now = ContinuousClock.now
-            let (claimsSuspect, step) = core.withLock { core -> (Bool, ExchangePlan.Step) in
-                let claims =
-                    !core.plan.isStopping && core.worker != nil && core.book.mayClaim(now: now)
-                    && core.suspects.claimsSuspect(occupied: core.plan.running + core.plan.finished, now: now)
-                return (claims, core.step(now: now))
+            let told = now - configuration.overdueGrace
+            let (claimsSuspect, step) = core.withLock { core in
+                (core.claimsSuspect(toldBefore: told, now: now), core.step(now: now))
             }
             if claimsSuspect {
                 await exchange(claim: 1, from: .suspects)

@@ -80,11 +80,23 @@ struct WorkerCore: Sendable {
         return true
     }
 
-    /// What the exchange loop does next.
+    /// What the exchange loop does next, where it claims no suspect.
     mutating func step(now: Instant) -> ExchangePlan.Step {
         plan.mayClaim = worker != nil && book.mayClaim(now: now) && suspects.allowsOrdinary
         plan.lookAgain(now: now)
-        return plan.step(now: now)
+        let step = plan.step(now: now)
+        guard case .wait(let until) = step, let givesUpAt = suspects.givesUpAt, now < givesUpAt else { return step }
+        return .wait(until: min(until ?? givesUpAt, givesUpAt))
+    }
+
+    /// Whether a job that must run alone is to be claimed now.
+    ///
+    /// It waits for no handler that goes on without its job, perhaps for good, since it was told to stop before
+    /// `instant`.
+    mutating func claimsSuspect(toldBefore instant: Instant, now: Instant) -> Bool {
+        guard !suspects.allowsOrdinary, !plan.isStopping, worker != nil, book.mayClaim(now: now) else { return false }
+        let occupied = plan.running + plan.finished - abandoned(toldBefore: instant)
+        return suspects.claimsSuspect(occupied: occupied, now: now)
     }
 
     /// A handler is done.
