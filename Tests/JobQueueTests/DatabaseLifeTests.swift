@@ -200,6 +200,31 @@ import Testing
         }
     }
 
+    /// What a worker had enqueued for an instant of a schedule is gone: it does so once more.
+    @Test func anInstantThatIsGoneIsEnqueuedOnceMore() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            try registry.schedule(PeriodicJob(name: "nightly", schedule: "@daily", job: try Self.kind.job(Note())))
+            // The first instant ever seen would only be remembered.
+            try await harness.execute(
+                "insert into accountctl.periodic_slots (name, slot) values ('nightly', now() - interval '9 days')"
+            )
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(1) }) {
+                try await harness.until { try await harness.finished("completed") == 1 }
+                try await harness.execute(
+                    """
+                    with gone as (
+                        delete from accountctl.periodic_slots where slot > now() - interval '5 days'
+                    )
+                    update accountctl.workers set life = 'an earlier one'
+                    """
+                )
+                try await harness.until { try await harness.finished("completed") == 2 }
+            }
+        }
+    }
+
     /// The worker begins anew: what it ran is stopped, and runs again without an attempt used or a crash counted.
     @Test func aWorkerOutlivesTheLifeOfTheDatabase() async throws {
         try await JobHarness.with { harness in

@@ -142,27 +142,33 @@ extension Worker {
 
     /// Enqueues what the schedules name, by the server's clock.
     func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
-        guard !registry.periodic.isEmpty, let time = core.withLock({ $0.serverTime(now: .now) }) else { return }
+        let (worker, time) = core.withLock { ($0.worker, $0.serverTime(now: .now)) }
+        guard !registry.periodic.isEmpty, let time else { return }
         let now = Int(time.timeIntervalSince1970)
         for periodic in registry.periodic {
-            guard let rules = zones[periodic.zone] else { continue }
+            guard let rules = zones[periodic.zone],
+                seenInstants.withLock({ $0.mayHaveCome(periodic.name, by: now, as: worker) })
+            else { continue }
             let queue = self.queue
-            let last = lastInstants.withLock { $0[periodic.name] }
+            let last = seenInstants.withLock { $0.last(of: periodic.name) }
             guard let instant = periodic.schedule.latest(through: now, in: rules) else {
                 // Rarer than it is looked back for: seen all the same, or its first instant would be taken for one of
                 // before.
-                guard last == nil else { continue }
-                try await control.withConnection { connection in
-                    try queue.remember(periodic, at: now, on: connection)
+                if last == nil {
+                    try await control.withConnection { connection in
+                        try queue.remember(periodic, at: now, on: connection)
+                    }
                 }
-                lastInstants.withLock { $0[periodic.name] = now }
+                seenInstants.withLock { $0.saw(periodic.name, last ?? now, at: now, as: worker) }
                 continue
             }
-            guard last != instant else { continue }
-            let isOurs = try await control.withConnection { connection in
-                try await queue.enqueue(periodic, at: instant, on: connection)
+            var isOurs = false
+            if last != instant {
+                isOurs = try await control.withConnection { connection in
+                    try await queue.enqueue(periodic, at: instant, on: connection)
+                }
             }
-            lastInstants.withLock { $0[periodic.name] = instant }
+            seenInstants.withLock { $0.saw(periodic.name, instant, at: now, as: worker) }
             if isOurs {
                 wake()
                 await tellOthers()

@@ -44,8 +44,7 @@ package final class Worker: Sendable, Service {
     let stopSignal = Signal()
     /// How often each part of the upkeep failed in a row.
     let upkeepFailures = Mutex<[String: Int]>([:])
-    /// The latest instant of each schedule that was dealt with, by whomever.
-    let lastInstants = Mutex<[String: Int]>([:])
+    let seenInstants = Mutex(SeenInstants())
 
     /// Makes a worker; ``run()`` starts it.
     ///
