@@ -225,6 +225,31 @@ import Testing
         }
     }
 
+    /// Only a heartbeat shows it to a worker that has nothing to do, and the connection that broke is reason for one.
+    @Test func aListenerThatComesBackIsFollowedByAHeartbeat() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            let fixed = registry
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
+                try await harness.withWorker(fixed, listener: JobListener(through, logger: harness.logger)) {
+                    $0.leaseLifetime = .seconds(600)
+                } _: {
+                    try await harness.database.waitUntilListening("accountctl_jobs")
+                    let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
+                    try await harness.until { try await harness.count(beats) == 1 }
+                    proxy.behaviour = .cut
+                    try await harness.database.waitUntilNobodyListens("accountctl_jobs")
+                    try await harness.execute("update accountctl.workers set life = 'an earlier one'")
+                    try await harness.enqueue([Self.kind.job(Note())])
+                    proxy.behaviour = .forward
+                    try await harness.until { try await harness.finished("completed") == 1 }
+                }
+            }
+        }
+    }
+
     /// The worker begins anew: what it ran is stopped, and runs again without an attempt used or a crash counted.
     @Test func aWorkerOutlivesTheLifeOfTheDatabase() async throws {
         try await JobHarness.with { harness in

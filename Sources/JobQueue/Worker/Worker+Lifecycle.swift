@@ -187,11 +187,14 @@ extension Worker {
 
     /// Takes notifications as what they are: hints.
     ///
-    /// After each connect everything is looked at once, since what came before LISTEN was not told.
+    /// After each connect everything is looked at once, since what came before LISTEN was not told. It may be another
+    /// server now, where nothing is claimed before a heartbeat has shown that.
     func listen(_ listener: JobListener) async {
         await listener.run(for: queue) { event in
             switch event {
-            case .connected: self.wake()
+            case .connected:
+                self.wake()
+                self.beatSignal.set()
             case .note(JobTables.beatNote): self.beatSignal.set()
             case .note: self.wake()
             }
