@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import TestSupport
 import Testing
@@ -87,6 +88,18 @@ import Testing
                 }
                 try await harness.until { try await harness.finished("completed") == 1 }
             }
+        }
+    }
+
+    /// What is available became so by now: claims begin behind what they have seen.
+    @Test func aScheduledJobGoesBackAsOneOfThePresent() async throws {
+        try await JobHarness.with { harness in
+            let later = Date(timeIntervalSinceNow: 3600)
+            try await harness.enqueue([Self.kind.job(Note(), runAt: later, uniqueKey: Self.key)])
+            try await hold(harness).keep(pool: harness.pool, logger: harness.logger) {}
+            let ready: Statement =
+                "select count(*) from accountctl.jobs where state = 'available' and run_at <= clock_timestamp()"
+            #expect(try await harness.count(ready) == 1)
         }
     }
 

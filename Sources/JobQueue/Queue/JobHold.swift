@@ -178,14 +178,15 @@ extension JobQueue {
         guard let (id, name, isParked, reason) = found else { return .absent }
         if let pause = try pauses(of: [name], on: connection).first { return .paused(pause) }
         if isParked { return .parked(id, for: reason) }
-        // One that runs is not waited for: its worker may have the row for as long as a step takes.
+        // One that runs is not waited for: its worker may have the row for as long as a step takes. It goes back to be
+        // run at once, though it was scheduled: what is available became so by now.
         let free = try connection.first(
             """
-            select id
-            from \(tables.jobs)
+            update \(tables.jobs)
+            set run_at = least(run_at, clock_timestamp())
             where id = \(id)
             and state in ('available', 'scheduled')
-            for update
+            returning id
             """,
             as: Int64.self
         )
