@@ -56,19 +56,25 @@ extension Worker {
         let interval = configuration.leaseLifetime / 4
         // The first carries nothing to release and everything else that a beat learns.
         while !Task.isCancelled {
-            await beat()
-            let isPressing = core.withLock { $0.failures > 0 || $0.worker == nil }
+            let isAnswered = await beat()
+            let isPressing = !isAnswered || core.withLock { $0.failures > 0 || $0.worker == nil }
             await beatSignal.wait(for: isPressing ? min(interval, .seconds(1)) : interval)
         }
     }
 
     /// One heartbeat.
-    func beat() async {
+    ///
+    /// Returns whether it was answered.
+    @discardableResult
+    func beat() async -> Bool {
         let now = ContinuousClock.now
         let (sent, worker, before, isStopping) = core.withLock { core in
             (core.book.beat(now: now), core.worker, core.lastBeatServerTime, core.plan.isStopping)
         }
-        guard let worker else { return await registerAgain() }
+        guard let worker else {
+            await registerAgain()
+            return true
+        }
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: configuration.leaseLifetime,
@@ -82,7 +88,7 @@ extension Worker {
                 try queue.beat(beat, on: connection)
             }
             let (stops, mayClaimMore) = core.withLock { core in
-                let couldClaim = core.book.mayClaim(now: now)
+                let couldClaim = core.book.mayClaim(now: .now)
                 var hasChanged = false
                 if answer.isKnown {
                     core.serverClock = (answer.serverTime, .now)
@@ -115,10 +121,12 @@ extension Worker {
                 logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
                 await registerAgain()
             }
+            return true
         } catch {
             if !Task.isCancelled {
                 logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
             }
+            return false
         }
     }
 

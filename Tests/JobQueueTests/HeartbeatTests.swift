@@ -1,0 +1,89 @@
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Heartbeats that come late, or not at all.
+@Suite(.timeLimit(.minutes(5))) struct HeartbeatTests {
+    private static let kind = JobKind<Note>("test.plain")
+
+    private func run(
+        _ worker: Worker,
+        _ harness: JobHarness,
+        _ body: @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await worker.run() }
+            let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
+            try await harness.until { try await harness.count(beats) == 1 }
+            try await body()
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
+    private func registry() throws -> JobRegistry {
+        var registry = JobRegistry()
+        try registry.register(Self.kind) { _, _ in .completed() }
+        return registry
+    }
+
+    /// Nothing else of the worker fails with it: the next is due in minutes, and the leases may be at an end by then.
+    @Test func aHeartbeatThatFailedIsRepeatedSoon() async throws {
+        try await JobHarness.with { harness in
+            let worker = try harness.worker(try registry()) { $0.leaseLifetime = .seconds(600) }
+            try await run(worker, harness) {
+                let since = try await harness.pool.withTransaction { other in
+                    _ = try other.one("select id from accountctl.workers for update", as: Int64.self)
+                    worker.beatSignal.set()
+                    try await other.waitUntilSomebodyIsBlocked()
+                    // It gives up.
+                    let waiting: Statement = """
+                        select count(*)
+                        from pg_stat_activity
+                        where datname = current_database()
+                        and wait_event_type = 'Lock'
+                        """
+                    try await harness.until { try await harness.count(waiting) == 0 }
+                    return try other.one("select clock_timestamp()::text", as: String.self)
+                }
+                let again: Statement =
+                    "select count(*) from accountctl.workers where beat_at > \(since)::text::timestamptz"
+                try await harness.until { try await harness.count(again) == 1 }
+            }
+        }
+    }
+
+    /// What came while the leases were about to end is claimed once the answer is there, and not at the next poll.
+    @Test func aLateAnswerLetsClaimsGoOn() async throws {
+        try await JobHarness.with { harness in
+            // Its statements wait for a lock as long as it takes.
+            try await harness.database.withPool(sessionSettings: JobQueue.sessionSettings) { control in
+                let configuration = harness.configuration { configuration in
+                    configuration.leaseLifetime = .seconds(6)
+                    configuration.pollInterval = .seconds(3600)
+                }
+                let worker = try Worker(
+                    queue: harness.queue,
+                    pool: harness.pool,
+                    control: control,
+                    listener: nil,
+                    registry: try registry(),
+                    configuration: configuration,
+                    logger: harness.logger
+                )
+                try await run(worker, harness) {
+                    try await harness.pool.withTransaction { other in
+                        _ = try other.one("select id from accountctl.workers for update", as: Int64.self)
+                        try await harness.until { worker.core.withLock { !$0.book.mayClaim(now: .now) } }
+                        try await harness.enqueue([Self.kind.job(Note())])
+                        worker.wake()
+                    }
+                    try await harness.until { try await harness.finished("completed") == 1 }
+                }
+            }
+        }
+    }
+}
