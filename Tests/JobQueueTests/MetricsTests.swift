@@ -280,6 +280,23 @@ import Testing
         }
     }
 
+    /// Two queues to the table, whose names somebody wrote by hand, and one to Swift.
+    @Test func namesThatDifferInSpellingAloneAreOneSeries() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            let worker = try worker(harness, metrics)
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind)
+                select queue, 'unknown' from unnest(array['caf\u{e9}', 'cafe\u{301}', 'cafe\u{301}']) as queue
+                """
+            )
+            try await worker.recordGauges()
+            let series = ["\u{e9}", "e\u{301}"].map { "jobs_depth{queue=\"caf\($0)\",state=\"available\"}" }
+            #expect(series.compactMap { value($0, metrics.text()) }.contains(3))
+        }
+    }
+
     /// Gauges follow the tables, and go back to 0 with them: a series that keeps its last value rings for ever.
     @Test func gaugesFollowTheTables() async throws {
         try await JobHarness.with { harness in

@@ -134,6 +134,20 @@ import Testing
         }
     }
 
+    /// Two schedules to the table, whose names somebody wrote by hand, and one to Swift.
+    @Test func namesThatDifferInSpellingAloneAreOneSchedule() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute(
+                """
+                insert into accountctl.periodic_slots (name, slot)
+                values ('caf\u{e9}', 'epoch'), ('cafe\u{301}', to_timestamp(60))
+                """
+            )
+            let records = try await harness.pool.withConnection { try harness.queue.schedules([], on: $0) }
+            #expect(records.map(\.last) == [Date(timeIntervalSince1970: 60)])
+        }
+    }
+
     @Test func aScheduleRunsInAWorker() async throws {
         let kind = JobKind<Note>("test.periodic")
         try await JobHarness.with { harness in

@@ -64,7 +64,8 @@ extension JobQueue {
             """,
             as: (String, Date, Int64?).self
         )
-        let last = Dictionary(uniqueKeysWithValues: slots.map { ($0.0, (slot: $0.1, job: $0.2)) })
+        // Names written by hand may be spelled in two ways that are one to Swift.
+        let last = Dictionary(slots.map { ($0.0, (slot: $0.1, job: $0.2)) }) { $0.slot < $1.slot ? $1 : $0 }
         let turnsAhead = try connection.query(
             "select name, extract(epoch from slot)::bigint from \(tables.slots) where \(Self.isAhead)",
             as: (String, Int64).self

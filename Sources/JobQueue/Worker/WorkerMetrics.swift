@@ -112,8 +112,10 @@ final class WorkerMetrics: Sendable {
 
     /// Takes over what the tables say at this moment.
     func record(_ figures: JobFigures) {
+        // Names written by hand may be spelled in two ways that are one to Swift.
         let counts = Dictionary(
-            uniqueKeysWithValues: figures.depths.map { (QueueState(queue: $0.queue, state: $0.state), $0.count) }
+            figures.depths.map { (QueueState(queue: $0.queue, state: $0.state), $0.count) },
+            uniquingKeysWith: +
         )
         let series = told.withLock { told in
             told.formUnion(counts.keys)
