@@ -252,47 +252,6 @@ import Testing
         }
     }
 
-    /// The person signed in with Google a minute ago, and once linked Apple.
-    @Test(
-        arguments: [
-            "insert into auth.identities (provider_id, user_id, identity_data, provider) select 'g1', id, '{}', 'google' from auth.users",
-            "update auth.users set encrypted_password = '$2a$10$abc'",
-            "update auth.users set encrypted_password = extensions.crypt('secret', extensions.gen_salt('bf', 4))",
-            "update auth.users set phone = '15550100', phone_confirmed_at = now()",
-        ]
-    )
-    func accountDeletedErasesNobodyWhoSignsInWithoutApple(_ otherWay: String) async throws {
-        try await CredentialStage.with { stage in
-            let anna = try await stage.signUp()
-            try await stage.sql("\(unsafeSQL: otherWay)")
-            let services = stage.services()
-            let told = try stage.told(.accountDeleted, about: anna.sub)
-            #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
-            try await work(stage, services)
-            #expect(
-                try await stage.traces(of: anna)
-                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 0)
-            )
-            #expect(try await stage.outcomes() == ["account-deleted other_sign_in"])
-        }
-    }
-
-    /// What the auth server once stored for whoever signed up with Apple: a hash of no password.
-    @Test func theHashOfAnEmptyPasswordIsNoOtherWayIn() async throws {
-        try await CredentialStage.with { stage in
-            let anna = try await stage.signUp()
-            try await stage.sql(
-                "update auth.users set encrypted_password = extensions.crypt('', extensions.gen_salt('bf', 4))"
-            )
-            let services = stage.services()
-            let told = try stage.told(.accountDeleted, about: anna.sub)
-            #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
-            try await work(stage, services)
-            #expect(try await stage.traces(of: anna).deletions == 1)
-            #expect(try await stage.outcomes() == ["account-deleted done"])
-        }
-    }
-
     @Test func whoeverCameBackIsNotHurt() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -69,6 +69,27 @@ extension CredentialEvents {
             isBeingErased: isBeingErased,
             hasIdentity: hasIdentity,
             hasOtherWayIn: try hasOtherWayIn || hasPassword && !isPasswordEmpty(of: user, on: connection)
+                || hasPasskey(user, on: connection)
+        )
+    }
+
+    /// Whether the account has a passkey, which is a way in of its own, and no second factor.
+    ///
+    /// Auth servers of old know none. Where our role may not read them, there may be one: what is done otherwise cannot
+    /// be undone.
+    private static func hasPasskey(_ user: UUID, on connection: isolated Connection) throws -> Bool {
+        let isReadable = try connection.one(
+            """
+            select has_table_privilege(passkeys, 'select') and not row_security_active(passkeys)
+            from (select to_regclass('auth.webauthn_credentials')) as t (passkeys)
+            """,
+            as: Bool?.self
+        )
+        guard let isReadable else { return false }
+        guard isReadable else { return true }
+        return try connection.one(
+            "select exists (select from auth.webauthn_credentials where user_id = \(user))",
+            as: Bool.self
         )
     }
 

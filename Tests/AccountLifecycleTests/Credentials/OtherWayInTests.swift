@@ -1,0 +1,98 @@
+import JobQueue
+import Postgres
+import Sandbox
+import SignInWithApple
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// Who lives on without the Apple Account, when that is deleted.
+@Suite(.timeLimit(.minutes(5))) struct OtherWayInTests {
+    /// Takes what Apple tells, and does what follows, as a worker does.
+    private func hearThatAppleDeleted(_ person: CredentialStage.Person, _ stage: CredentialStage) async throws {
+        let services = stage.services()
+        let told = try stage.told(.accountDeleted, about: person.sub)
+        #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
+        var registry = JobRegistry()
+        try CredentialJobs.register(in: &registry, services: services)
+        try await registry.work(in: stage.pool)
+    }
+
+    /// The person signed in with Google a minute ago, and once linked Apple.
+    @Test(
+        arguments: [
+            "insert into auth.identities (provider_id, user_id, identity_data, provider) select 'g1', id, '{}', 'google' from auth.users",
+            "update auth.users set encrypted_password = '$2a$10$abc'",
+            "update auth.users set encrypted_password = extensions.crypt('secret', extensions.gen_salt('bf', 4))",
+            "update auth.users set phone = '15550100', phone_confirmed_at = now()",
+            "insert into auth.webauthn_credentials (user_id, credential_id, public_key) select id, '1', '1' from auth.users",
+        ]
+    )
+    func accountDeletedErasesNobodyWhoSignsInWithoutApple(_ otherWay: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("\(unsafeSQL: otherWay)")
+            try await hearThatAppleDeleted(anna, stage)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 0)
+            )
+            #expect(try await stage.outcomes() == ["account-deleted other_sign_in"])
+        }
+    }
+
+    /// Auth servers of old know no passkeys.
+    @Test func withoutPasskeysTheDeletedAppleAccountMayHaveBeenTheOnlyWayIn() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("drop table auth.webauthn_credentials")
+            try await hearThatAppleDeleted(anna, stage)
+            #expect(try await stage.traces(of: anna).deletions == 1)
+        }
+    }
+
+    @Test func passkeysThatMayNotBeReadCountAsAWayIn() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let waysIn = try await stage.admin.withTransaction { connection in
+                try connection.script(
+                    unsafeSQL: """
+                        create role reads_no_passkeys;
+                        grant usage on schema auth, accountctl to reads_no_passkeys;
+                        grant select on auth.users, auth.identities to reads_no_passkeys;
+                        grant select on all tables in schema accountctl to reads_no_passkeys;
+                        set local role reads_no_passkeys;
+                        """
+                )
+                let before = try CredentialEvents.facts(of: anna.id, subject: anna.sub, on: connection).hasOtherWayIn
+                try connection.script(
+                    unsafeSQL: """
+                        reset role;
+                        grant select on auth.webauthn_credentials to reads_no_passkeys;
+                        set local role reads_no_passkeys;
+                        """
+                )
+                let after = try CredentialEvents.facts(of: anna.id, subject: anna.sub, on: connection).hasOtherWayIn
+                try connection.script(
+                    unsafeSQL: "reset role; drop owned by reads_no_passkeys; drop role reads_no_passkeys;"
+                )
+                return [before, after]
+            }
+            #expect(waysIn == [true, false])
+        }
+    }
+
+    /// What the auth server once stored for whoever signed up with Apple: a hash of no password.
+    @Test func theHashOfAnEmptyPasswordIsNoOtherWayIn() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                "update auth.users set encrypted_password = extensions.crypt('', extensions.gen_salt('bf', 4))"
+            )
+            try await hearThatAppleDeleted(anna, stage)
+            #expect(try await stage.traces(of: anna).deletions == 1)
+            #expect(try await stage.outcomes() == ["account-deleted done"])
+        }
+    }
+}
