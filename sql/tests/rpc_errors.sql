@@ -193,6 +193,75 @@ from (
         )
 ) as enough (why, claims, prepare);
 
+-- PT403: an OAuth client whom the person let in is not the app ---------------------------------------------------------
+
+create temp table client (why text, claims jsonb, prepare text);
+insert into client
+select
+    why, token('Ed', claims),
+    format(
+        $$
+            insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method)
+            values (%L, 'dynamic', '', '', 'none');
+        $$,
+        md5('client')::uuid
+    )
+    || format(prepare, md5('Ed session')::uuid, md5('client')::uuid)
+from (
+    values
+        ('the session of a client', '{}'::jsonb, 'update auth.sessions set oauth_client_id = %2$L where id = %1$L'),
+        (
+            'a client that signed out', jsonb_build_object('client_id', md5('client')::uuid),
+            'delete from auth.sessions where id = %1$L'
+        )
+) as clients (why, claims, prepare);
+select is(
+    pg_temp.after(
+        prepare || case when is_open then format('; select accountctl.open_deletion_request(%L, ''operator'')', id('Ed')) else '' end,
+        'authenticated', claims, format('select public.%s', call)
+    ),
+    'PT403 the access token is that of an OAuth client; oauth_client; Only the app itself may ask for this.',
+    format('%s, %s, where a deletion is %s', why, call, case when is_open then 'open' else 'not open' end)
+)
+from client
+cross join unnest(
+    array[
+        'request_account_deletion()', 'request_account_deletion(''c'')', 'cancel_account_deletion()',
+        'submit_apple_authorization_code(''c'')', 'report_apple_credential_state(''revoked'')'
+    ]
+) as call
+cross join unnest(array[false, true]) as is_open;
+select is(
+    pg_temp.after(
+        format('%s; select accountctl.open_deletion_request(%L, ''operator'')', prepare, id('Ed')),
+        'authenticated', claims, 'select public.account_deletion_status()'
+    ),
+    'accepted', why || ' may look'
+)
+from client;
+select is(
+    array[
+        pg_temp.after(prepare, 'authenticated', claims, 'select public.request_account_deletion()'),
+        pg_temp.after(
+            format('%s; select accountctl.open_deletion_request(%L, ''operator'')', prepare, id('Ed')),
+            'authenticated', claims, 'select public.cancel_account_deletion()'
+        )
+    ],
+    array['accepted', 'accepted'], why
+)
+from (
+    values
+        (
+            'an Auth server that knows no OAuth clients', token('Ed', jsonb_build_object('client_id', md5('client')::uuid)),
+            'drop table auth.oauth_clients cascade; alter table auth.sessions drop column oauth_client_id'
+        ),
+        ('a claim of the app''s own', token('Ed', '{"client_id": "a branch of a shop"}'), 'select'),
+        (
+            'a claim of the app''s own and no session', token('Ed', '{"client_id": "a branch of a shop"}') - 'session_id',
+            'select'
+        )
+) as own (why, claims, prepare);
+
 -- PT404, PT409: the request ---------------------------------------------------------------------------------------
 
 select is(
