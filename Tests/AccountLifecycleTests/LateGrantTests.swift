@@ -353,6 +353,40 @@ import Testing
         }
     }
 
+    /// Nothing that is handed over later tells what became of the rest.
+    @Test(arguments: [true, false])
+    func anAnswerThatComesLateTellsNothingOfWhatElseIsUnknown(_ hasVanished: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            if hasVanished {
+                try await stage.holdCredential(of: person)
+            } else {
+                try await stage.sql(
+                    """
+                    insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                    values (\(person.id), 'com.example.other', 'grant_unknown', now())
+                    """
+                )
+            }
+            let code = try await submit(person, on: stage)
+            let request = try await stage.request(person)
+            let services = stage.services { point in
+                guard point == .afterExchange else { return }
+                if hasVanished {
+                    try await stage.sql("delete from auth.users where id = \(person.id)")
+                } else {
+                    try await expire(code, triedBefore: "1 hour", on: stage)
+                }
+                #expect(try await stage.drive(request) == .ended(.verified))
+                #expect(try await told(request, on: stage)[0] == "grant_unknown")
+            }
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(try await told(request, on: stage)[0] == "pending")
+            #expect(try await stage.retryRevocations() == 0)
+            #expect(try await told(request, on: stage)[0] == "grant_unknown")
+        }
+    }
+
     /// In Supabase's dashboard, for one.
     @Test func aGrantOfAnAccountThatSomebodyElseDeletedIsRevokedToo() async throws {
         try await Stage.with { stage in

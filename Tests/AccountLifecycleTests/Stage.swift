@@ -104,6 +104,26 @@ struct Stage: Sendable {
         }
     }
 
+    /// Apple for another client id as well, which is in no group with the usual one.
+    func clients(and other: String) throws -> AppleClients {
+        sandbox.apple.register(client: other)
+        let developer = sandbox.apple.makeKey()
+        return try AppleClients(
+            [Self.clientID, other].map { id in
+                try AppleClientIdentity(
+                    clientID: id,
+                    teamID: developer.teamID,
+                    keyID: developer.keyID,
+                    key: ApplePrivateKey(parsing: Secret(developer.privateKey))
+                )
+            },
+            address: ServiceAddress(sandbox.baseURL, allowPlainHTTP: true),
+            caller: caller,
+            deadline: .seconds(15),
+            logger: .silent
+        )
+    }
+
     /// The desk of an operator called test.
     var desk: DeletionDesk { DeletionDesk(Operator(name: "test", hashKey: vault.hashKey)) }
 

@@ -35,6 +35,48 @@ import Testing
         }
     }
 
+    /// What was revoked of one client id says nothing of another's, which went with the account.
+    @Test func aUserDeletedBetweenTwoRevocationsTookTheSecondAlong() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = "com.example.other"
+            let both = try stage.clients(and: other)
+            let code = try stage.sandbox.apple.issueCode(clientID: other, sub: person.sub)
+            _ = try await stage.call(
+                person,
+                "select public.submit_apple_authorization_code(\(code), \(other))"
+            )
+            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            #expect(try await CodeExchange(stage.services(apple: both)).run(id) == .settled(.exchanged))
+            let request = try await stage.request(person)
+            let driver = DeletionDriver(stage.services(apple: both))
+            stage.sandbox.faults.set(.status(503).only(for: other), for: .appleRevoke)
+            _ = try await driver.drive(request)
+            let revoked = try await stage.value(
+                "select apple_counts::text from accountctl.deletion_requests",
+                as: String.self
+            )
+            #expect(revoked == #"{"revoked": 1}"#)
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            #expect(try await driver.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
+            #expect(stage.sandbox.apple.liveConsents == 1)
+        }
+    }
+
+    @Test func aUserDeletedAfterRevokingTookNothingAlong() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            let end = try await stage.drive(request) { point in
+                guard point == .after(.revokeApple) else { return }
+                try await stage.sql("delete from auth.users where id = \(person.id)")
+            }
+            #expect(end == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "revoked")
+        }
+    }
+
     @Test func anAccountMadeAfterTheRequestIsNotTheOneMeant() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

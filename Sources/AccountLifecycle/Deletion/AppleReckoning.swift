@@ -35,7 +35,7 @@ struct AppleReckoning: Sendable {
         apple: AppleDoor,
         on connection: isolated Connection
     ) throws -> AppleReckoning {
-        let (credentials, recorded, isOpen, isLost, isUnknown, isThere) = try connection.one(
+        let (credentials, recorded, isOpen, isLost, unknown, isOneEnded, isThere) = try connection.one(
             """
             select
                 r.apple_counts,
@@ -51,25 +51,39 @@ struct AppleReckoning: Sendable {
                     from accountctl.lost_grants as l
                     where l.user_id = \(user) and l.lost_at >= \(revoked("l.client_id"))
                 ),
-                exists (
-                    select
+                unknown.lasting,
+                unknown.ended > 0,
+                exists (select from auth.users as u where u.id = \(user))
+            from accountctl.deletion_requests as r
+            cross join lateral (
+                select count(*) filter (where u.lasts) as lasting, count(*) filter (where not u.lasts) as ended
+                from (
+                    select c.settled_at >= \(revoked("coalesce(c.client_id, \(apple.onlyClientID))")) as lasts
                     from accountctl.authorization_codes as c
                     where c.user_id = \(user)
                       and c.state = 'grant_unknown'
-                      and c.settled_at >= \(revoked("coalesce(c.client_id, \(apple.onlyClientID))"))
-                ),
-                exists (select from auth.users as u where u.id = \(user))
-            from accountctl.deletion_requests as r
+                ) as u
+            ) as unknown
             where r.id = \(request)
             """,
-            as: (JSON<[String: Int]>, StepOutcome?, Bool, Bool, Bool, Bool).self
+            as: (JSON<[String: Int]>, StepOutcome?, Bool, Bool, Int, Bool, Bool).self
         )
-        // With an account that was deleted in another way went whatever was known of its grants, where any were.
         var counts = credentials.value
-        let isForgotten = counts.isEmpty && !isThere && apple.isConfigured
-        let outcome = outcome(counts, isLost: isLost, isUnknown: isUnknown || isForgotten)
+        counts[StepOutcome.grantUnknown.rawValue] = nil
+        // With an account that was deleted in another way went whatever was known of its grants, where any were: one
+        // that was revoked before says nothing of the others.
+        let isForgotten = !isThere && apple.isConfigured
+        let outcome = outcome(counts, isLost: isLost, isUnknown: unknown > 0 || isForgotten)
         // Once the rest is revoked, nothing else tells of it any more.
-        if outcome == .pending, isUnknown { counts[StepOutcome.grantUnknown.rawValue] = 1 }
+        let left =
+            switch outcome {
+            case .pending: isForgotten ? 1 : unknown
+            // Apple's answer to one of the codes may come yet, which is known then: to one of those that revoking ended,
+            // perhaps.
+            case .grantUnknown: isForgotten ? 1 : isOneEnded ? unknown : unknown - 1
+            default: 0
+            }
+        if left > 0 { counts[StepOutcome.grantUnknown.rawValue] = left }
         return AppleReckoning(
             outcome: outcome,
             counts: counts,
@@ -133,7 +147,8 @@ struct AppleReckoning: Sendable {
         )
     }
 
-    /// Counts a credential that was handed over to later attempts after the account was gone.
+    /// Counts a credential that was handed over to later attempts after the account was gone; what is counted as unknown
+    /// besides it stays so.
     static func countPending(of request: UUID, on connection: isolated Connection) throws {
         let pending = StepOutcome.pending.rawValue
         try connection.execute(

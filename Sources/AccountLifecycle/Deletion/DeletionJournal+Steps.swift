@@ -83,7 +83,8 @@ extension DeletionJournal {
                     failures = 0,
                     apple_failures = 0,
                     apple_outcome = case when \(isApple) then \(outcome.rawValue) else apple_outcome end,
-                    apple_counts = apple_counts || \(JSON(unknown))
+                    apple_counts = case when \(isApple) then apple_counts - \(key)::text else apple_counts end
+                        || \(JSON(unknown))
                 where id = \(request)
                   and (\(isApple) or situation is not null or failures > 0 or apple_failures > 0)
                   and exists (select from held)
