@@ -75,6 +75,28 @@ import Testing
         }
     }
 
+    /// Somebody came back with a grant of which we hold no code: that an older token is dead shows nothing, whoever had
+    /// Apple asked.
+    @Test(arguments: ["check", "device"])
+    func aDeadTokenOfBeforeTheLastSignInIsOnlyForgotten(_ source: String) async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            try await stage.sql("update accountctl.apple_credentials set obtained_at = now() - interval '3 hours'")
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            if source == "check" {
+                #expect(try await CredentialChecks(services).sweep().gone == 1)
+            } else {
+                try await stage.sql(
+                    "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(anna.id))"
+                )
+            }
+            #expect(try await CredentialEvents(services).handleWaiting() == 1)
+            #expect(try await stage.traces(of: anna) == .init(credentials: 0))
+            #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
     /// Prometheus sees no increase in a series that begins with its first count.
     @Test func everyOutcomeIsCountedFromNone() async throws {
         try await CredentialStage.with { stage in

@@ -142,7 +142,8 @@ struct CredentialEvents: Sendable {
             switch confirmation?.finding {
             case nil, .unavailable?: return .confirm(user: user, event)
             case .gone?:
-                let (reactions, outcome) = CredentialRules.permitted(services.policy.grantGone, facts)
+                let due = CredentialRules.reactionsToGrantGone(facts, services.policy)
+                let (reactions, outcome) = CredentialRules.permitted(due, facts)
                 if outcome == .otherSignIn { tell(id, services) }
                 // Apple refused these themselves, whomever they speak for.
                 let dead = CredentialReactions.Dead(clientIDs: confirmation?.gone ?? [], subject: nil)

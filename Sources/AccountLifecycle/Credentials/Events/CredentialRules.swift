@@ -127,9 +127,11 @@ package enum CredentialRules {
         return (reactions.subtracting([.requestDeletion]).union([.markIdentity]), .otherSignIn)
     }
 
-    /// A stored token may have died before the person came back with a new grant, of which we were given no code: then
-    /// only the token is to be forgotten.
-    private static func reactionsToGrantGone(_ facts: Facts, _ policy: CredentialPolicy) -> Set<CredentialReaction> {
+    /// What the policy has follow where Apple refuses a stored token, whoever had it asked.
+    ///
+    /// The token may have died before the person came back with a new grant, of which we were given no code: then only
+    /// the token is to be forgotten.
+    static func reactionsToGrantGone(_ facts: Facts, _ policy: CredentialPolicy) -> Set<CredentialReaction> {
         guard let signIn = facts.newestSignIn, let proof = facts.newestProofOfLife, signIn > proof else {
             return policy.grantGone
         }
