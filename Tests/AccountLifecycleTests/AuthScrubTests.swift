@@ -155,4 +155,32 @@ import Testing
             )
         }
     }
+
+    /// Storage writes no owner for whoever uploads with a key of the service.
+    @Test func unfinishedUploadsOfNobodyGoWithTheFolderTheyLieIn() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta", apple: false))
+            let uploads: [(key: String, owner: String?)] = [
+                ("\(person.text)/a.mov", nil), ("\(person.id.uuidString)/b.mov", ""), ("\(other.text)/c.mov", nil),
+                ("\(other.text)/d.mov", person.text), ("e.mov", nil),
+            ]
+            for (key, owner) in uploads {
+                try await stage.sql(
+                    """
+                    insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version, owner_id)
+                    values (\(key), 'x', 'avatars', \(key), '1', \(owner))
+                    """
+                )
+            }
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let left = try await stage.admin.withConnection { connection in
+                try connection.query(
+                    "select right(key, 5) from storage.s3_multipart_uploads order by 1",
+                    as: String.self
+                )
+            }
+            #expect(left == ["c.mov", "e.mov"])
+        }
+    }
 }

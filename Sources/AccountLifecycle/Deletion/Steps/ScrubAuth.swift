@@ -90,10 +90,15 @@ enum AuthScrub {
         count(
             try connection.query(
                 """
-                delete from storage.s3_multipart_uploads
-                where lower(owner_id) = any(\(texts))
-                  and bucket_id <> all(\(keptBuckets.sorted()))
-                returning owner_id::text
+                delete from storage.s3_multipart_uploads as u
+                using unnest(\(texts)) as a (id)
+                -- Of nobody, it is that of the account in whose folder it lies, as an object is.
+                where a.id = coalesce(
+                        lower(nullif(u.owner_id, '')),
+                        case when strpos(u.key, '/') > 0 then lower(split_part(u.key, '/', 1)) end
+                    )
+                  and u.bucket_id <> all(\(keptBuckets.sorted()))
+                returning a.id
                 """,
                 as: (String?).self
             ),
