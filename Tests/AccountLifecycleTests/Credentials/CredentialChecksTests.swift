@@ -410,6 +410,48 @@ import Testing
             #expect(stage.sandbox.journal.count(.appleToken) == 2)
         }
     }
+
+    /// However often a device says something else: the daily check finds out.
+    @Test(arguments: [Set([.signOut, .markIdentity]), nil] as [Set<CredentialReaction>?])
+    func reportsHaveAppleAskedOnceADay(_ whenGone: Set<CredentialReaction>?) async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            var policy = CredentialPolicy()
+            if let whenGone {
+                policy.grantGone = whenGone
+                stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            }
+            let services = stage.services(policy)
+            let first = whenGone == nil ? "state_revoked not_confirmed" : "state_revoked done"
+            func report(_ client: String?) async throws -> (outcome: String?, asked: Int) {
+                let before = stage.sandbox.journal.count(.appleToken)
+                try await stage.sql(
+                    """
+                    insert into accountctl.credential_events (source, kind, user_id, client_id)
+                    values ('device', 'state_revoked', \(anna.id), \(client))
+                    """
+                )
+                #expect(try await CredentialEvents(services).handleWaiting() == 1)
+                return (try await stage.outcomes().last, stage.sandbox.journal.count(.appleToken) - before)
+            }
+            // A refusal has a witness asked, too.
+            #expect(try await report(nil) == (first, whenGone == nil ? 1 : 2))
+            let due: Statement = "select max(check_after) from accountctl.apple_credentials where user_id = \(anna.id)"
+            let check = try await stage.value(due, as: Date.self)
+            for client in [nil, CredentialStage.clientID, nil] {
+                #expect(try await report(client) == ("state_revoked not_confirmable", 0))
+            }
+            #expect(try await stage.value(due, as: Date.self) == check)
+            #expect(try await stage.traces(of: ben) == .init())
+            try await stage.sql(
+                """
+                update accountctl.credential_events
+                set received_at = received_at - interval '25 hours', handled_at = handled_at - interval '25 hours'
+                """
+            )
+            #expect(try await report(CredentialStage.clientID).asked > 0)
+        }
+    }
 }
 
 @Suite(.timeLimit(.minutes(5))) struct CredentialVaultTests {

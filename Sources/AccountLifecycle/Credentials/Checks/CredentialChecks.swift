@@ -187,7 +187,7 @@ struct CredentialChecks: Sendable {
                 where id = any (array (select id from due))
                 returning
                 """ + " " + HeldCredential.columns,
-                as: (Int64, UUID, String, String, Date?).self
+                as: (Int64, UUID, String, String).self
             )
         }.map(HeldCredential.init)
     }

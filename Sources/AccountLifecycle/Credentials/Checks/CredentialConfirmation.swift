@@ -16,6 +16,8 @@ struct CredentialConfirmation: Sendable, Hashable {
         /// Refused, and nothing shows that the client id works at all; or an answer that may be our own fault.
         case inconclusive
         case nothingHeld
+        /// Apple is not to be asked again so soon.
+        case askedBefore
         /// Apple gave no answer, or could not be asked.
         case unavailable(after: Duration?)
     }
@@ -28,7 +30,8 @@ struct CredentialConfirmation: Sendable, Hashable {
 extension CredentialChecks {
     /// Checks an account's credentials now, to confirm what a device reported.
     ///
-    /// An answer that is newer than the report serves again. A question counts as the check of the day.
+    /// An answer that is newer than the report serves again. A question counts as the check of the day, and reports have
+    /// Apple asked once a day about each credential: an app can make as many as it likes.
     ///
     /// - Parameters:
     ///   - user: The account.
@@ -37,15 +40,15 @@ extension CredentialChecks {
     /// - Returns: What was found.
     /// - Throws: ``PostgresError``; `CancellationError`.
     func confirm(user: UUID, clientID: String?, happenedAt: Date) async throws -> CredentialConfirmation {
-        let held = try await take(user, clientID)
+        let held = try await take(user, clientID, happenedAt)
         guard !held.isEmpty else { return CredentialConfirmation(finding: .nothingHeld) }
         let question = CredentialQuestion(services: services)
         let proof = RefusalProof(services: services)
         var findings: [CredentialConfirmation.Finding] = []
         var gone: Set<String> = []
-        for credential in held {
-            if let seen = credential.lastLiveAt, seen >= happenedAt {
-                findings.append(.lives)
+        for (credential, answer) in held {
+            if let answer {
+                findings.append(answer)
                 continue
             }
             let beginning = try await proof.beginning()
@@ -64,24 +67,58 @@ extension CredentialChecks {
         }
         guard gone.isEmpty else { return CredentialConfirmation(finding: .gone, gone: gone) }
         let silence = findings.first { if case .unavailable = $0 { true } else { false } }
-        return CredentialConfirmation(
-            finding: silence ?? (findings.contains(.inconclusive) ? .inconclusive : .lives)
-        )
+        let worst = [.askedBefore, .inconclusive].first { findings.contains($0) }
+        return CredentialConfirmation(finding: silence ?? worst ?? .lives)
     }
 
-    private func take(_ user: UUID, _ clientID: String?) async throws -> [HeldCredential] {
+    /// How a report ends that Apple gave an answer to.
+    private var answered: [CredentialRules.Outcome] { [.done, .otherSignIn, .noReaction, .notConfirmed] }
+
+    /// The credentials that a report is about, with what is known about those of which Apple is not to be asked; the
+    /// others' check of the day is taken.
+    private func take(
+        _ user: UUID,
+        _ clientID: String?,
+        _ happenedAt: Date
+    ) async throws -> [(HeldCredential, CredentialConfirmation.Finding?)] {
         let interval = services.policy.checkInterval.components.seconds
         return try await services.pool.withConnection { connection in
             try connection.query(
                 """
-                update accountctl.apple_credentials
-                set check_after = greatest(check_after, now() + \(interval) * interval '1 second')
-                where user_id = \(user)
-                  and client_id = coalesce(\(clientID), client_id)
-                returning
-                """ + " " + HeldCredential.columns,
-                as: (Int64, UUID, String, String, Date?).self
+                with held as materialized (
+                    select
+                        c.id, c.user_id, c.client_id, c.sealed_token,
+                        coalesce(c.last_live_at >= \(happenedAt), false) as lives,
+                        exists (
+                            select
+                            from accountctl.credential_events as e
+                            where e.user_id = c.user_id
+                              and coalesce(e.client_id, c.client_id) = c.client_id
+                              and e.source = 'device'
+                              and e.kind = \(CredentialEvent.Kind.stateRevoked.text)
+                              and e.outcome = any(\(answered.map(\.rawValue)))
+                              and e.handled_at > greatest(c.obtained_at, now() - \(interval) * interval '1 second')
+                        ) as was_asked
+                    from accountctl.apple_credentials as c
+                    where c.user_id = \(user)
+                      and c.client_id = coalesce(\(clientID), c.client_id)
+                ),
+                taken as (
+                    update accountctl.apple_credentials as c
+                    set check_after = greatest(c.check_after, now() + \(interval) * interval '1 second')
+                    from held as h
+                    where c.id = h.id
+                      and not h.lives
+                      and not h.was_asked
+                )
+                select \(HeldCredential.columns), lives, was_asked
+                from held
+                order by id
+                """,
+                as: (Int64, UUID, String, String, Bool, Bool).self
             )
-        }.map(HeldCredential.init).sorted { $0.id < $1.id }
+        }.map { id, user, clientID, sealed, lives, wasAsked in
+            (HeldCredential((id, user, clientID, sealed)), lives ? .lives : wasAsked ? .askedBefore : nil)
+        }
     }
 }

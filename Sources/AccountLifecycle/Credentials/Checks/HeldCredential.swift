@@ -12,14 +12,12 @@ struct HeldCredential: Sendable {
     let user: UUID
     let clientID: String
     let sealed: String
-    /// When Apple last said that it lives.
-    let lastLiveAt: Date?
 
     /// The columns that ``init(_:)`` takes, for a `select` or a `returning`.
-    static let columns: Statement = "id, user_id, client_id, sealed_token, last_live_at"
+    static let columns: Statement = "id, user_id, client_id, sealed_token"
 
     /// Reads a row of ``columns``.
-    init(_ row: (Int64, UUID, String, String, Date?)) {
-        (id, user, clientID, sealed, lastLiveAt) = row
+    init(_ row: (Int64, UUID, String, String)) {
+        (id, user, clientID, sealed) = row
     }
 }

@@ -83,7 +83,7 @@ struct RefusalProof {
                 where id = any (array (select id from witness))
                 returning
                 """ + " " + HeldCredential.columns,
-                as: (Int64, UUID, String, String, Date?).self
+                as: (Int64, UUID, String, String).self
             )
         }.map(HeldCredential.init)
     }

@@ -151,6 +151,7 @@ struct CredentialEvents: Sendable {
                     .carryOut(reactions, mark: .consentRevoked, dead: dead, services.policy, on: connection)
                 try CredentialEventRows.settle(id, outcome, on: connection)
             case .lives?, .inconclusive?: try CredentialEventRows.settle(id, .notConfirmed, on: connection)
+            case .askedBefore?: try CredentialEventRows.settle(id, .notConfirmable, on: connection)
             case .nothingHeld?: try CredentialEventRows.settle(id, .nothingHeld, on: connection)
             }
         }
