@@ -64,15 +64,15 @@ enum DeletionPruning {
             )
             """
         )
-        // Of living accounts: there is nothing to prove, and a later request finds its own.
+        // There is nothing to prove, and a later request finds its own; nor is anything known by the hash of an account
+        // that has gone since.
         try connection.execute(
             """
             delete from accountctl.deletion_requests
             where id in (
                 select r.id
                 from accountctl.deletion_requests as r
-                where r.user_id is not null
-                  and r.state = 'cancelled'
+                where r.state = 'cancelled'
                   and r.finished_at < now() - interval '90 days'
                   and not exists (select from accountctl.pending_revocations as p where p.request_id = r.id)
                 limit \(batch)
