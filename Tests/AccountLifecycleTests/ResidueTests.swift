@@ -185,6 +185,33 @@ import Testing
         }
     }
 
+    /// Realtime has the claims of a connected app's token, until the connection ends with it.
+    @Test(arguments: [DeletionPoint.before(.settle), .after(.settle)])
+    func aConnectionOfBeforeIsLookedForAtTheEnd(_ closing: DeletionPoint) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.admin.withConnection { connection in
+                try connection.script(
+                    unsafeSQL: """
+                        create schema realtime;
+                        create table realtime.subscription (id bigint, claims jsonb);
+                        grant usage on schema realtime to postgres;
+                        insert into realtime.subscription values (1, '{"sub": "\(person.text)"}');
+                        """
+                )
+            }
+            let request = try await stage.request(person)
+            let end = try await stage.drive(request) { point in
+                if point == closing { try await stage.sql("delete from realtime.subscription") }
+            }
+            if closing == .before(.settle) {
+                #expect(end == .ended(.verified))
+            } else {
+                #expect(try await stage.situation(request)?.findings?.map(\.column) == ["realtime.subscription.claims"])
+            }
+        }
+    }
+
     /// Anybody may give a file of theirs any name: that keeps nobody's erasure from its end, and is told.
     @Test func filesOfOthersThatNameTheAccountAreTheirs() async throws {
         try await Stage.with { stage in

@@ -25,7 +25,8 @@ struct DeletionRun: Sendable {
         case .deleteAvatars: try await deleteAvatars()
         case .deleteRows: try await deleteRows()
         case .scrubAuth: try await scrubAuth()
-        case .verify, .settle: try await verify()
+        case .verify: try await verify(isLast: false)
+        case .settle: try await verify(isLast: true)
         case .receipt: try await writeReceipt()
         }
     }

@@ -7,7 +7,10 @@ extension DeletionRun {
 
     /// Searches everything readable for every identifier, together with every request that waits for it; the same for
     /// ``DeletionStep/verify`` and, for the last time, for ``DeletionStep/settle``.
-    func verify() async throws -> StepResult {
+    ///
+    /// What Realtime keeps of an app that is connected goes when the access token ends, or before: the last search
+    /// alone looks for it.
+    func verify(isLast: Bool) async throws -> StepResult {
         let identifiers: [Identifier]
         do {
             identifiers = try openIdentifiers()
@@ -19,7 +22,8 @@ extension DeletionRun {
             )
         }
         let target = SearchTarget(request: record.id, userID: user, identifiers: identifiers)
-        let (findings, report) = try await services.searches.answer(for: target)
+        var (findings, report) = try await services.searches.answer(for: target)
+        if !isLast { findings.removeAll { $0.column.hasPrefix("realtime.subscription.") } }
         // What arrived since, by an old token, is work for an earlier step, not residue.
         if findings.contains(where: { $0.column.hasPrefix("storage.") }), try await !objectsToDelete().objects.isEmpty {
             return .back(to: .deleteAvatars)
