@@ -23,7 +23,11 @@ extension PostgresError: ReportableError {
                 )
             }
             if sqlState == .readOnlyTransaction {
-                return ErrorReport(.temporary, "the database takes no writes: it is a standby or in read-only mode")
+                return ErrorReport(
+                    .temporary,
+                    "the database takes no writes: it is a standby or in read-only mode",
+                    hint: Self.readOnlyHint
+                )
             }
             if sqlState == SQLState(rawValue: "42P01") || sqlState == .invalidSchemaName {
                 return ErrorReport(
@@ -38,6 +42,9 @@ extension PostgresError: ReportableError {
             return ErrorReport(isTransient ? .temporary : .failure, description)
         }
     }
+
+    /// What has a database take no writes that is no standby.
+    static let readOnlyHint = "On Supabase a full disk does that; see default_transaction_read_only."
 
     /// Why there is no connection: nobody answers, or what the server says to the one that asks.
     private var refusedConnection: ErrorReport {

@@ -20,12 +20,13 @@ extension DatabaseDoctor {
     }
 
     func server(on connection: isolated Connection) throws -> [DoctorFinding] {
-        let (name, isStandby, serverTime) = try connection.one(
+        let (name, isStandby, isReadOnly, serverTime) = try connection.one(
             """
             select current_setting('server_version'), pg_is_in_recovery(),
+                   current_setting('default_transaction_read_only')::boolean,
                    extract(epoch from clock_timestamp())::double precision
             """,
-            as: (String, Bool, Double).self
+            as: (String, Bool, Bool, Double).self
         )
         var findings = [Self.version(connection.serverVersion, name)]
         if isStandby {
@@ -36,6 +37,17 @@ extension DatabaseDoctor {
                     "this server is a standby",
                     why: "It takes no writes: nothing can be migrated or erased.",
                     todo: "Name the primary, or several hosts with target_session_attrs=read-write."
+                )
+            )
+        }
+        if isReadOnly {
+            findings.append(
+                DoctorFinding(
+                    .error,
+                    "database.read_only",
+                    "this role has the database in read-only mode",
+                    why: "It takes no writes: nothing can be migrated or erased.",
+                    todo: PostgresError.readOnlyHint
                 )
             )
         }

@@ -106,6 +106,20 @@ struct DoctorDatabaseTests {
         #expect(DatabaseDoctor.version(number, "1").severity.rawValue == severity)
     }
 
+    @Test("a database that takes no writes, as on a full disk, of which every act says the same")
+    func readOnly() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.cluster.psql(
+                database: "postgres",
+                "alter database \(deployment.database.name) set default_transaction_read_only = on"
+            )
+            #expect(try await deployment.find("database.read_only", "error").contains("read-only"))
+            let pause = ["jobs", "pause", "mail", "--yes"]
+            let act = try await AccountctlProcess(pause, environment: deployment.variables).result()
+            #expect(act.status == 75 && act.errors.contains("see default_transaction_read_only"), "\(act)")
+        }
+    }
+
     @Test("clocks that differ")
     func clock() async throws {
         try await DoctorStage.with { deployment in
