@@ -26,6 +26,7 @@
     F(char *, PQcmdStatus, (PGresult *a), (a)) \
     F(char *, PQcmdTuples, (PGresult *a), (a)) \
     F(PostgresPollingStatusType, PQconnectPoll, (PGconn *a), (a)) \
+    F(int, PQconnectionNeedsPassword, (const PGconn *a), (a)) \
     F(PGconn *, PQconnectStartParams, (const char *const *a, const char *const *b, int c), (a, b, c)) \
     F(PQconninfoOption *, PQconninfo, (PGconn *a), (a)) \
     F(void, PQconninfoFree, (PQconninfoOption *a), (a)) \

@@ -88,6 +88,9 @@ package final class ConnectionHandle {
         return nil
     }
 
+    /// Whether connecting failed since the server asks for a password and there was none.
+    package var needsPassword: Bool { unsafe PQconnectionNeedsPassword(handle) == 1 }
+
     /// The server's version as a number, such as 150018; zero when unknown.
     package var serverVersion: Int { Int(unsafe PQserverVersion(handle)) }
 

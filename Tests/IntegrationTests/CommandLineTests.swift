@@ -165,6 +165,10 @@ struct CommandLineTests {
             }
             let closed = try await ClosedPort.with { try await status(["PGHOST": "127.0.0.1", "PGPORT": "\($0)"]) }
             #expect(closed.status == 75 && closed.errors.contains("Is the server running"), "\(closed)")
+                (
+                    ["PGHOST": "127.0.0.1"], 4,
+                    "the database does not let this role in: it asks for a password, and none was given"
+                ),
             #expect(!closed.errors.contains("\t") && !closed.errors.contains("\\t"), "\(closed)")
             let words = #"password authentication failed for user "u""#
             let wrong = try await RefusingServer.with("28P01", words) {

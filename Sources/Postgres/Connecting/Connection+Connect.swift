@@ -111,7 +111,8 @@ extension Connection {
 
     /// Whether the next host is tried: as with libpq, not after a server has refused us for good.
     private static func anotherMayDo(_ error: PostgresError) -> Bool {
-        error.code == .connectionFailed && (error.sqlState == nil || error.sqlState == .cannotConnectNow)
+        error.code == .connectionFailed && !error.lacksPassword
+            && (error.sqlState == nil || error.sqlState == .cannotConnectNow)
     }
 
     private func start(_ parameters: [(keyword: String, value: String)]) throws(PostgresError) -> ConnectionHandle {
@@ -176,6 +177,7 @@ extension Connection {
             lacksTLS ? .tlsRequired : isConfiguration ? .configuration : .connectionFailed,
             diagnostics: diagnostics,
             reason: reason,
+            lacksPassword: handle.needsPassword,
             connectionUsable: false
         )
     }

@@ -65,11 +65,13 @@ package struct PostgresError: Error, Sendable {
         let diagnostics: Diagnostics?
         let statement: String?
         let reason: String?
+        let lacksPassword: Bool
 
-        init(_ diagnostics: Diagnostics?, _ statement: String?, _ reason: String?) {
+        init(_ diagnostics: Diagnostics?, _ statement: String?, _ reason: String?, lacksPassword: Bool) {
             self.diagnostics = diagnostics
             self.statement = statement
             self.reason = reason
+            self.lacksPassword = lacksPassword
         }
     }
 
@@ -89,13 +91,14 @@ package struct PostgresError: Error, Sendable {
         diagnostics: Diagnostics? = nil,
         statement: String? = nil,
         reason: String? = nil,
+        lacksPassword: Bool = false,
         connectionUsable: Bool = true,
         outcomeKnown: Bool = true
     ) {
         self.code = code
         self.connectionUsable = connectionUsable
         self.outcomeKnown = outcomeKnown
-        facts = Facts(diagnostics, statement, reason)
+        facts = Facts(diagnostics, statement, reason, lacksPassword: lacksPassword)
     }
 
     /// All fields that the server sent.
@@ -107,6 +110,11 @@ package struct PostgresError: Error, Sendable {
     /// More about it in words, safe to log.
     package var reason: String? { facts.reason }
 
+    /// Whether there is no connection since the server asks for a password and none was given.
+    ///
+    /// libpq notices it by itself: there is no SQLSTATE.
+    package var lacksPassword: Bool { facts.lacksPassword }
+
     /// The server's name for the error, when it sent one.
     package var sqlState: SQLState? { diagnostics?.sqlState.map { SQLState(rawValue: $0) } }
 
@@ -115,6 +123,7 @@ package struct PostgresError: Error, Sendable {
         if let sqlState, code == .server || code == .connectionFailed || code == .connectionLost {
             return sqlState.isTransient || tellsOfFullPooler
         }
+        if lacksPassword { return false }
         switch code {
         case .connectionFailed, .connectionLost, .deadlineExceeded, .abandoned, .poolExhausted: return true
         default: return false

@@ -49,6 +49,13 @@ extension PostgresError: ReportableError {
     /// Why there is no connection: nobody answers, or what the server says to the one that asks.
     private var refusedConnection: ErrorReport {
         let place = "It is named by --database-url, the setting database.url or the PG* variables."
+        if lacksPassword {
+            return ErrorReport(
+                .notAuthorised,
+                "the database does not let this role in: it asks for a password, and none was given",
+                hint: Self.roleHint
+            )
+        }
         guard let state = sqlState, let message = diagnostics?.message else {
             return ErrorReport(.temporary, "cannot reach the database: \(reason ?? description)", hint: place)
         }
@@ -56,9 +63,7 @@ extension PostgresError: ReportableError {
             return ErrorReport(
                 .notAuthorised,
                 "the database does not let this role in: \(message)",
-                hint:
-                    "The role comes from the connection string or PGUSER, its password from database.password_file, PGPASSWORD or "
-                    + "libpq's password file."
+                hint: Self.roleHint
             )
         }
         if state == .invalidCatalogName {
@@ -68,6 +73,10 @@ extension PostgresError: ReportableError {
             ? ErrorReport(.temporary, "the database takes no connection now: \(message)")
             : ErrorReport(.failure, "the database refuses the connection: \(message)", hint: place)
     }
+
+    private static let roleHint =
+        "The role comes from the connection string or PGUSER, its password from database.password_file, PGPASSWORD or "
+        + "libpq's password file."
 
     /// Wrong password or role, or a right that is missing.
     private static func isRefusal(_ state: SQLState) -> Bool {
