@@ -407,6 +407,22 @@ struct CommandLineTests {
         #expect(second.status == 0, "\(second)")
         let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 3 && lines[0] + "\n" == before && lines[1].hasPrefix("b:") && lines[2].isEmpty)
+        // The hash file has one key, by whatever name it is called.
+        let link = folder.appendingPathComponent("link").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        for name in [path, link] {
+            let hash = try await AccountctlProcess.run(
+                "keys",
+                "new",
+                "b",
+                "--output",
+                name,
+                "--append",
+                environment: ["ACCOUNTCTL_KEYS_HASH_FILE": path]
+            )
+            #expect(hash.status == 2 && hash.errors.contains("is the file of keys.hash_file"), "\(hash)")
+            #expect(try text() == before)
+        }
     }
 
     @Test("A stream that is closed from the start is no other file that is opened later")

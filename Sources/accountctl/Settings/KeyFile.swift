@@ -24,6 +24,13 @@ enum KeyFile {
         }
     }
 
+    /// Whether two paths lead to one file that is there, by whatever links.
+    static func isSame(_ path: String, as other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        return stat(path, &first) == 0 && stat(other, &second) == 0
+            && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+
     /// Adds a key at the end of a file of keys, as the one that seals from now on.
     ///
     /// The file stays the same one, with its owner and its rights.

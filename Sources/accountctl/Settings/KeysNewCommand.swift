@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sealing
+import Settings
 import Terminal
 
 /// Makes a new key.
@@ -48,7 +49,12 @@ struct KeysNewCommand: AccountctlCommand {
         }
         let key = SealingKey.random(id: id)
         if let output, output != "-" {
-            if append { try KeyFile.append(key, to: output) } else { try await KeyFile.create(output, with: key) }
+            if append {
+                try refuseHashFile(output, in: context)
+                try KeyFile.append(key, to: output)
+            } else {
+                try await KeyFile.create(output, with: key)
+            }
             context.messages.note(
                 "The key \(id) is in \(output). Keep a copy of that file elsewhere, before anything needs it."
             )
@@ -61,3 +67,17 @@ struct KeysNewCommand: AccountctlCommand {
         return .ok
     }
 }
+
+    /// A second key would make the hash file one that nothing takes.
+    private func refuseHashFile(_ path: String, in context: CommandContext) throws {
+        // Keys are made before there are settings, and by whoever may not read them: then nothing is known of such a
+        // file.
+        guard let hashFile = try? context.checkedSettings().settings.keys.hashKeyFile,
+            KeyFile.isSame(path, as: hashFile)
+        else { return }
+        throw CommandError(
+            .usage,
+            "--output: \(path) is the file of keys.hash_file, which holds exactly one key",
+            hint: "Name the file of keys.sealing_file, which takes several; the hash key stays for ever."
+        )
+    }
