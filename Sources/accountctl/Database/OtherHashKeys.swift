@@ -33,6 +33,12 @@ struct OtherHashKeys {
             + "found with it alone"
     }
 
+    /// What to do about a key that is new beside others.
+    static let hintOfNew = """
+        Put the right file back. Where a new key is meant, keep the old file, too, which alone finds what was before, and make the new one \
+        known by an act of yours: accountctl deletion pause --all, and, when a worker runs: accountctl deletion resume --all
+        """
+
     /// What cannot be told.
     var sentence: String { "whether it was erased under \(names) cannot be told with the one in keys.hash_file" }
     /// What of the log is missing.

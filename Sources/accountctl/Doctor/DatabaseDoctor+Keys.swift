@@ -70,10 +70,8 @@ extension DatabaseDoctor {
                 .error,
                 "keys.hash",
                 "\(own) was never used here, and \(others) was",
-                why:
-                    "Accounts erased under that one look as if they had never been, and what was done to accounts is not found.",
-                todo:
-                    "Put the right file back. Where a new key is meant, keep the old file, too: it alone finds what was before."
+                why: "Accounts erased under that one look as if they had never been; no worker starts.",
+                todo: OtherHashKeys.hintOfNew
             )
         case .newest:
             return DoctorFinding(

@@ -43,8 +43,8 @@ struct WorkerServices {
         )
     }
 
-    /// Refuses to start with keys that cannot be right: a key that open rows need is missing, or another key bears its
-    /// name.
+    /// Refuses to start with keys that cannot be right: a key that open rows need is missing, another key bears its
+    /// name, or a hash key is new beside others.
     ///
     /// - Throws: ``CommandError`` naming the keys; `OtherHashKey`.
     func checkKeys(pool: Pool) async throws {
@@ -74,15 +74,22 @@ struct WorkerServices {
         try await vault.recordKeys()
     }
 
-    /// Has the database remember the hash key, and tells of one that is new beside others: it may be the wrong file.
+    /// Has the database remember the hash key; refuses one that is new beside others, which may be the wrong file.
+    ///
+    /// Once a worker has used it nothing tells it from one that is meant. An operator's act is told of it, and says that
+    /// it is.
     private func requireHashKey(_ pool: Pool) async throws {
         let hashKey = try Self.hashKey(settings)
-        let others = try await pool.withConnection { connection in
-            let others = try OtherHashKeys(besideNew: hashKey, on: connection)
+        try await pool.withConnection { connection in
+            if let others = try OtherHashKeys(besideNew: hashKey, on: connection) {
+                throw CommandError(
+                    .residue,
+                    "keys.hash_file: \(others.warning(ofNew: hashKey))",
+                    hint: OtherHashKeys.hintOfNew
+                )
+            }
             try HashKeyCanary.require(hashKey, on: connection)
-            return others
         }
-        if let others { logger.warning("\(others.warning(ofNew: hashKey))") }
     }
 
     /// The operator's decisions on deletions.

@@ -47,13 +47,25 @@ struct DoctorKeyTests {
             let other = ["ACCOUNTCTL_KEYS_HASH_FILE": newer]
             let unknown = try await deployment.find("keys.hash", "error", other)
             #expect(unknown == #"the hash key "hash-2" was never used here, and "hash" was"#)
-            // What hashes makes it known, as in a rotation.
+            // A worker that was given it by mistake leaves the error where it is.
+            let worker = try await AccountctlProcess(
+                ["worker", "--until-idle"],
+                environment: deployment.variables.merging(other) { $1 }
+            ).result()
+            #expect(worker.status == 5 && worker.errors.contains("accountctl deletion pause --all"), "\(worker)")
+            #expect(try await deployment.find("keys.hash", "error", other) == unknown)
+            // An act makes it known, as in a rotation.
             let paused = try await AccountctlProcess(
                 ["deletion", "pause", "--all"],
                 environment: deployment.variables.merging(other) { $1 }
             ).result()
             #expect(paused.status == 0, "\(paused.errors)")
             #expect(try await deployment.find("keys.hash", "notice", other).contains(#"is newer than "hash""#))
+            let rotated = try await AccountctlProcess(
+                ["worker", "--until-idle"],
+                environment: deployment.variables.merging(other) { $1 }
+            ).result()
+            #expect(rotated.status == 0, "\(rotated.errors)")
             #expect(try await deployment.find("keys.hash", "warning").contains(#"is older than "hash-2""#))
         }
     }
