@@ -27,6 +27,19 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("What is not lost is not given up")
+    func nothingLost() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            for consent in ["--dry-run", "--confirm=\(request)"] {
+                let result = try await site.deletion(["proceed", request, "--without-identifiers", consent])
+                #expect(result.status == 6 && result.errors.contains("none of them is lost"), "\(result)")
+            }
+            let given = "select bool_or(without_identifiers) from accountctl.deletion_requests"
+            #expect(try await site.database.psql(given) == "f")
+        }
+    }
+
     @Test("A dry run, and a question that nobody is there to answer, change nothing")
     func nothingChanges() async throws {
         try await ErasureSite.with(accounts: 1) { site in

@@ -65,6 +65,7 @@ extension DeletionRefusal {
         case .begun: "begun"
         case .underWay: "under_way"
         case .busy: "busy"
+        case .nothingLost: "nothing_lost"
         }
     }
 }

@@ -11,10 +11,10 @@ struct DeletionProceedCommand: ActCommand {
         discussion: """
             Without Apple the credential is not revoked in the run; it is tried again apart from it. Without identifiers, when
             the key they are sealed with is lost, only the user id is searched for, and the receipt says so: that is not taken back,
-            and refused where keys.sealing_file has the key. The request's id has to be typed, or given with --confirm.
+            and refused where keys.sealing_file has the key, or nothing is sealed yet. The request's id has to be typed, or given with --confirm.
 
             EXIT CODES
-              0 it goes on; 3 no such request; 6 the key is there, or it has ended
+              0 it goes on; 3 no such request; 6 nothing of it is lost, or it has ended
 
             EXAMPLES
               accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple

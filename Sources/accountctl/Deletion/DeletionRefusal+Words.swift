@@ -16,6 +16,7 @@ extension DeletionRefusal {
             the step \(step.rawValue) is under way, which nothing interrupts; try again, and see: accountctl deletion show \
             \(request.uuidString.lowercased())
             """
+        case .nothingLost: "it holds no sealed identifiers: none of them is lost"
         case .busy: "somebody else is at work on it; try again"
         }
     }

@@ -164,6 +164,7 @@ package struct DeletionDesk: Sendable {
         on connection: isolated Connection
     ) async throws -> Act {
         try await act(on: request, "deletion.proceed", reason: reason, connection) { connection, _ in
+            if withoutIdentifiers, try !Self.holdsIdentifiers(request, on: connection) { return .refused(.nothingLost) }
             try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -177,6 +178,14 @@ package struct DeletionDesk: Sendable {
             try DeletionJobs.wake(request, on: connection)
             return .done
         }
+    }
+
+    /// Whether identifiers of a request are sealed, which is what a key can be lost of.
+    private static func holdsIdentifiers(_ request: UUID, on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            "select sealed_identifiers is not null from accountctl.deletion_requests where id = \(request)",
+            as: Bool.self
+        )
     }
 
     /// The name of the key that sealed the identifiers of an open request, where it is among `keys` and opens them.

@@ -12,4 +12,6 @@ package enum DeletionRefusal: Sendable, Hashable {
     case underWay(step: DeletionStep, request: UUID)
     /// Another act, or a worker, has the request or its account locked.
     case busy
+    /// No identifiers are sealed: none of them can be given up.
+    case nothingLost
 }
