@@ -30,7 +30,7 @@ package struct MigrationPlan: Sendable, Equatable {
     package let items: [Item]
 
     /// The bundles that are or will be installed.
-    let bundles: [String]
+    package let bundles: [String]
 
     /// Decides what to do.
     ///

@@ -41,8 +41,11 @@ struct MigrateUpCommand: AccountctlCommand {
         }
         if let visibility = options.visibility, !report.applied.contains(where: { $0.contains("profiles") }) {
             context.messages.warning(
-                "--visibility \(visibility.rawValue) changed nothing: it is read when profiles are installed, which they are; who may read "
-                    + "them is decided by their policies"
+                "--visibility \(visibility.rawValue) changed nothing: it is read when profiles are installed, "
+                    + (report.bundles.contains("profiles")
+                        ? "which they are; who may read them is decided by their policies"
+                        : "which were left out here; add them with: accountctl migrate up --with-profiles "
+                            + "--visibility \(visibility.rawValue)")
             )
         }
         if context.output.format == .table {

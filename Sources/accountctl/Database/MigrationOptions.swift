@@ -36,6 +36,9 @@ struct MigrationOptions: ParsableArguments {
         if withProfiles, withoutProfiles {
             throw ValidationError("--with-profiles and --without-profiles exclude each other")
         }
+        if withoutProfiles, visibility != nil {
+            throw ValidationError("--visibility and --without-profiles exclude each other")
+        }
     }
 
     /// The bundles that were asked for; nil leaves it to what the database has.

@@ -75,16 +75,22 @@ struct DoctorCommand: AccountctlCommand {
         var findings = databaseOnly ? [] : try SettingsDoctor(context: context).findings()
         let settings = try context.checkedSettings().settings
         var unreachable: ExitStatus?
+        // As where nothing else was chosen.
+        var hasProfiles = true
         do {
-            findings += try await context.withMigrations(anyDatabase: true) { engine, connection in
-                try await DatabaseDoctor(
+            let (found, bundles) = try await context.withMigrations(anyDatabase: true) { engine, connection in
+                let doctor = DatabaseDoctor(
                     settings: settings,
                     engine: engine,
                     patience: patience ?? settings.worker.leaseDuration * 3,
                     now: context.now
                 )
-                .findings(on: connection)
+                let found = try await doctor.findings(on: connection)
+                // What is in the way of a plan is among the findings.
+                return (found, (try? engine.plan(on: connection))?.bundles)
             }
+            findings += found
+            hasProfiles = bundles?.contains("profiles") ?? true
         } catch let error as PostgresError {
             // What else there is to say is said all the same: this is when one asks.
             let report = ErrorReport(error)
@@ -93,9 +99,10 @@ struct DoctorCommand: AccountctlCommand {
         }
         if !databaseOnly {
             let logger = context.logger(settings)
-            findings += try await HTTPCaller.withCaller(logger: logger) { caller in
+            findings += try await HTTPCaller.withCaller(logger: logger) { [hasProfiles] caller in
                 try await ServicesDoctor(
                     parts: WorkerServices(settings: settings, caller: caller, logger: logger),
+                    hasProfiles: hasProfiles,
                     now: context.now
                 ).findings()
             }

@@ -44,8 +44,9 @@ extension ServicesDoctor {
     /// Buckets that are named and not there, and buckets that nobody decided about.
     private func compare(_ found: Set<String>) -> [DoctorFinding] {
         let deletion = parts.settings.deletion
-        let named = Set(["avatars"] + deletion.buckets)
-        var findings = named.subtracting(found).sorted().map { bucket in
+        let decided = Set(["avatars"] + deletion.buckets)
+        let expected = hasProfiles ? decided : Set(deletion.buckets)
+        var findings = expected.subtracting(found).sorted().map { bucket in
             DoctorFinding(
                 .warning,
                 "storage.bucket",
@@ -55,7 +56,7 @@ extension ServicesDoctor {
                     ? "accountctl migrate up makes it." : "Correct deletion.buckets, or make the bucket."
             )
         }
-        let undecided = found.subtracting(named).subtracting(deletion.keptBuckets).sorted()
+        let undecided = found.subtracting(decided).subtracting(deletion.keptBuckets).sorted()
         if !undecided.isEmpty {
             findings.append(
                 DoctorFinding(

@@ -10,6 +10,8 @@ import SignInWithApple
 /// Looks at Apple and Storage from here, without using anything up.
 struct ServicesDoctor {
     let parts: WorkerServices
+    /// Whether the database has profiles, which have a bucket of their own.
+    let hasProfiles: Bool
     /// The clock of this machine.
     let now: @Sendable () -> Date
 

@@ -140,6 +140,37 @@ struct DoctorServiceTests {
         }
     }
 
+    @Test("no bucket missing that is of profiles, where these were left out")
+    func noProfiles() async throws {
+        try await DoctorStage.with(migrating: ["--without-profiles"]) { deployment in
+            var configuration = SandboxConfiguration()
+            configuration.storage = .init(
+                conninfo: deployment.database.cluster.conninfo(
+                    database: deployment.database.name,
+                    user: "supabase_storage_admin"
+                ),
+                folder: deployment.folder.appendingPathComponent("files").path
+            )
+            try await Sandbox.with(configuration, logger: Logger.silent) { sandbox in
+                let key = try deployment.file("storage.key", sandbox.storage.keys.secretKey)
+                let storage = [
+                    "ACCOUNTCTL_STORAGE_URL": sandbox.storage.url, "ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": key,
+                ]
+                let (_, findings) = try await deployment.examine(storage, everything: true)
+                #expect(!findings.contains { $0.code.hasPrefix("storage.") }, "\(findings)")
+                let photos = storage.merging(["ACCOUNTCTL_DELETION_BUCKETS": "photos"]) { $1 }
+                let gone = try await deployment.find("storage.bucket", "warning", photos, everything: true)
+                #expect(gone.contains("photos"))
+            }
+            // Nor is it said that they are there.
+            let up = try await AccountctlProcess(
+                ["migrate", "up", "--visibility", "own"],
+                environment: deployment.variables
+            ).result()
+            #expect(up.status == 0 && up.errors.contains("were left out here"), "\(up)")
+        }
+    }
+
     @Test("what is wrong with Apple and Storage: the key, the bucket, a bucket nobody decided about, no answer")
     func services() async throws {
         try await DoctorStage.with { deployment in

@@ -59,16 +59,17 @@ struct DoctorStage: Sendable {
         #expect(requested.status == 0, "\(requested.errors)")
     }
 
-    /// Gives `body` a deployment; `working` with a worker that was there and seems to be still.
+    /// Gives `body` a deployment, migrated with these options; `working` with a worker that was there and seems to be still.
     static func with(
         working: Bool = true,
+        migrating: [String] = [],
         _ body: @Sendable (DoctorStage) async throws -> Void
     ) async throws {
         let keys = try await TestKeys.make()
         defer { keys.remove() }
         try await TestDatabase.withPlatform { database in
             let variables = database.variables.merging(keys.variables) { $1 }
-            let migrated = try await AccountctlProcess.run("migrate", "up", environment: variables)
+            let migrated = try await AccountctlProcess(["migrate", "up"] + migrating, environment: variables).result()
             #expect(migrated.status == 0, "\(migrated.errors)")
             if working {
                 let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: variables)
