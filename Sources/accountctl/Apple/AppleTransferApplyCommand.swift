@@ -35,6 +35,7 @@ struct AppleTransferApplyCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        try context.requireClientID(options)
         let transfer = options.transfer
         let signature = try context.signature(acting)
         return try await context.withDatabase { [confirm, options] pool in

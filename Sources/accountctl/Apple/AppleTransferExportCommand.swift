@@ -28,6 +28,7 @@ struct AppleTransferExportCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        try context.requireClientID(options)
         let transfer = options.transfer
         let output = context.output
         try await context.withDatabase { pool in

@@ -23,6 +23,7 @@ struct AppleTransferImportCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        try context.requireClientID(step.options)
         let lines = try TransferFile().lines
         let (options, isDryRun) = (step.options, step.write.dryRun)
         let signature = try context.signature(step.acting)

@@ -23,6 +23,7 @@ struct AppleTransferStatusCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        try context.requireClientID(options)
         let transfer = options.transfer
         let status = try await context.withDatabase { pool in
             try await TransferBooks(pool: pool, transfer: transfer).status()

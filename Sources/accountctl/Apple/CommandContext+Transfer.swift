@@ -1,9 +1,17 @@
 import AccountLifecycle
 import Postgres
+import Settings
 import SignInWithApple
 import Terminal
 
 extension CommandContext {
+    /// Refuses a client id that is not configured, of which every count would be as if nobody were there.
+    ///
+    /// - Throws: ``CommandError``.
+    func requireClientID(_ options: TransferOptions) throws {
+        _ = try appleIdentity(of: options.clientID, try settingsForApple().apple)
+    }
+
     /// Runs a step that asks Apple, with progress.
     func run(
         _ name: String,

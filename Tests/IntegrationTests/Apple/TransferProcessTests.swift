@@ -102,6 +102,20 @@ struct TransferProcessTests {
         #expect(twice.errors.contains("0 of 23 lines are new"))
     }
 
+    @Test("A client id that is not configured is refused by every step, before it counts or takes anything in")
+    func unknownClient() async throws {
+        try await AppleProgram.with { program in
+            for step in ["status", "export", "import", "generate", "exchange", "apply"] {
+                let refused = try await AccountctlProcess(
+                    ["apple", "transfer", step, "com.example.nobody", "--team", Self.recipient],
+                    environment: program.variables
+                ).result()
+                #expect(refused.status == 3 && refused.output.isEmpty, "\(step): \(refused)")
+                #expect(refused.errors.contains("is not among the configured client ids"), "\(step): \(refused)")
+            }
+        }
+    }
+
     @Test("An import names every bad line, a dry run counts as it would, and what is not kept is not logged")
     func imports() async throws {
         try await AppleProgram.with { program in
