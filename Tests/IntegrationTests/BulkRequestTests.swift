@@ -65,7 +65,8 @@ struct BulkRequestTests {
                 """
             )
             let dry = try await stage.run(["deletion", "request", "--file", path, "--dry-run", "--json"])
-            #expect(dry.status == 0, "\(dry.errors)")
+            // As the run would end.
+            #expect(dry.status == 3, "\(dry.errors)")
             for fact in [
                 #""ids": 4"#, #""accounts": 3"#, #""found": 1"#, #""held": 1"#, #""unknown_user": 1"#,
                 #""repeated": 1"#,

@@ -28,7 +28,7 @@ struct BulkRequest {
             let left = try await left(by: BulkResults.requests(in: resultPath, of: database))
             let survey = try await survey(left)
             try context.output.show(plan(left.count, survey))
-            return .ok
+            return Self.unknown(left.count, survey) > 0 ? .notFound : .ok
         }
         return try await BulkResults.with(resultPath, of: database) { results in
             let left = try await left(by: results.requests)
@@ -185,13 +185,18 @@ struct BulkRequest {
     private func question(_ left: Int, _ survey: DeletionDesk.Survey) -> String {
         var facts = ["\(Wording.count(list.ids.count, "id")) in the list"]
         if left < list.ids.count { facts.append("\(list.ids.count - left) done before") }
-        let unknown = left - survey.accounts - survey.leaving - survey.erased
+        let unknown = Self.unknown(left, survey)
         if unknown > 0 { facts.append("\(unknown) no account") }
         if survey.open + survey.leaving > 0 { facts.append("\(survey.open + survey.leaving) asked for already") }
         if survey.erased > 0 { facts.append("\(survey.erased) erased before") }
         if survey.held > 0 { facts.append("\(survey.held) under legal hold") }
         return
             "Delete \(Wording.count(survey.accounts - survey.open, "account")) for good? (\(facts.joined(separator: ", ")))"
+    }
+
+    /// How many of those that are left no account has.
+    private static func unknown(_ left: Int, _ survey: DeletionDesk.Survey) -> Int {
+        left - survey.accounts - survey.leaving - survey.erased
     }
 
     private func plan(_ left: Int, _ survey: DeletionDesk.Survey) -> Sheet {
@@ -201,7 +206,7 @@ struct BulkRequest {
             .repeated: .integer(list.repeated),
             .doneBefore: .integer(list.ids.count - left),
             .accounts: .integer(survey.accounts),
-            .unknownUser: .integer(left - survey.accounts - survey.leaving - survey.erased),
+            .unknownUser: .integer(Self.unknown(left, survey)),
             .found: .integer(survey.open + survey.leaving),
             .erased: .integer(survey.erased),
             .held: .integer(survey.held),
