@@ -55,27 +55,36 @@ struct OperatorFollowUpTests {
     @Test("Commands that are named act where the one acted that names them")
     func elsewhere() throws {
         var global = GlobalOptions()
+        func completed(_ text: String, isProduction: Bool = false) -> String {
+            FollowUp(global) { isProduction }.completed(text)
+        }
         global.setDefaults()
         let text = "go on with: accountctl deletion resume --all; this is accountctl 0.1.0"
-        #expect(FollowUp(global).completed(text) == text)
+        #expect(completed(text) == text)
         global.environment = "staging"
         global.config = "my settings.toml"
         #expect(
-            FollowUp(global).completed(text)
+            completed(text)
                 == "go on with: accountctl --environment staging --config 'my settings.toml' deletion resume --all; "
                 + "this is accountctl 0.1.0"
         )
         // To a shell the accent makes no other character of the quote.
         global.config = "it'\u{301}s.toml"
-        #expect(FollowUp(global).completed(text).utf8.contains("--config 'it'\\''\u{301}s.toml' ".utf8))
+        #expect(completed(text).utf8.contains("--config 'it'\\''\u{301}s.toml' ".utf8))
         global.databaseURL = "postgres://postgres:secret@db.example.com/postgres"
-        #expect(!FollowUp(global).completed(text).contains("secret"))
+        #expect(!completed(text).contains("secret"))
         // Nobody wrote the options into the reason of a pause.
         let paused = StandingBrakes.words(ofQueue: "apple", "see accountctl jobs list")
         let start = "the queue apple is paused: see accountctl jobs list; go on with: accountctl "
-        #expect(FollowUp(global).completed(paused).hasPrefix(start + "--environment staging "))
+        #expect(completed(paused).hasPrefix(start + "--environment staging "))
         global.setDefaults()
-        #expect(FollowUp(global).completed(paused) == start + "jobs resume apple")
+        #expect(completed(paused) == start + "jobs resume apple")
+        // What can be undone does not take the option.
+        let both = "accountctl deletion resume --all, accountctl deletion pause A"
+        #expect(
+            completed(both, isProduction: true)
+                == "accountctl deletion resume --production --all, accountctl deletion pause A"
+        )
     }
 
     @Test("What ends a state is a command that can be typed as it stands, with the options that chose the environment")
@@ -97,6 +106,11 @@ struct OperatorFollowUpTests {
             // A table has the id beside it.
             let table = try await stage.run(["deletion", "list"] + place)
             #expect(table.output.contains("deletion resume") && !table.output.contains("accountctl"), "\(table)")
+            let inProduction = try await AccountctlProcess(
+                ["deletion", "show", id, "--json", "ended_by"],
+                environment: stage.variables.merging(["ACCOUNTCTL_PRODUCTION": "yes"]) { $1 }
+            ).result()
+            #expect(inProduction.output.contains("deletion resume --production \(request)"), "\(inProduction)")
             let words = typed.split(separator: " ").dropFirst().map(String.init)
             #expect(try await stage.run(words).status == 0)
         }

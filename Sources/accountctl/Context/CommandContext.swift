@@ -23,7 +23,7 @@ struct CommandContext: Sendable {
     /// The one thread that all of the command runs on; nil where it has several.
     var thread: EventThread?
     /// The settings, once they were read.
-    let cache = SettingsCache()
+    var cache = SettingsCache()
     /// What acts are hashed with, once somebody acts.
     let actingKey = ActingKey()
 

@@ -21,6 +21,9 @@ final class SettingsCache: Sendable {
         }
     }
 
+    /// Whether the settings, where they were read, count as production.
+    var isProduction: Bool { known.withLock { $0?.settings.environment.isProduction ?? false } }
+
     /// Whether a warning has not been given yet in this run; a command may open several connections.
     func isNew(_ warning: String) -> Bool {
         warned.withLock { $0.insert(warning).inserted }

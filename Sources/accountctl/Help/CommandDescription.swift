@@ -63,8 +63,13 @@ struct CommandDescription: Decodable {
 
     /// The preferred names of the options that every command takes.
     static func globalOptions() throws -> Set<String> {
-        let described = try JSONDecoder().decode(Tool.self, from: Data(GlobalOptions._dumpHelp().utf8)).command
-        return Set((described.arguments ?? []).compactMap { $0.preferredName?.text } + ["--help", "--version"])
+        try options(of: GlobalOptions.self).union(["--help", "--version"])
+    }
+
+    /// The preferred names of the options of a command, or of a group of options.
+    static func options(of type: any ParsableArguments.Type) throws -> Set<String> {
+        let described = try JSONDecoder().decode(Tool.self, from: Data(type._dumpHelp().utf8)).command
+        return Set((described.arguments ?? []).compactMap { $0.preferredName?.text })
     }
 
     /// The command that the words below this one name; nil when they name none.

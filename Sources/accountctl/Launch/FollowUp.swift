@@ -7,8 +7,11 @@ import Terminal
 struct FollowUp: Sendable {
     /// A blank before each; empty where the settings alone decide.
     private let options: String
+    private let isProduction: @Sendable () -> Bool
 
-    init(_ global: GlobalOptions) {
+    /// Whether this is production is asked when a command is named: the settings are read by then.
+    init(_ global: GlobalOptions, isProduction: @escaping @Sendable () -> Bool) {
+        self.isProduction = isProduction
         var words: [String] = []
         if let environment = global.environment { words += ["--environment", Self.quoted(environment)] }
         if let config = global.config { words += ["--config", Self.quoted(config)] }
@@ -26,8 +29,8 @@ struct FollowUp: Sendable {
         let parts = text.split(separator: Self.program, omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(String(parts[0])) { done, part in
             let command = part.prefix { $0.isLetter || $0 == "-" }
-            let isCommand = Self.commands.contains(String(command))
-            return done + (isCommand ? "accountctl" + options + " " : Self.program) + part
+            guard Self.commands.contains(String(command)) else { return done + Self.program + part }
+            return done + "accountctl" + options + " " + (isProduction() ? Self.consenting(part) : String(part))
         }
         .replacing(Self.marked, with: Self.program)
     }
@@ -43,6 +46,19 @@ struct FollowUp: Sendable {
     private static let commands = Set(
         (CommandList.running + CommandList.accounts + CommandList.help).map { $0._commandName }
     )
+
+    /// A command, and what follows it, with `--production` behind its name where it takes that.
+    private static func consenting(_ text: Substring) -> String {
+        let words = text.split(separator: " ").map { String($0.prefix { $0.isLetter || $0 == "-" }) }
+        let path = CommandPath(root: Accountctl.self, words: words)
+        let options = (try? CommandDescription.options(of: path.last)) ?? []
+        let name = path.commands.dropFirst().map { $0._commandName }.joined(separator: " ")
+        let rest = text.dropFirst(name.count)
+        guard options.contains("--production"), text.hasPrefix(name), !rest.hasPrefix(" --help") else {
+            return String(text)
+        }
+        return name + " --production" + rest
+    }
 
     /// As a shell reads it back, which knows no characters: a quote with an accent on it is a quote.
     private static func quoted(_ word: String) -> String {

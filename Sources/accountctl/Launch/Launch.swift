@@ -41,7 +41,8 @@ struct Launch {
             return reportParsing(error, words: words, messages: messages)
         }
         var messages = messages
-        messages.completed = { [global = command.global] in FollowUp(global).completed($0) }
+        let cache = SettingsCache()
+        messages.completed = FollowUp(command.global) { cache.isProduction }.completed
         do {
             let style = style(.output, noColour: refusesColour)
             let output = Output(
@@ -67,7 +68,8 @@ struct Launch {
                 output: output,
                 isInteractive: isInteractive(command.global),
                 now: { Date() },
-                thread: type(of: command).isSequential ? thread : nil
+                thread: type(of: command).isSequential ? thread : nil,
+                cache: cache
             )
             // Most commands connect.
             if let failure = Connection.loadLibrary() {
