@@ -397,8 +397,21 @@ struct JobsCommandTests {
             }
             #expect(try await jobs(database, ["resume", "mail"]).errors.contains("goes on"))
             #expect(try await jobs(database, ["resume", "mail"]).errors.contains("was not paused"))
-            #expect(try await jobs(database, ["limit", "mail", "--none"]).status == 0)
-            #expect(try await jobs(database, ["limit", "--kind", "test.kind", "--none"]).status == 0)
+            let logged = "select count(*) from accountctl.operator_log where action = 'jobs.limit'"
+            let before = Int(try await database.psql(logged)) ?? 0
+            let runs: [(dry: [String], outcome: String)] = [
+                (["--dry-run"], "would_be_done"), ([], "done"), (["--dry-run"], "unchanged"), ([], "unchanged"),
+            ]
+            for limited in [["mail"], ["--kind", "test.kind"]] {
+                let lift = ["limit"] + limited + ["--none", "--json", "outcome"]
+                for (dry, outcome) in runs {
+                    let lifted = try await jobs(database, lift + dry)
+                    #expect(lifted.status == 0 && lifted.output.contains("\"\(outcome)\""), "\(lift): \(lifted)")
+                }
+            }
+            let never = try await jobs(database, ["limit", "never", "--none"])
+            #expect(never.status == 0 && never.errors.contains("never has no limit, as before"), "\(never)")
+            #expect(try await database.psql(logged) == "\(before + 2)")
             #expect(try await jobs(database, ["stats"]).output.contains("incident 7") == false)
 
             try await database.psql("select accountctl.prepare_job_history('2020-01-01', 2)")

@@ -125,7 +125,7 @@ import Testing
         let kind = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
             let limit = { @Sendable (running: Int?, perKey: Int?) in
-                try await harness.pool.withConnection { connection in
+                _ = try await harness.pool.withConnection { connection in
                     try harness.queue.limit(kind: "test.plain", running: running, runningPerKey: perKey, on: connection)
                 }
             }
@@ -197,7 +197,7 @@ import Testing
                 return .completed()
             }
             try await harness.pool.withConnection { connection in
-                try harness.queue.limitRate(queue: "apple", to: (5, .seconds(3600)), on: connection)
+                _ = try harness.queue.limitRate(queue: "apple", to: (5, .seconds(3600)), on: connection)
             }
             try await harness.enqueue(try (0..<20).map { _ in try kind.job(Note()) })
             let fixed = registry
@@ -212,7 +212,7 @@ import Testing
                 }
                 #expect(try await harness.effects() == 5)
                 try await harness.pool.withConnection { connection in
-                    try harness.queue.limitRate(queue: "apple", to: nil, on: connection)
+                    _ = try harness.queue.limitRate(queue: "apple", to: nil, on: connection)
                 }
                 try await harness.until { try await harness.effects() == 20 }
                 group.cancelAll()
@@ -246,7 +246,7 @@ import Testing
             var registry = JobRegistry()
             try registry.register(kind) { _, _ in .completed() }
             try await harness.pool.withConnection { connection in
-                try harness.queue.limitRate(queue: "apple", to: (rate, .seconds(1)), on: connection)
+                _ = try harness.queue.limitRate(queue: "apple", to: (rate, .seconds(1)), on: connection)
             }
             try await harness.execute(
                 "update accountctl.queues set rate_tokens = 0, rate_counted_at = now() + interval '1 hour'"
@@ -263,7 +263,7 @@ import Testing
         let kind = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
             let limit = { @Sendable (running: Int?) in
-                try await harness.pool.withConnection { connection in
+                _ = try await harness.pool.withConnection { connection in
                     try harness.queue.limit(kind: "test.plain", running: running, runningPerKey: nil, on: connection)
                 }
             }

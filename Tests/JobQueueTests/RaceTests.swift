@@ -330,7 +330,7 @@ import Testing
                 }
             }
             try await harness.pool.withConnection { connection in
-                try harness.queue.limit(kind: "test.plain", running: 3, runningPerKey: nil, on: connection)
+                _ = try harness.queue.limit(kind: "test.plain", running: 3, runningPerKey: nil, on: connection)
                 try harness.queue.pause(queue: "default", reason: "test", on: connection)
             }
             #expect(try await claim() == 0)

@@ -170,7 +170,7 @@ import Testing
         try await JobHarness.with { harness in
             try await harness.enqueue(try ExactJobs.make(60))
             if isLimited {
-                try await harness.pool.withConnection { connection in
+                _ = try await harness.pool.withConnection { connection in
                     try harness.queue.limit(kind: ExactJobs.kind.name, running: 6, runningPerKey: nil, on: connection)
                 }
             }

@@ -208,7 +208,7 @@ import Testing
             try await JobHarness.with(in: cluster) { harness in
                 let name = harness.database.name
                 try await enqueue(harness, 400)
-                try await harness.pool.withConnection { connection in
+                _ = try await harness.pool.withConnection { connection in
                     try harness.queue.limit(kind: ExactJobs.kind.name, running: 6, runningPerKey: nil, on: connection)
                 }
                 // However long cutting the standby off takes, enough are left for afterwards.

@@ -80,27 +80,35 @@ extension JobQueue {
     ///
     /// What runs goes on. Workers hear of it after the caller's commit; until they have, they leave the kind alone.
     ///
+    /// - Returns: False when it was so already.
     /// - Throws: ``JobQueueError`` for a field out of form; ``PostgresError``.
+    @discardableResult
     package func limit(
         kind: String,
         running: Int?,
         runningPerKey: Int?,
         on connection: isolated Connection
-    ) throws {
+    ) throws -> Bool {
         try JobField.checkName(kind, field: "kind")
         if let running { try JobField.checkRange(running, 1...100_000, field: "running") }
         if let runningPerKey { try JobField.checkRange(runningPerKey, 1...100_000, field: "runningPerKey") }
-        try connection.execute(
+        let (total, each) = (running.map { Int32($0) }, runningPerKey.map { Int32($0) })
+        let changed = try connection.execute(
             """
-            insert into \(tables.limits) (kind, set_running, set_running_per_key)
-            values (\(kind), \(running.map(Int32.init)), \(runningPerKey.map(Int32.init)))
+            insert into \(tables.limits) as l (kind, set_running, set_running_per_key)
+            select \(kind), \(total)::int, \(each)::int
+            where coalesce(\(total)::int, \(each)::int) is not null
+            or exists (select from \(tables.limits) where kind = \(kind))
             on conflict (kind) do update
             set set_running = excluded.set_running,
                 set_running_per_key = excluded.set_running_per_key,
                 updated_at = clock_timestamp()
+            where (l.set_running, l.set_running_per_key)
+                is distinct from (excluded.set_running, excluded.set_running_per_key)
             """
         )
-        try notify([JobTables.beatNote], on: connection)
+        if changed == 1 { try notify([JobTables.beatNote], on: connection) }
+        return changed == 1
     }
 
     /// How many jobs of a queue may be claimed now, as an expression over a row of `queues`; null without a rate.

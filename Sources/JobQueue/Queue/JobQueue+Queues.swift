@@ -46,32 +46,36 @@ extension JobQueue {
     ///
     /// Workers hear of a new limit after the caller's commit; until they have, they leave the queue alone.
     ///
+    /// - Returns: False when it was so already.
     /// - Throws: ``JobQueueError`` for a field out of form; ``PostgresError``.
+    @discardableResult
     package func limitRate(
         queue name: String,
         to limit: (count: Int, period: Duration)?,
         on connection: isolated Connection
-    ) throws {
+    ) throws -> Bool {
         try JobField.checkName(name, field: "queue")
         if let limit {
             try JobField.checkRange(limit.count, 1...1_000_000, field: "rate")
             try JobField.checkRange(limit.period, .seconds(1)...(.seconds(86_400)), field: "period")
         }
         let count = limit.map { Int32($0.count) }
-        try connection.execute(
+        let changed = try connection.execute(
             """
-            insert into \(tables.queues) (name, rate_limit, rate_period, rate_tokens)
-            values (
-                \(name), \(count), \(limit?.period.seconds)::double precision * interval '1 second',
+            insert into \(tables.queues) as q (name, rate_limit, rate_period, rate_tokens)
+            select \(name), \(count)::int, \(limit?.period.seconds)::double precision * interval '1 second',
                 coalesce(\(count)::int, 0)
-            )
+            where \(count)::int is not null
+            or exists (select from \(tables.queues) where name = \(name))
             on conflict (name) do update
             set rate_limit = excluded.rate_limit,
                 rate_period = excluded.rate_period,
                 rate_tokens = excluded.rate_tokens,
                 rate_counted_at = clock_timestamp()
+            where (q.rate_limit, q.rate_period) is distinct from (excluded.rate_limit, excluded.rate_period)
             """
         )
-        try notify([JobTables.beatNote], on: connection)
+        if changed == 1 { try notify([JobTables.beatNote], on: connection) }
+        return changed == 1
     }
 }

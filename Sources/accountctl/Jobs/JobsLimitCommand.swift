@@ -93,13 +93,12 @@ struct JobsLimitCommand: AccountctlCommand {
         }
     }
 
-    /// A limit is set whether or not it was so already.
     private func act(
         onQueue queue: String? = nil,
         kind: String? = nil,
         _ told: String,
         in context: CommandContext,
-        _ set: @Sendable (isolated Connection) throws -> Void
+        _ set: @Sendable (isolated Connection) throws -> Bool
     ) async throws -> ExitStatus {
         try await context.act(
             onQueue: queue,
@@ -108,10 +107,7 @@ struct JobsLimitCommand: AccountctlCommand {
             facts: ["limit": told],
             acting,
             write,
-            words: (told, "would be: \(told)", told)
-        ) { _, connection in
-            try set(connection)
-            return true
-        }
+            words: (told, "would be: \(told)", "\(told), as before")
+        ) { _, connection in try set(connection) }
     }
 }
