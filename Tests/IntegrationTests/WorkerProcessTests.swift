@@ -51,6 +51,21 @@ struct WorkerProcessTests {
         }
     }
 
+    @Test("That its database is away is told at once, not when it gives up")
+    func databaseAway() async throws {
+        try await withKeys { keys in
+            try await ClosedPort.with { port in
+                let place = ["PGHOST": "127.0.0.1", "PGPORT": "\(port)", "PGUSER": "postgres", "PGDATABASE": "none"]
+                let worker = try AccountctlProcess(["worker"], environment: keys.merging(place) { $1 })
+                #expect(try await worker.waitForErrors(containing: "could not connect to the database"))
+                #expect(worker.isRunning)
+                worker.signal(SIGKILL)
+                let errors = try await worker.result().errors
+                #expect(errors.ranges(of: "could not connect").count == 1, "\(errors)")
+            }
+        }
+    }
+
     @Test("An address at which it cannot listen is told with the setting that names it")
     func addresses() async throws {
         try await withKeys { keys in

@@ -1,3 +1,5 @@
+package import Logging
+
 /// How a pool behaves.
 package struct PoolConfiguration: Sendable {
     /// Where the database is.
@@ -19,6 +21,9 @@ package struct PoolConfiguration: Sendable {
 
     /// The longest wait between attempts to connect.
     var maximumBackoff: Duration = .seconds(10)
+
+    /// How the first of several attempts to connect that fail in a row is logged; the others are for debugging.
+    package var firstFailureLevel: Logger.Level = .debug
 
     package init(connection: ConnectionConfiguration) {
         self.connection = connection

@@ -18,11 +18,13 @@ final class PoolConnector: Sendable {
     }
 
     private let configuration: ConnectionConfiguration
+    private let firstFailureLevel: Logger.Level
     private let logger: Logger
     private let lessons = Mutex(Lessons())
 
-    init(_ configuration: ConnectionConfiguration, logger: Logger) {
+    init(_ configuration: ConnectionConfiguration, firstFailureLevel: Logger.Level, logger: Logger) {
         self.configuration = configuration
+        self.firstFailureLevel = firstFailureLevel
         self.logger = logger
     }
 
@@ -44,12 +46,18 @@ final class PoolConnector: Sendable {
             return .made(connection)
         } catch {
             let failure = (error as? PostgresError).flatMap { Self.mayRetry($0) ? $0 : nil }
-            logger.debug("could not connect", metadata: ["reason": "\(error)"])
             // An attempt that was cut off says less than one that the server answered.
             let isCutOff = ContinuousClock.now >= end
-            lessons.withLock { lessons in
-                if !isCutOff || lessons.failure == nil { lessons.failure = failure ?? lessons.failure }
+            let isFirst = lessons.withLock { lessons in
+                let isFirst = lessons.failure == nil
+                if !isCutOff || isFirst { lessons.failure = failure ?? lessons.failure }
+                return isFirst && failure != nil
             }
+            logger.log(
+                level: isFirst ? firstFailureLevel : .debug,
+                "could not connect to the database",
+                metadata: ["reason": "\(error)"]
+            )
             return .failed(error, mayRetry: failure != nil)
         }
     }

@@ -30,7 +30,11 @@ final class PoolDriver: Sendable {
 
     init(_ configuration: PoolConfiguration, logger: Logger) {
         self.configuration = configuration
-        connector = PoolConnector(configuration.connection, logger: logger)
+        connector = PoolConnector(
+            configuration.connection,
+            firstFailureLevel: configuration.firstFailureLevel,
+            logger: logger
+        )
         state = Mutex(
             State(
                 machine: PoolStateMachine(

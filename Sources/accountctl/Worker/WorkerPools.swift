@@ -19,12 +19,14 @@ struct WorkerPools {
         _ logger: Logger,
         _ body: @Sendable (WorkerPools) async throws -> Result
     ) async throws -> Result {
-        var (control, intake) = (work, work)
+        var (working, control, intake) = (work, work, work)
+        // Of one of them: somebody who waits for a worker to start should see why it does not.
+        working.firstFailureLevel = .warning
         control.maximumConnections = 3
         control.connection.sessionSettings = JobQueue.controlSettings
         intake.maximumConnections = 3
         let (controlled, taken) = (control, intake)
-        return try await Pool.withPool(work, logger: logger) { work in
+        return try await Pool.withPool(working, logger: logger) { work in
             try await Pool.withPool(controlled, logger: logger) { control in
                 try await Pool.withPool(taken, logger: logger) { intake in
                     try await body(WorkerPools(work: work, control: control, intake: intake))
