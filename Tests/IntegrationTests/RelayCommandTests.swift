@@ -103,6 +103,15 @@ struct RelayCommandTests {
         }
     }
 
+    @Test("Of no stream at all nothing can be told")
+    func noStream() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let nothing = try await AccountctlProcess.run("relay", "check", "--json", environment: database.variables)
+            #expect(nothing.status == 75 && nothing.output.filter { !$0.isWhitespace } == "[]", "\(nothing)")
+            #expect(nothing.errors.contains("no mail stream is declared"), "\(nothing)")
+        }
+    }
+
     @Test(
         "What is typed wrong is one clear line, and no question is asked",
         arguments: [

@@ -14,7 +14,8 @@ struct RelayCheckCommand: AccountctlCommand {
 
             EXIT CODES
               0 mail gets through and nothing is to be said; 7 it does, something should be mended; 8 it does not;
-              75 it cannot be told: DNS did not answer, or too little was stated (nobody should be woken for it)
+              75 it cannot be told: DNS did not answer, or too little was stated (nobody should be woken for it), or no stream is
+              declared
 
             EXAMPLES
               accountctl relay check example.com --include _spf.esp.example --selector s1 --registered example.com
@@ -63,6 +64,7 @@ struct RelayCheckCommand: AccountctlCommand {
             }
             try context.output.list(reports.map { $0.object(explaining: explain) }, fields)
         }
+        if streams.isEmpty { return .temporary }
         return StreamReport.Conclusion.worst(reports.map(\.conclusion)).exitStatus
     }
 
