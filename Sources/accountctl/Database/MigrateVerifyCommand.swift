@@ -16,7 +16,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
             upgrade of the server change anything, though another major version may print what is there in other words.
 
             EXIT CODES
-              0 the same, as far as it was migrated; 5 differences
+              0 the same, as far as it was migrated; 1 the schema is not installed; 5 differences
 
             EXAMPLES
               accountctl migrate verify
@@ -56,7 +56,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
         }
         guard plan.hasHistory else {
             throw CommandError(
-                .notFound,
+                .failure,
                 "the schema is not installed in this database",
                 hint: "Install it: accountctl migrate up"
             )
