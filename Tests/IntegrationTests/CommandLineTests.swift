@@ -38,6 +38,11 @@ struct CommandLineTests {
             (["user", "list", "--limit", "-1"], "--limit must be at least 1"),
             (["audit", "list", "--action", "del%"], "--action holds \"%\""),
             (["user", "list", "--deletion-state", "verified"], "residue"),
+            (["user", "list", "--held", "--no-held"], "--no-held"),
+            (["migrate", "up", "--without-profiles", "--visibility", "own"], "exclude each other"),
+            (["jobs", "snooze", "1", "--in", "-5m"], "--in must"),
+            (["keys", "new", "x", "--output", ""], "--output is empty"),
+            (["config", "show", "--config", ""], "--config is empty"),
         ]
     )
     func mistyped(_ arguments: [String], _ hint: String) async throws {
@@ -92,6 +97,10 @@ struct CommandLineTests {
             (["--json", "id", "user", "list"], ["user", "list", "--json=id"]),
             (["--json", "user", "list"], ["user", "list", "--json=all"]),
             (["--csv", "--no-color", "user", "list"], ["user", "list", "--csv=all", "--no-color"]),
+            (["jobs", "show", "-1", "--json"], ["jobs", "show", "--json=all", "--", "-1"]),
+            (["jobs", "retry", "-1", "--", "2"], ["jobs", "retry", "--", "-1", "2"]),
+            (["jobs", "snooze", "1", "--in", "-5m"], ["jobs", "snooze", "1", "--in=-5m"]),
+            (["jobs", "list", "-n", "--limit", "-1"], ["jobs", "list", "-n", "--limit=-1"]),
         ]
     )
     func dots(_ words: [String], _ expected: [String]) {
@@ -156,6 +165,10 @@ struct CommandLineTests {
                     ["PGDATABASE": "none_such"], 2,
                     #"the connection string is not right: database "none_such" does not exist"#
                 ),
+                (
+                    ["PGHOST": "127.0.0.1"], 4,
+                    "the database does not let this role in: it asks for a password, and none was given"
+                ),
                 (["PGHOST": "/nowhere"], 75, "cannot reach the database: connection to server on socket"),
             ] {
                 let failed = try await status(more)
@@ -165,10 +178,6 @@ struct CommandLineTests {
             }
             let closed = try await ClosedPort.with { try await status(["PGHOST": "127.0.0.1", "PGPORT": "\($0)"]) }
             #expect(closed.status == 75 && closed.errors.contains("Is the server running"), "\(closed)")
-                (
-                    ["PGHOST": "127.0.0.1"], 4,
-                    "the database does not let this role in: it asks for a password, and none was given"
-                ),
             #expect(!closed.errors.contains("\t") && !closed.errors.contains("\\t"), "\(closed)")
             let words = #"password authentication failed for user "u""#
             let wrong = try await RefusingServer.with("28P01", words) {
@@ -398,15 +407,6 @@ struct CommandLineTests {
             #expect(refused.status == 2 && refused.errors.contains(said), "\(words): \(refused)")
             #expect(try text() == before)
         }
-        let printed = try await AccountctlProcess(["keys", "new", "b", "--output", "-"], directory: folder).result()
-        #expect(printed.status == 0 && printed.output.hasPrefix("b:"), "\(printed)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["sealing.keys"])
-        // One that an editor left without its last line's end.
-        try before.dropLast().write(toFile: path, atomically: false, encoding: .utf8)
-        let second = try await make("b", "--output", path, "--append")
-        #expect(second.status == 0, "\(second)")
-        let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.count == 3 && lines[0] + "\n" == before && lines[1].hasPrefix("b:") && lines[2].isEmpty)
         // The hash file has one key, by whatever name it is called.
         let link = folder.appendingPathComponent("link").path
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
@@ -423,6 +423,15 @@ struct CommandLineTests {
             #expect(hash.status == 2 && hash.errors.contains("is the file of keys.hash_file"), "\(hash)")
             #expect(try text() == before)
         }
+        let printed = try await AccountctlProcess(["keys", "new", "b", "--output", "-"], directory: folder).result()
+        #expect(printed.status == 0 && printed.output.hasPrefix("b:"), "\(printed)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["sealing.keys"])
+        // One that an editor left without its last line's end.
+        try before.dropLast().write(toFile: path, atomically: false, encoding: .utf8)
+        let second = try await make("b", "--output", path, "--append")
+        #expect(second.status == 0, "\(second)")
+        let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3 && lines[0] + "\n" == before && lines[1].hasPrefix("b:") && lines[2].isEmpty)
     }
 
     @Test("A stream that is closed from the start is no other file that is opened later")

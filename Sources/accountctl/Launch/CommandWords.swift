@@ -9,7 +9,8 @@ import Terminal
 ///   command has such columns.
 /// - A single word behind one of these that is nearly a field is taken for a mistyped one where the command line is
 ///   complete without it, which ``unknownField(_:root:)`` tells: in `user find --json emil` it stays an operand.
-/// - A number below zero is the value of the option before it, which then tells its bounds: no option is called so.
+/// - What begins like a number below zero is the value of the option before it, or an operand, which then tells its
+///   bounds: no option is called so.
 enum CommandWords {
     /// The options of every command that always have a value.
     static let globalOptionsWithValue: Set<String> = [
@@ -22,15 +23,19 @@ enum CommandWords {
 
     private static func joinNegativeNumbers(_ words: [String]) -> [String] {
         let end = words.firstIndex(of: "--") ?? words.endIndex
-        return words[..<end].reduce(into: []) { joined, word in
-            let isNegative =
-                word.utf8.count > 1 && word.hasPrefix("-") && word.utf8.dropFirst().allSatisfy { 48...57 ~= $0 }
+        var (joined, operands): ([String], [String]) = ([], [])
+        for word in words[..<end] {
+            let isNegative = word.hasPrefix("-") && word.utf8.dropFirst().first.map { 48...57 ~= $0 } == true
             if isNegative, let option = joined.last, option.hasPrefix("--"), !option.contains("=") {
                 joined[joined.count - 1] += "=" + word
+            } else if isNegative {
+                operands.append(word)
             } else {
                 joined.append(word)
             }
-        } + words[end...]
+        }
+        // Where nothing is taken for an option.
+        return operands.isEmpty ? joined + words[end...] : joined + ["--"] + operands + words[end...].dropFirst()
     }
 
     /// The mistyped field of brought words; nil where there is none.

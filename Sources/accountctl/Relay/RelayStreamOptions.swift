@@ -66,17 +66,17 @@ struct RelayStreamOptions: ParsableArguments {
             && returnPathTarget == nil && selector.isEmpty && signature == nil && registered.isEmpty
     }
 
-    /// The stream; throws `DomainInputError` or ``CommandError`` for what is malformed.
+    /// The stream; throws ``CommandError`` naming the option for what is malformed.
     func stream(named name: String, from domain: DomainName) throws -> MailStream {
         var stream = MailStream(
             name: name,
             fromDomain: domain,
-            envelopeDomain: try envelope.map { try DomainInput.domain($0) },
-            signingDomain: try signing.map { try DomainInput.domain($0) },
+            envelopeDomain: try envelope.map { try Self.domain($0, "--envelope") },
+            signingDomain: try signing.map { try Self.domain($0, "--signing") },
             provider: MailStream.Provider(
                 name: provider,
-                includes: try include.map { try DomainInput.domain($0) },
-                returnPathTarget: try returnPathTarget.map { try DomainInput.domain($0) },
+                includes: try include.map { try Self.domain($0, "--include") },
+                returnPathTarget: try returnPathTarget.map { try Self.domain($0, "--return-path-target") },
                 addresses: try address.map { try Self.network($0) }
             )
         )
@@ -90,10 +90,23 @@ struct RelayStreamOptions: ParsableArguments {
         for text in selector { stream.selectors.append(try Self.selector(text, stream.signingDomain)) }
         if !registered.isEmpty {
             stream.registration = .names(
-                registered == ["none"] ? [] : try registered.map { try DomainInput.domain($0) }
+                registered == ["none"] ? [] : try registered.map { try Self.domain($0, "--registered") }
             )
         }
         return stream
+    }
+
+    private static func domain(_ text: String, _ option: String) throws -> DomainName {
+        try told(of: option) { () throws(DomainInputError) in try DomainInput.domain(text) }
+    }
+
+    /// Has what is wrong with a name told with the option that it is the value of.
+    private static func told<Value>(of option: String, _ read: () throws(DomainInputError) -> Value) throws -> Value {
+        do {
+            return try read()
+        } catch {
+            throw CommandError(.usage, "\(option): \(error)")
+        }
     }
 
     private static func network(_ text: String) throws -> IPNetwork {
@@ -105,9 +118,11 @@ struct RelayStreamOptions: ParsableArguments {
 
     private static func selector(_ text: String, _ domain: DomainName) throws -> MailStream.Selector {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let name = try DomainInput.selector(parts[0], domain: domain)
+        let name = try told(of: "--selector") { () throws(DomainInputError) in
+            try DomainInput.selector(parts[0], domain: domain)
+        }
         guard parts.count == 2 else { return MailStream.Selector(name) }
         if parts[1].hasPrefix("p=") { return MailStream.Selector(name, key: String(parts[1].dropFirst(2))) }
-        return MailStream.Selector(name, target: try DomainInput.domain(parts[1]))
+        return MailStream.Selector(name, target: try Self.domain(parts[1], "--selector"))
     }
 }

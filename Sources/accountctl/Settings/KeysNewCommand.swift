@@ -38,6 +38,7 @@ struct KeysNewCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func validate() throws {
+        if output?.isEmpty == true { throw ValidationError("--output is empty: name a file, or - to print the key") }
         if append, output == nil || output == "-" {
             throw ValidationError("give --output PATH with --append: the file to add the key to")
         }
@@ -66,7 +67,6 @@ struct KeysNewCommand: AccountctlCommand {
         try context.output.document(key.fileLine.reveal())
         return .ok
     }
-}
 
     /// A second key would make the hash file one that nothing takes.
     private func refuseHashFile(_ path: String, in context: CommandContext) throws {
@@ -81,3 +81,4 @@ struct KeysNewCommand: AccountctlCommand {
             hint: "Name the file of keys.sealing_file, which takes several; the hash key stays for ever."
         )
     }
+}

@@ -65,22 +65,22 @@ struct UserListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("With an identity there, such as apple.", valueName: "name"))
     var provider: String?
 
-    @Flag(name: .long, inversion: .prefixedNo, help: "Under a legal hold.")
+    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "Under a legal hold.")
     var held: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, help: "Whose address is one of Apple's relay.")
+    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "Whose address is one of Apple's relay.")
     var relay: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, help: "That may not sign in.")
+    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "That may not sign in.")
     var banned: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, help: "That signed in anonymously.")
+    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "That signed in anonymously.")
     var anonymous: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, help: "That GoTrue deleted softly.")
+    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "That GoTrue deleted softly.")
     var softDeleted: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, help: "With an open deletion request.")
+    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "With an open deletion request.")
     var deletion: Bool?
 
     @Option(name: .long, help: "With an open deletion request in this state; may be repeated.")
