@@ -112,6 +112,8 @@ struct HelpTests {
         for line in ["deletion.grace", "ACCOUNTCTL_CONFIG", "temporary failure, try again", "accountctl-user(1)"] {
             #expect(all.contains(line), "\(line)")
         }
+        let other = try await AccountctlProcess.run("manual", "users", "find")
+        #expect(other.status == 0 && other.output.contains("accountctl\\-user\\-find"), "\(other)")
         #expect(try await AccountctlProcess.run("manual", "nothing").status == 3)
         let mistyped = try await AccountctlProcess.run("manual", "user", "fnd")
         #expect(mistyped.status == 3 && mistyped.errors.contains("Did you mean: accountctl user find\n"), "\(mistyped)")

@@ -96,7 +96,7 @@ struct DeletionSheet {
                     .init("finished_at", "Ended", .date(request.finishedAt)),
                     .init("proof", "Proof", .text(request.proof?.rawValue), request.proof?.emphasis ?? .none),
                     .init("apple", "Apple", .text(request.apple?.rawValue)),
-                    .init("failures", "Failures in a row", request.failures > 0 ? .integer(request.failures) : .null),
+                    .init("failures", "Failures in a row", .integer(request.failures)),
                     .init("receipt", "Receipt", details.receipt.map { .integer($0) } ?? .null),
                 ])
             ),

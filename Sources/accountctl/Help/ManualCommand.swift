@@ -48,9 +48,12 @@ struct ManualCommand: AccountctlCommand {
         }
         guard let into else {
             let words = command.first == root.commandName ? Array(command.dropFirst()) : command
-            guard let found = root.find(words) else {
+            let path = CommandPath(root: Accountctl.self, words: words)
+            // Other names of a command have no page of their own.
+            let names = path.commands.dropFirst().map { $0._commandName } + words.dropFirst(path.wordCount)
+            guard let found = root.find(names) else {
                 let typed = SafeText.line(words.joined(separator: " "))
-                let mistake = CommandPath(root: Accountctl.self, words: words).mistake
+                let mistake = path.mistake
                 throw CommandError(
                     .notFound,
                     mistake?.message ?? "there is no command \"\(typed)\"",
