@@ -68,6 +68,7 @@ package enum EmbeddedSQL {
         File(name: "0065_deletion_status_left.sql") { PackageResources._065_deletion_status_left_sql },
         File(name: "0067_cancelling_sessions.sql") { PackageResources._067_cancelling_sessions_sql },
         File(name: "0068_worker_life.sql") { PackageResources._068_worker_life_sql },
+        File(name: "0069_history_progress.sql") { PackageResources._069_history_progress_sql },
         File(name: "0070_oauth_clients.sql") { PackageResources._070_oauth_clients_sql },
     ]
 }

@@ -331,8 +331,12 @@ struct JobsCommandTests {
             #expect(running.output.contains("\"cancel_requested\": true"), "\(running)")
             #expect(running.output.contains("\"reason\": \"asked for twice\""), "\(running)")
 
+            try await database.psql("update accountctl.jobs set progress = '{\"done\": 3}' where id = \(id("parked"))")
             #expect(try await jobs(database, ["discard", id("parked"), "--reason", "not wanted", "--yes"]).status == 0)
-            #expect(try await jobs(database, ["show", id("parked"), "--json"]).output.contains("not wanted"))
+            let discarded = try await jobs(database, ["show", id("parked"), "--json"])
+            #expect(discarded.output.contains("not wanted"))
+            #expect(discarded.output.contains(#"{\"done\": 3}"#), "\(discarded)")
+            #expect(try await jobs(database, ["show", id("parked")]).output.contains(#"{"done": 3}"#))
             let one = try await jobs(database, ["retry", "--state", "discarded", "--limit", "1", "--dry-run"])
             #expect(one.status == 0 && one.errors.contains("more than 1 such jobs: raise --limit"), "\(one)")
             let retried = try await jobs(
@@ -341,6 +345,7 @@ struct JobsCommandTests {
             )
             #expect(retried.status == 0 && !retried.errors.contains("such jobs"), "\(retried)")
             #expect(try await state(database, ids["parked"]) == "available")
+            #expect(try await jobs(database, ["show", id("parked"), "--json"]).output.contains(#"{\"done\": 3}"#))
             #expect(try await state(database, ids["discarded"]) == "available")
             #expect(try await jobs(database, ["retry", id("completed")]).status == 6)
 

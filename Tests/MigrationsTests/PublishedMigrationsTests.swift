@@ -69,6 +69,7 @@ import Testing
         ("0065_deletion_status_left.sql", "dfaf33e3aa958744fd0b91df31b8d9f77178ae0669875c249e66cbb559a86c54"),
         ("0067_cancelling_sessions.sql", "c9ce9c509d42b8e72b1042dc857396b3fad640e4e7d1d0751c5eba869bee2ef0"),
         ("0068_worker_life.sql", "b3def7e232cb42cbfa35e8bbc210958fad3e7acff6f720789465d280a529a724"),
+        ("0069_history_progress.sql", "0d73abcc53ee01e67391f9a39c2ad8499a274a332f1c32e0d4bc2a4f81887db8"),
         ("0070_oauth_clients.sql", "74928a75412f21888b78f4916bff67c361efaf598b8d0514e66f555af05dd26a"),
     ]
 

@@ -94,7 +94,10 @@ package struct JobContext: Sendable {
         guard try queue.finish(ending, on: connection).contains(job) else { throw fence.lost }
     }
 
-    /// Stores how far the job is, for people to see.
+    /// Stores how far the job is, for people to see and for a later attempt to go on from.
+    ///
+    /// It goes to the history with the job, and comes back with one that is retried. It stays there as long as
+    /// arguments and output, and like them holds ids of our own rows, never personal data.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, or naming `progress` when it is longer than 16 kB; ``PostgresError``.
     package func setProgress(_ progress: some Encodable & Sendable) async throws {

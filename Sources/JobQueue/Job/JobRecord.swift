@@ -39,6 +39,7 @@ package struct JobDetails: Sendable {
     package let record: JobRecord
     package let arguments: JobDocument
     package let argumentsVersion: Int16
+    /// What its handler last said about how far it is, or was when it ended.
     package let progress: JobDocument?
     package let output: JobDocument?
     /// `[{at, attempt, error}]`, oldest first, the last ten.

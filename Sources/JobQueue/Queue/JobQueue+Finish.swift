@@ -96,13 +96,13 @@ extension JobQueue {
         """
         insert into \(tables.history) (
             id, lease, worker, run_at, created_at, claimed_at, outcome, priority, attempt, crashes, max_attempts,
-            args_version, queue, kind, unique_key, limit_key, reason, args, output, errors
+            args_version, queue, kind, unique_key, limit_key, reason, args, progress, output, errors
         )
         select
             id, lease, worker, run_at, created_at, claimed_at,
             \(ending.outcome.rawValue)::\(tables.schema).job_end,
             priority, attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
-            \(reason(ending)), args, \(ofJob(ending.outputs, text: false)),
+            \(reason(ending)), args, progress, \(ofJob(ending.outputs, text: false)),
             \(errors(ending.failures))
         from ended
         where \(Self.waitsBriefly)

@@ -140,7 +140,7 @@ extension JobQueue {
             ).first,
             let row = try connection.first(
                 """
-                select args::text, args_version, null::text, output::text, errors::text, false
+                select args::text, args_version, progress::text, output::text, errors::text, false
                 from \(tables.history)
                 where id = \(id)
                 order by finished_at desc

@@ -76,18 +76,18 @@ extension JobQueue {
             )
             insert into \(tables.history) (
                 id, lease, run_at, created_at, claimed_at, outcome, priority, attempt, crashes, max_attempts,
-                args_version, queue, kind, unique_key, limit_key, reason, args, errors
+                args_version, queue, kind, unique_key, limit_key, reason, args, progress, errors
             )
             select id, lease, run_at, created_at, claimed_at, \(outcome.rawValue)::\(tables.schema).job_end, priority,
                 attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
-                \(reason), args, errors
+                \(reason), args, progress, errors
             from ended
             """
         ) == 1
     }
 
     /// Makes a job run again now: a waiting or parked one at once and with its attempts anew, a discarded or cancelled
-    /// one by bringing it back from the history under its old id.
+    /// one by bringing it back from the history under its old id, with what its handler said about how far it was.
     ///
     /// Returns its queue, for ``wake(_:in:)`` after the commit.
     ///
@@ -125,10 +125,10 @@ extension JobQueue {
                 )
                 insert into \(tables.jobs) (
                     id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key, args,
-                    errors
+                    progress, errors
                 )
                 select id, lease, created_at, priority, max_attempts, args_version, queue, kind, unique_key, limit_key,
-                    args, errors
+                    args, progress, errors
                 from gone
                 order by lease desc
                 limit 1

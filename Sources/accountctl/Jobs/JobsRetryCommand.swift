@@ -10,7 +10,8 @@ struct JobsRetryCommand: AccountctlCommand {
         commandName: "retry",
         abstract: "Run jobs again now, with their attempts anew.",
         discussion: """
-            A waiting or parked job runs at once; a discarded or cancelled one comes back under its id. A completed one does not.
+            A waiting or parked job runs at once; a discarded or cancelled one comes back under its id, with its progress. A
+            completed one does not.
 
             EXAMPLES
               accountctl jobs retry 42 43
