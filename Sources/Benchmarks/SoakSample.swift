@@ -1,0 +1,15 @@
+/// How the engine stood at one moment of a soak.
+struct SoakSample: Sendable {
+    let minute: Double
+    let hotBytes: Int
+    let indexBytes: Int
+    /// Private memory of the process, in MB.
+    let memory: Double
+    /// Since the sample before.
+    let walPerJob: Double
+    /// Since the sample before; each is a flush of the log.
+    let commitsPerJob: Double
+    let waiting: Int
+    /// Jobs that had been added before the table was looked at, and are in neither part of it.
+    let lost: Int
+}
