@@ -78,6 +78,8 @@ struct DeployFilesTests {
         let alerts = try text("deploy/monitoring/alerts.yaml")
         #expect(alerts.contains("(jobs_oldest_ready_seconds) > \(Int(JobFigures.Limits.oldestReady))\n"))
         #expect(alerts.contains("(jobs_oldest_xmin_age) > \(JobFigures.Limits.oldestXminAge)\n"))
+        #expect(alerts.contains("(jobs_oldest_snapshot_seconds) > \(Int(JobFigures.Limits.oldestSnapshot))\n"))
+        #expect(alerts.contains("(jobs_dead_rows) > \(JobFigures.Limits.deadRows)\n"))
     }
 
     @Test("The dashboard and the alerts ask for metrics that the program has")

@@ -38,6 +38,8 @@ extension JobFigures {
         /// At a hundred transactions a second so many pass in three hours, each with dead rows that every scan walks
         /// over.
         package static let oldestXminAge = 1_000_000
+        /// Workers vacuum each minute, within which ten thousand jobs a second leave as many.
+        package static let deadRows = 1_000_000
     }
 }
 

@@ -1,4 +1,4 @@
-import Postgres
+package import Postgres
 
 extension JobQueue {
     /// The most due jobs that one ``promote(on:)`` makes available.
@@ -223,8 +223,30 @@ extension JobQueue {
 
     /// Removes dead rows of the hot table, which autovacuum may be too busy elsewhere to do.
     ///
-    /// Only its owner may.
+    /// For whoever may not, see ``ownerWhoVacuums(on:)``, Postgres only warns.
     func vacuum(on connection: isolated Connection) throws {
         try connection.execute("vacuum (skip_locked) \(tables.jobs)")
+    }
+
+    /// The owner of the hot table where the connection's role may not vacuum it; nil where it may.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func ownerWhoVacuums(on connection: isolated Connection) throws -> String? {
+        try connection.first(
+            """
+            select pg_get_userbyid(c.relowner)::text
+            from pg_class c
+            join pg_database d on d.datname = current_database()
+            where c.oid = \("\(tables.schemaName).jobs")::regclass
+            and not pg_has_role(c.relowner, 'usage')
+            and not pg_has_role(d.datdba, 'usage')
+            -- Servers before 17 know no such right.
+            and not case
+                when current_setting('server_version_num')::int >= 170000 then has_table_privilege(c.oid, 'maintain')
+                else false
+            end
+            """,
+            as: String.self
+        )
     }
 }

@@ -76,19 +76,44 @@ extension DatabaseDoctor {
                 )
             )
         }
+        if let finding = Self.deadRows(figures) { findings.append(finding) }
+        if let owner = try JobQueue().ownerWhoVacuums(on: connection) {
+            findings.append(Self.foreignTable(of: SafeText.line(owner)))
+        }
+        return findings
+    }
+
+    /// What keeps dead rows, or else that there are too many; nil where all is well.
+    static func deadRows(_ figures: JobFigures) -> DoctorFinding? {
         if figures.oldestSnapshot > JobFigures.Limits.oldestSnapshot
             || figures.oldestXminAge > JobFigures.Limits.oldestXminAge
         {
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "jobs.dead_rows",
-                    "dead rows of the last \(Wording.count(figures.oldestXminAge, "transaction")) cannot be removed",
-                    why: "A session, a prepared transaction, a standby or its slot looks at them: the job table grows.",
-                    todo: "End what holds them: see pg_stat_activity, pg_prepared_xacts and pg_replication_slots."
-                )
+            return DoctorFinding(
+                .warning,
+                "jobs.dead_rows",
+                "dead rows of the last \(Wording.count(figures.oldestXminAge, "transaction")) cannot be removed",
+                why: "A session, a prepared transaction, a standby or its slot looks at them: the job table grows.",
+                todo: "End what holds them: see pg_stat_activity, pg_prepared_xacts and pg_replication_slots."
             )
         }
-        return findings
+        guard figures.deadRows > JobFigures.Limits.deadRows else { return nil }
+        return DoctorFinding(
+            .warning,
+            "jobs.dead_rows",
+            "the job table has \(Wording.count(figures.deadRows, "dead row"))",
+            why: "Vacuums come too seldom, or do not get through: claims walk over what they leave.",
+            todo: "Let a worker run, which vacuums each minute; vacuum (verbose) accountctl.jobs says what is left."
+        )
+    }
+
+    /// The job table belongs to a role that the connection's is not.
+    private static func foreignTable(of owner: String) -> DoctorFinding {
+        DoctorFinding(
+            .warning,
+            "jobs.owner",
+            "the job table belongs to \(owner), and who connects here may not vacuum it",
+            why: "Postgres only warns a worker that connects so: dead rows wait for autovacuum, and slow claims down.",
+            todo: "Connect workers as \(owner), or as a member of it."
+        )
     }
 }

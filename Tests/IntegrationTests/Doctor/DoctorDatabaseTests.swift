@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import JobQueue
 @testable import accountctl
 
 /// Who asks it, what lies between, how it is laid out, and what became of the schema.
@@ -25,6 +26,46 @@ struct DoctorDatabaseTests {
             #expect(none.contains("auth.users"))
             try await deployment.database.psql("drop role \(role), \(role)_2")
         }
+    }
+
+    @Test("a role that may not vacuum the job table, which a member of its owner may")
+    func foreignJobTable() async throws {
+        try await DoctorStage.with { deployment in
+            let role = "guest_\(UUID().uuidString.prefix(8).lowercased())"
+            try await deployment.database.psql(
+                """
+                create role \(role) login;
+                grant usage on schema auth, storage, accountctl to \(role);
+                grant all on all tables in schema auth, storage, accountctl to \(role);
+                """
+            )
+            let what = try await deployment.find("jobs.owner", "warning", ["PGUSER": role])
+            #expect(what.contains("belongs to postgres"))
+            try await deployment.database.psql("grant postgres to \(role)")
+            let (_, findings) = try await deployment.examine(["PGUSER": role])
+            #expect(!findings.contains { $0.code == "jobs.owner" }, "\(findings)")
+            try await deployment.database.psql("drop owned by \(role); drop role \(role)")
+        }
+    }
+
+    @Test("dead rows that something keeps, and those that nobody removes")
+    func deadRows() {
+        func found(snapshot: Double = 0, xmin: Int = 0, dead: Int = 0) -> accountctl.DoctorFinding? {
+            let figures = JobFigures(
+                depths: [],
+                oldestReady: [:],
+                exhausted: 0,
+                lastMinute: [:],
+                oldestSnapshot: snapshot,
+                oldestXminAge: xmin,
+                deadRows: dead,
+                defaultRows: 0
+            )
+            return DatabaseDoctor.deadRows(figures)
+        }
+        #expect(found(snapshot: 3600, xmin: 1_000_000, dead: 1_000_000) == nil)
+        #expect(found(snapshot: 3601)?.code == "jobs.dead_rows" && found(xmin: 1_000_001)?.code == "jobs.dead_rows")
+        #expect(found(dead: 1_000_001)?.what.contains("dead rows") == true)
     }
 
     @Test("keys without a rule or an index, and triggers, that block or slow a deletion")
