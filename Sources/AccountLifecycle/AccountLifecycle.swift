@@ -3,20 +3,24 @@ package import Postgres
 
 /// The life of accounts: what a worker needs to know to run all of it.
 package enum AccountLifecycle {
-    /// The kinds of jobs that a worker carries out, and the queue of each.
-    package static let queues: [String: String] = [
-        DeletionJobs.delete.name: DeletionJobs.delete.queue,
-        DeletionJobs.exchange.name: DeletionJobs.exchange.queue,
-        DeletionJobs.revocations.name: DeletionJobs.revocations.queue,
-        DeletionJobs.upkeep.name: DeletionJobs.upkeep.queue,
-        CredentialJobs.handle.name: CredentialJobs.handle.queue,
-        CredentialJobs.sweepEvents.name: CredentialJobs.sweepEvents.queue,
-        CredentialJobs.check.name: CredentialJobs.check.queue,
-        CredentialJobs.inbox.name: CredentialJobs.inbox.queue,
-        WebSecretReminder.kind.name: WebSecretReminder.kind.queue,
-        MailCheckJob.check.name: MailCheckJob.check.queue,
-        MailCheckJob.schedule.name: MailCheckJob.schedule.queue,
-    ]
+    /// The queue of each kind of jobs that a worker carries out.
+    package static let queues = kinds.mapValues(\.queue)
+
+    /// The newest form of arguments that is known of each of these kinds.
+    package static let versions = kinds.mapValues(\.version)
+
+    private static let kinds: [String: (queue: String, version: Int16)] = Dictionary(
+        uniqueKeysWithValues: [
+            facts(DeletionJobs.delete), facts(DeletionJobs.exchange), facts(DeletionJobs.revocations),
+            facts(DeletionJobs.upkeep), facts(CredentialJobs.handle), facts(CredentialJobs.sweepEvents),
+            facts(CredentialJobs.check), facts(CredentialJobs.inbox), facts(WebSecretReminder.kind),
+            facts(MailCheckJob.check), facts(MailCheckJob.schedule),
+        ]
+    )
+
+    private static func facts(_ kind: JobKind<some Codable & Sendable>) -> (String, (queue: String, version: Int16)) {
+        (kind.name, (kind.queue, kind.version))
+    }
 
     /// The jobs that workers add again and again; some only where what they look after is set.
     package static func periodic() throws -> [PeriodicJob] {

@@ -25,6 +25,7 @@ import Testing
                 mail: MailCheckJob { _ in throw CancellationError() }
             )
             #expect(registry.entries.mapValues(\.queue) == AccountLifecycle.queues)
+            #expect(registry.entries.mapValues(\.version) == AccountLifecycle.versions)
             let schedules = try AccountLifecycle.periodic().map(\.name)
             #expect(registry.periodic.map(\.name).sorted() == schedules.sorted())
         }

@@ -41,6 +41,32 @@ extension JobsCommandTests {
         }
     }
 
+    @Test("A job is found by its unique key, while it is unfinished and afterwards")
+    func findsByKey() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let ids = try await database.psql(
+                """
+                select concat_ws(' ', accountctl.enqueue_job('test.kind', unique_key => 'order 7'),
+                    accountctl.enqueue_job('test.kind', unique_key => 'order 8'))
+                """
+            )
+            .split(separator: " ").map(String.init)
+            try #require(ids.count == 2)
+            func found(_ words: String...) async throws -> String {
+                let result = try await jobs(database, words + ["--unique-key", "order 7", "--tsv", "id"])
+                #expect(result.status == 0, "\(result.errors)")
+                return result.output
+            }
+            #expect(try await found("list") == "\(ids[0])\n")
+            #expect(try await jobs(database, ["discard"] + ids + ["--reason", "of no use", "--yes"]).status == 0)
+            #expect(try await found("list") == "")
+            #expect(try await found("list", "--state", "discarded") == "\(ids[0])\n")
+            // Of several that were discarded one is run again.
+            #expect(try await found("retry", "--state", "discarded", "--yes") == "\(ids[0])\n")
+            #expect(try await database.psql("select id from accountctl.jobs") == ids[0])
+        }
+    }
+
     @Test("A list of jobs is added as a whole, each as it would be alone")
     func enqueuesLists() async throws {
         try await TestDatabase.with(.migrated) { database in
@@ -116,6 +142,7 @@ extension JobsCommandTests {
                 "arguments must not exceed"
             ),
             (#"{"kind":"k","arguments_version":0}"#, "arguments_version must lie"),
+            (#"{"kind":"mail.check","arguments_version":2}"#, "arguments_version must not exceed 1"),
             (#"{"kind":"k","priority":"1"}"#, "priority must be a whole number"),
             (#"{"kind":"k","priority":1.5}"#, "priority must be a whole number"),
             (#"{"kind":"k","max_attempts":40000}"#, "max_attempts must be a whole number of at most"),

@@ -29,7 +29,7 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     package let name: String
     package let queue: String
     /// The version of the form of ``Arguments``; raise it with an upcast when the form changes.
-    let version: Int16
+    package let version: Int16
     let priority: Int16
     /// Whether its jobs may run in the slots that a worker keeps for them: for what is short and cannot wait for what
     /// is long.

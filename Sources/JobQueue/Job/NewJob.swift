@@ -9,7 +9,7 @@ package struct NewJob: Sendable, Hashable {
     package let kind: String
     package let queue: String
     let arguments: JobDocument
-    let argumentsVersion: Int16
+    package let argumentsVersion: Int16
     let priority: Int16
     /// When to run it; nil for now, by the server's clock.
     let runAt: Date?

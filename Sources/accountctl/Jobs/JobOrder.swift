@@ -7,6 +7,21 @@ struct JobOrder: Sendable {
     /// How long it waits, by the server's clock; nil where its time is given, or is now.
     let wait: Duration?
 
+    /// Of a kind that is not ours any version of arguments may be known to others.
+    ///
+    /// - Throws: `JobQueueError` that names `argumentsVersion` where no worker of ours could read it.
+    init(_ job: NewJob, wait: Duration?) throws(JobQueueError) {
+        if let known = AccountLifecycle.versions[job.kind], job.argumentsVersion > known {
+            throw JobQueueError(
+                .invalidField,
+                field: "argumentsVersion",
+                "argumentsVersion must not exceed \(known), the newest that is known of \(job.kind)"
+            )
+        }
+        self.job = job
+        self.wait = wait
+    }
+
     /// The queue that jobs of a kind go to where none is named: the kind's own, or `default` for a kind that is not
     /// ours.
     static func queue(of kind: String) -> String {

@@ -68,6 +68,6 @@ struct NewJobOptions: ParsableArguments {
             limitKey: limitKey,
             maxAttempts: maxAttempts
         )
-        return JobOrder(job: job, wait: wait)
+        return try JobOrder(job, wait: wait)
     }
 }
