@@ -69,6 +69,7 @@ struct JobsCommandTests {
                 (["list", "--queue", "No Queue"], "error: --queue must"),
                 (["list", "--kind=1kind"], "error: --kind must"),
                 (["list", "--state", "sleeping"], "invalid for '--state"),
+                (["list", "--unique-key", ""], "error: --unique-key must"),
                 (["list", "--limit", "0"], "error: --limit must"),
                 (["list", "--limit=-3"], "error: --limit must"),
                 (["list", "--json", "id,stat"], "Did you mean state?"),
@@ -78,6 +79,7 @@ struct JobsCommandTests {
                 (["retry", "\(id)", "--queue", "q"], "not both"),
                 (["retry", "\(id)", "--exhausted"], "not both"), (["retry", "\(id)", "--kind", "k"], "not both"),
                 (["retry", "\(id)", "--limit", "1"], "not both"),
+                (["retry", "\(id)", "--unique-key", "k"], "not both"),
                 (["cancel"], "ids"), (["discard", "\(id)"], "--reason"),
                 (["discard", "\(id)", "--yes", "--reason", long], "--reason has 501 characters: at most 500"),
                 (["cancel", "\(id)", "--yes", "--reason", long], "--reason has 501 characters"),
@@ -110,6 +112,7 @@ struct JobsCommandTests {
                     "arguments"
                 ),
                 (["enqueue", "k", "--arguments-version", "0"], "error: --arguments-version must"),
+                (["enqueue", "mail.check", "--arguments-version", "2"], "--arguments-version must not exceed 1"),
                 (["enqueue", "k", "--priority", "10"], "error: --priority must"),
                 (["enqueue", "k", "--priority=-1"], "error: --priority must"),
                 (["enqueue", "k", "--in", "9000d"], "error: --in must lie"),

@@ -29,9 +29,9 @@ package struct JobRecord: Sendable, Hashable, Codable {
     package let lastError: String?
     /// When it was recorded.
     package let lastErrorAt: Date?
-
-    /// When it last began to be what it is: when it ended, else when it was taken, else when it came.
-    package var changedAt: Date { finishedAt ?? max(claimedAt ?? createdAt, createdAt) }
+    /// When it last began to be what it is, as far as its row tells: when it ended, else when it came, was taken, was
+    /// told to stop, failed or was made to run again, whichever was last.
+    package let changedAt: Date
 }
 
 /// One job with everything that belongs to it.
@@ -71,6 +71,7 @@ package struct JobFilter: Sendable, Hashable {
     package var state: JobState?
     package var queue: String?
     package var kind: String?
+    package var uniqueKey: String?
     /// Only jobs that are beyond their usual attempts.
     package var isExhausted = false
     package var limit = 100
@@ -86,6 +87,7 @@ package struct JobFilter: Sendable, Hashable {
     package func check() throws(JobQueueError) {
         if let queue { try JobField.checkName(queue, field: "queue") }
         if let kind { try JobField.checkName(kind, field: "kind") }
+        try JobField.checkKey(uniqueKey, field: "uniqueKey")
         try JobField.checkRange(limit, Self.limits, field: "limit")
     }
 }

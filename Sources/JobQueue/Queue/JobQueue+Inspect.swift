@@ -26,6 +26,7 @@ extension JobQueue {
         let common: Statement = """
             (\(filter.queue)::text is null or j.queue = \(filter.queue))
             and (\(filter.kind)::text is null or j.kind = \(filter.kind))
+            and (\(filter.uniqueKey)::text is null or j.unique_key = \(filter.uniqueKey))
             """
         if let outcome = filter.state, outcome.isEnded {
             return try records(
@@ -56,6 +57,8 @@ extension JobQueue {
 
     /// What changed after an instant: jobs that ended, and those that run or wait now; oldest first, a page of `limit`
     /// at a time.
+    ///
+    /// What leaves no time in a job's row is no change: that it was snoozed, or moved up.
     ///
     /// For following along: ask again with the last one of a full page until one is not full.
     ///
@@ -88,7 +91,7 @@ extension JobQueue {
             """
         }
         let ended = try records("\(endedColumns) \(wanted("j.finished_at"))", on: connection)
-        let live = try records("\(liveColumns) \(wanted("greatest(j.created_at, j.claimed_at)"))", on: connection)
+        let live = try records("\(liveColumns) \(wanted(Self.liveMoment))", on: connection)
         // Each is whole up to its own last one: what lies beyond the limit of both comes with the next page.
         return Array((ended + live).sorted { ($0.changedAt, $0.id) < ($1.changedAt, $1.id) }.prefix(limit))
     }
@@ -199,12 +202,30 @@ extension JobQueue {
         return (alive, seconds.map { .seconds($0) })
     }
 
+    /// When an unfinished job last came, was taken, was told to stop, failed or was made to run again.
+    ///
+    /// Never in the future, where whoever follows along would wait for it: a hand may have written such times.
+    private static let liveMoment: Statement = """
+        greatest(
+            j.created_at, j.claimed_at, j.cancel_requested_at,
+            case
+                when (j.errors -> -1 ->> 'at')::timestamptz <= statement_timestamp()
+                    then (j.errors -> -1 ->> 'at')::timestamptz
+            end,
+            case
+                -- One that became due, or moved up, is what it was.
+                when j.state = 'available' and j.run_at <= statement_timestamp() and j.aged_at is distinct from j.run_at
+                    then j.run_at
+            end
+        )
+        """
+
     var liveColumns: Statement {
         """
         select j.id, j.state::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,
             j.claimed_at, null::timestamptz, j.unique_key, j.limit_key, coalesce(j.parked_for, j.cancel_reason),
             j.exhausted_at, j.worker,
-            j.errors -> -1 ->> 'error', (j.errors -> -1 ->> 'at')::timestamptz
+            j.errors -> -1 ->> 'error', (j.errors -> -1 ->> 'at')::timestamptz, \(Self.liveMoment)
         from \(tables.jobs) j
         """
     }
@@ -213,7 +234,7 @@ extension JobQueue {
         """
         select j.id, j.outcome::text, j.queue, j.kind, j.priority, j.attempt, j.crashes, j.created_at, j.run_at,
             j.claimed_at, j.finished_at, j.unique_key, j.limit_key, j.reason, null::timestamptz, j.worker,
-            j.errors -> -1 ->> 'error', (j.errors -> -1 ->> 'at')::timestamptz
+            j.errors -> -1 ->> 'error', (j.errors -> -1 ->> 'at')::timestamptz, j.finished_at
         from \(tables.history) j
         """
     }
@@ -231,7 +252,7 @@ extension JobQueue {
             statement,
             as: (
                 Int64, JobState, String, String, Int16, Int16, Int16, Date, Date, Date?, Date?, String?, String?,
-                String?, Date?, Int64?, String?, Date?
+                String?, Date?, Int64?, String?, Date?, Date
             ).self
         )
         .map {
@@ -253,7 +274,8 @@ extension JobQueue {
                 exhaustedAt: $0.14,
                 worker: $0.15,
                 lastError: $0.16,
-                lastErrorAt: $0.17
+                lastErrorAt: $0.17,
+                changedAt: $0.18
             )
         }
     }

@@ -59,7 +59,7 @@ struct JobLine {
                 limitKey: text(.limitKey),
                 maxAttempts: number(.maxAttempts)
             )
-            return JobOrder(job: job, wait: wait)
+            return try JobOrder(job, wait: wait)
         } catch let error as JobQueueError {
             throw LineProblem(Self.words(error))
         } catch let error as CommandError {

@@ -36,6 +36,9 @@ struct JobFilterOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Only jobs of this kind.", valueName: "name"))
     var kind: String?
 
+    @Option(name: .long, help: ArgumentHelp("Only jobs with this unique key.", valueName: "key"))
+    var uniqueKey: String?
+
     @Flag(name: .long, help: "Only jobs that must not be given up and used up their usual attempts.")
     var exhausted = false
 
@@ -43,7 +46,9 @@ struct JobFilterOptions: ParsableArguments {
     var limit: Int?
 
     /// Whether any of these was given.
-    var areGiven: Bool { state != nil || queue != nil || kind != nil || exhausted || limit != nil }
+    var areGiven: Bool {
+        state != nil || queue != nil || kind != nil || uniqueKey != nil || exhausted || limit != nil
+    }
 
     /// The filter, checked.
     func filter() throws -> JobFilter {
@@ -51,6 +56,7 @@ struct JobFilterOptions: ParsableArguments {
         filter.state = state
         filter.queue = queue
         filter.kind = kind
+        filter.uniqueKey = uniqueKey
         filter.isExhausted = exhausted
         if let limit { filter.limit = limit }
         try filter.check()

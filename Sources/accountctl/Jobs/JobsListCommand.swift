@@ -14,6 +14,7 @@ struct JobsListCommand: AccountctlCommand {
             EXAMPLES
               accountctl jobs list
               accountctl jobs list --state discarded --kind account.delete
+              accountctl jobs list --unique-key mail.schedule
               accountctl jobs list --exhausted --json id,kind,last_error
             """
     )

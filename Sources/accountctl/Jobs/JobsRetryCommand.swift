@@ -43,7 +43,7 @@ struct JobsRetryCommand: AccountctlCommand {
         guard ids.isEmpty || !options.areGiven else {
             throw CommandError(
                 .usage,
-                "name ids, or --state or --exhausted (narrowed by --queue, --kind and --limit), not both"
+                "name ids, or --state or --exhausted (narrowed by --queue, --kind, --unique-key and --limit), not both"
             )
         }
         let filter = try options.filter()

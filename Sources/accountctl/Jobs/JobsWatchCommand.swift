@@ -13,9 +13,10 @@ import Terminal
 struct JobsWatchCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Follow jobs as they come, run and end, until interrupted.",
+        abstract: "Follow jobs as they come, run, fail and end, until interrupted.",
         discussion: """
             Hears notifications and looks besides once a second; a lost connection is made again. JSON comes as an object a line.
+            What is over before the next look is not told, nor that a job was snoozed without having failed.
 
             EXAMPLES
               accountctl jobs watch
@@ -80,7 +81,8 @@ struct JobsWatch: Watch, Sendable {
             let page = try JobQueue().changes(filter, since: since, after: last, limit: Self.page, on: connection)
             for job in page {
                 let mark = "\(job.id) \(job.state.rawValue) \(job.attempt)"
-                guard seen.updateValue(job.changedAt, forKey: mark) == nil else { continue }
+                // Of an attempt that an operator had counted anew there is another one with the same number.
+                guard seen.updateValue(job.changedAt, forKey: mark) != job.changedAt else { continue }
                 try lines.append(job)
             }
             last = page.last ?? last
