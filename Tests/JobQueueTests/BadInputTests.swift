@@ -10,7 +10,7 @@ import Testing
         var text: String
     }
 
-    private func field(_ make: () throws -> Void) -> String? {
+    func field(_ make: () throws -> Void) -> String? {
         do {
             try make()
             return nil

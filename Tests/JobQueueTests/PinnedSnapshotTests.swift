@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -68,6 +69,56 @@ import Testing
                 let far = try await pages(queue, .init(worker: worker, limit: 10), on: connection)
                 // The snapshot does hold the dead rows: a claim from the start meets them all.
                 #expect(near * 2 < far, "a bounded claim touched \(near) pages, one from the start \(far)")
+            }
+        }
+    }
+
+    /// What a worker reads of the claim index while it runs 4,000 jobs that come at once.
+    private func entriesRead(_ harness: JobHarness, remembersBounds: Bool) async throws -> Int {
+        let read: Statement = "select pg_stat_get_tuples_returned('accountctl.jobs_claim'::regclass)"
+        let before = try await harness.count(read)
+        let settings = JobQueue.controlSettings.merging(["application_name": "pinned"]) { $1 }
+        try await harness.database.withPool(maximumConnections: 6, sessionSettings: settings) { pool in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            let worker = try Worker(
+                queue: harness.queue,
+                pool: pool,
+                listener: nil,
+                registry: registry,
+                configuration: harness.configuration {
+                    $0.remembersBounds = remembersBounds
+                    // A look at a table without work walks over everything, as it should.
+                    $0.pollInterval = .seconds(3600)
+                },
+                logger: harness.logger
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.until { worker.core.withLock { $0.worker } != nil }
+                // Without the full scan of each second, whose cost is not the point here.
+                worker.core.withLock { $0.bounds = ClaimBounds(fullScanInterval: .seconds(3600)) }
+                try await harness.enqueue(try (0..<4000).map { _ in try Self.kind.job(Note()) })
+                worker.wake()
+                try await harness.until { try await harness.unfinished() == 0 }
+                group.cancelAll()
+            }
+        }
+        // A session tells what it read when it ends at the latest.
+        try await harness.until {
+            try await harness.count("select count(*) from pg_stat_activity where application_name = 'pinned'") == 0
+        }
+        return try await harness.count(read) - before
+    }
+
+    /// The same of a worker, which remembers where its claims ended unless it is told not to.
+    @Test func aWorkersClaimsStayCheapBehindAnOldSnapshot() async throws {
+        try await JobHarness.with { harness in
+            try await harness.behindAnOldSnapshot { _ in
+                let far = try await entriesRead(harness, remembersBounds: false)
+                // With the dead rows of the first in its way besides.
+                let near = try await entriesRead(harness, remembersBounds: true)
+                #expect(near * 2 < far, "with bounds a worker read \(near) entries, without \(far)")
             }
         }
     }

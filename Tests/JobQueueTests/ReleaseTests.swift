@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test func anUnknownZoneStopsTheStart() async throws {
-        let kind = JobKind<Note>("test.periodic")
+        let kind = JobKind<Note>("test.periodic", limits: .init(running: 1))
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(kind) { _, _ in .completed() }
@@ -179,6 +179,10 @@ import Testing
             let worker = try harness.worker(registry)
             let error = await #expect(throws: JobQueueError.self) { try await worker.run() }
             #expect(error?.field == "zone")
+            // Nobody waits for a worker that never began, and its code limits nothing.
+            for table in ["workers", "job_limits", "periodic_slots", "jobs"] {
+                #expect(try await harness.count("select count(*) from accountctl.\(unsafeSQL: table)") == 0, "\(table)")
+            }
         }
     }
 

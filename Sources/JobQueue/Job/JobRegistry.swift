@@ -64,19 +64,17 @@ package struct JobRegistry: Sendable {
         periodic.append(job)
     }
 
-    /// The lanes of the kinds, in their queues and in any other queue asked for.
-    func lanes(queues: Set<String>?) -> [Lane] {
+    /// The lanes of the kinds, each in its queue.
+    var lanes: [Lane] {
         entries.values
-            .flatMap { entry in
-                (queues ?? [entry.queue]).map {
-                    Lane(
-                        queue: $0,
-                        kind: entry.kind,
-                        version: entry.version,
-                        isUrgent: entry.isUrgent,
-                        timeout: entry.timeout
-                    )
-                }
+            .map { entry in
+                Lane(
+                    queue: entry.queue,
+                    kind: entry.kind,
+                    version: entry.version,
+                    isUrgent: entry.isUrgent,
+                    timeout: entry.timeout
+                )
             }
             .sorted { ($0.queue, $0.kind) < ($1.queue, $1.kind) }
     }

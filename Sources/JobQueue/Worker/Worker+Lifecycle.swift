@@ -4,17 +4,18 @@ import Postgres
 import Synchronization
 
 extension Worker {
-    /// Registers, and checks what only the server can check.
+    /// Checks what only the server can check, and registers.
     func begin() async throws {
+        let zones = Set(registry.periodic.map(\.zone))
+        let queue = self.queue
+        // Before anything is written: what cannot begin leaves nothing behind.
+        try await control.withConnection { connection in
+            for zone in zones { _ = try queue.zoneRules(zone, on: connection) }
+        }
         try await register()
         // Before the first claim, or it would run more than the code allows.
         try await sayLimits(patience: JobQueue.longestSilence * 2)
-        let zones = Set(registry.periodic.map(\.zone))
-        let queue = self.queue
-        try await control.withConnection { connection in
-            for zone in zones { _ = try queue.zoneRules(zone, on: connection) }
-            _ = try queue.promote(on: connection)
-        }
+        _ = try await control.withConnection { connection in try queue.promote(on: connection) }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
         // It could be idle, and gone, before its upkeep has looked once.
         try await rescueLost()

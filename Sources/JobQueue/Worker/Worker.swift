@@ -74,7 +74,7 @@ package final class Worker: Sendable, Service {
         self.registry = registry
         self.configuration = configuration
         self.logger = logger
-        lanes = registry.lanes(queues: configuration.queues)
+        lanes = registry.lanes
         metrics = WorkerMetrics(
             kinds: registry.entries.keys.sorted(),
             queues: Set(lanes.map(\.queue)),

@@ -19,9 +19,6 @@ package struct WorkerConfiguration: Sendable {
     /// The release of the binary.
     package var version = "unknown"
 
-    /// The queues to take from; nil for those of the registered kinds.
-    var queues: Set<String>?
-
     /// How many jobs run at once.
     package var slots = 50
 
@@ -61,7 +58,7 @@ package struct WorkerConfiguration: Sendable {
     package var fusesClaims = true
 
     /// Whether claims begin where the last ones ended; see ``ClaimBounds``.
-    var remembersBounds = true
+    package var remembersBounds = true
 
     /// How often the table is vacuumed; nil leaves it to autovacuum.
     package var vacuumInterval: Duration? = .seconds(60)
@@ -78,8 +75,6 @@ package struct WorkerConfiguration: Sendable {
         guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
             throw .invalid("name", "must be 1 to 200 characters without NUL")
         }
-        for queue in queues ?? [] { try JobField.checkName(queue, field: "queues") }
-        guard queues != [] else { throw .invalid("queues", "must name a queue") }
         try JobField.checkRange(slots, 1...10_000, field: "slots")
         try JobField.checkRange(reservedSlots, 0...1000, field: "reservedSlots")
         try JobField.checkRange(batch, 1...5000, field: "batch")

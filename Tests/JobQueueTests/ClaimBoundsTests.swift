@@ -1,0 +1,70 @@
+import Testing
+
+@testable import JobQueue
+
+/// Where claims begin, by what the ones before them brought.
+@Suite struct ClaimBoundsTests {
+    private static let start = ContinuousClock.now
+    private static let key = ClaimBounds.Key(lane: .init(queue: "q", kind: "k"), priority: 5)
+
+    private func instant(_ milliseconds: Int) -> ContinuousClock.Instant {
+        Self.start.advanced(by: .milliseconds(milliseconds))
+    }
+
+    private func jobs(_ readyAt: Int64..., priority: Int16 = 5) -> [ClaimedJob] {
+        readyAt.map {
+            ClaimedJob(
+                leased: JobLease(id: $0, lease: $0, worker: 1),
+                queue: "q",
+                kind: "k",
+                attempt: 1,
+                crashes: 0,
+                maxAttempts: nil,
+                argumentsVersion: 1,
+                priority: priority,
+                readyAt: $0,
+                waited: 0,
+                isCancelled: false,
+                arguments: "{}"
+            )
+        }
+    }
+
+    @Test func theFirstClaimLooksAtEverything() {
+        var bounds = ClaimBounds()
+        #expect(bounds.bounds(now: instant(0)) == nil)
+    }
+
+    @Test func aFullClaimMovesTheBoundToItsLastRow() {
+        var bounds = ClaimBounds()
+        bounds.claimed(jobs(10, 20), isFull: true, wasBounded: false, now: instant(0))
+        #expect(bounds.bounds(now: instant(1)) == [Self.key: 20])
+        bounds.claimed(jobs(20, 30), isFull: true, wasBounded: true, now: instant(2))
+        #expect(bounds.bounds(now: instant(3)) == [Self.key: 30])
+        // Of another priority: that of the first stays.
+        bounds.claimed(jobs(5, priority: 1), isFull: true, wasBounded: true, now: instant(4))
+        let urgent = ClaimBounds.Key(lane: Self.key.lane, priority: 1)
+        #expect(bounds.bounds(now: instant(5)) == [Self.key: 30, urgent: 5])
+        // Below the bound, as of a claim that was sent earlier.
+        bounds.claimed(jobs(7), isFull: true, wasBounded: true, now: instant(6))
+        #expect(bounds.bounds(now: instant(7)) == [Self.key: 30, urgent: 5])
+    }
+
+    /// Where late commits filled a claim there may be more of them: the next one begins behind the last of these, not
+    /// behind what was claimed before.
+    @Test func aFullClaimOfEverythingResetsTheBoundToItsLastRow() {
+        var bounds = ClaimBounds(fullScanInterval: .seconds(1))
+        bounds.claimed(jobs(100), isFull: true, wasBounded: false, now: instant(0))
+        #expect(bounds.bounds(now: instant(999)) == [Self.key: 100])
+        #expect(bounds.bounds(now: instant(1000)) == nil)
+        bounds.claimed(jobs(40, 50), isFull: true, wasBounded: false, now: instant(1000))
+        #expect(bounds.bounds(now: instant(1001)) == [Self.key: 50])
+    }
+
+    @Test(arguments: [false, true]) func aShortClaimIsFollowedByALookAtEverything(_ wasBounded: Bool) {
+        var bounds = ClaimBounds()
+        bounds.claimed(jobs(100), isFull: true, wasBounded: false, now: instant(0))
+        bounds.claimed(jobs(110), isFull: false, wasBounded: wasBounded, now: instant(1))
+        #expect(bounds.bounds(now: instant(2)) == nil)
+    }
+}
