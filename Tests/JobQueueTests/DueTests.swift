@@ -142,6 +142,44 @@ import Testing
         }
     }
 
+    /// What becomes available anew is ready since then: behind what waits already, and not below the bounds of claims.
+    @Test func promotingAndRetryingWriteAFreshReadyTime() async throws {
+        let kind = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            let later = Date(timeIntervalSinceNow: 3600)
+            let ids = try await harness.enqueue(try (0..<5).map { _ in try kind.job(Note(), runAt: later) }).map(\.id)
+            try await harness.execute(
+                """
+                update accountctl.jobs
+                set run_at = now() - interval '1 hour',
+                    state = case when id = \(ids[1]) then 'available'::accountctl.job_state else state end
+                where id in (\(ids[0]), \(ids[1]))
+                """
+            )
+            try await harness.execute(
+                "update accountctl.jobs set state = 'parked', parked_for = 'newer' where id = \(ids[2])"
+            )
+            try await harness.pool.withConnection { connection in
+                let queue = harness.queue
+                try queue.discard(ids[3], reason: "test", on: connection)
+                let begun = try connection.one("select clock_timestamp()::text", as: String.self)
+                #expect(try queue.promote(on: connection).promoted == 1)
+                for id in ids.dropFirst() { _ = try queue.retry(id, on: connection) }
+                let fresh = try connection.query(
+                    """
+                    select id
+                    from accountctl.jobs
+                    where state = 'available'
+                    and run_at between \(begun)::timestamptz and clock_timestamp()
+                    order by id
+                    """,
+                    as: Int64.self
+                )
+                #expect(fresh == ids)
+            }
+        }
+    }
+
     /// A schedule rarer than it is looked back for has its first instant all the same.
     @Test func aScheduleWithoutAnInstantOfThePastIsRemembered() async throws {
         let kind = JobKind<Note>("test.leap")

@@ -9,8 +9,12 @@ import Testing
     private static let lanes = [Lane(queue: "default", kind: "test.model", timeout: .seconds(600))]
     private static let kind = JobKind<Note>("test.model")
 
-    @Test func theModelDoesWhatTheStatementsDo() async throws {
-        let seed = ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) } ?? 11
+    /// One that is the same each time and one that is met for the first time, which a failure names as its argument.
+    static let seeds: [UInt64] =
+        ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) }.map { [$0] }
+        ?? [11, .random(in: 1_000_000...1_000_000_000_000)]
+
+    @Test(arguments: seeds) func theModelDoesWhatTheStatementsDo(_ seed: UInt64) async throws {
         try await JobHarness.with { harness in
             try await harness.pool.withConnection { connection in
                 var random = SeededRandom(seed: seed)
@@ -21,7 +25,7 @@ import Testing
                 var workers: [Int64] = []
                 var keys: [Int64: String] = [:]
                 for step in 0..<600 {
-                    switch Int.random(in: 0..<16, using: &random) {
+                    switch Int.random(in: 0..<18, using: &random) {
                     case 0, 1:
                         let job = try Self.kind.job(Note(), uniqueKey: "\(step)")
                         let id = try harness.queue.enqueue([job], on: connection)[0].id
@@ -119,6 +123,25 @@ import Testing
                     case 14:
                         try connection.execute("update accountctl.jobs set run_at = now() where state = 'scheduled'")
                         #expect(try harness.queue.promote(on: connection).promoted == model.promote())
+                    case 15:
+                        guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
+                        var isDone = true
+                        do {
+                            try harness.queue.discard(id, reason: "m", on: connection)
+                        } catch let error as JobQueueError where error.code == .wrongState {
+                            isDone = false
+                        }
+                        #expect(isDone == model.discard(id), "job \(id) at step \(step) of seed \(seed)")
+                    case 16:
+                        let ids = (Array(model.jobs.keys) + model.history.keys).sorted()
+                        guard let id = ids.randomElement(using: &random) else { break }
+                        var isDone = true
+                        do {
+                            _ = try harness.queue.retry(id, on: connection)
+                        } catch let error as JobQueueError where error.code == .wrongState {
+                            isDone = false
+                        }
+                        #expect(isDone == model.retry(id), "job \(id) at step \(step) of seed \(seed)")
                     default:
                         guard let worker = workers.randomElement(using: &random) else { break }
                         let some = claims.filter { _ in Bool.random(using: &random) }
@@ -156,6 +179,16 @@ import Testing
                             job.state == row.1 && job.worker == row.2 && job.attempt == Int(row.3)
                             && job.crashes == Int(row.4)
                         #expect(isSame, "job \(row.0) at step \(step) of seed \(seed)")
+                    }
+                    let ended = try connection.query(
+                        "select id, outcome::text, attempt from accountctl.job_history",
+                        as: (Int64, String, Int16).self
+                    )
+                    #expect(ended.count == model.history.count, "step \(step) of seed \(seed)")
+                    for row in ended {
+                        let end = model.history[row.0]
+                        let isSame = end?.outcome == row.1 && end?.attempt == Int(row.2)
+                        #expect(isSame, "end of job \(row.0) at step \(step) of seed \(seed)")
                     }
                 }
             }

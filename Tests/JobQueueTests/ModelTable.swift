@@ -28,7 +28,7 @@ struct ModelTable {
 
     var jobs: [Int64: Job] = [:]
     var hosts: [Int64: Host] = [:]
-    var history: [Int64: (outcome: String, attempt: Int)] = [:]
+    var history: [Int64: (outcome: String, attempt: Int, lease: Int64)] = [:]
     /// How often a job's end was written; more than once would be two ends.
     var ends: [Int64: Int] = [:]
     private(set) var leases: Int64 = 0
@@ -78,10 +78,15 @@ struct ModelTable {
     }
 
     mutating func finish(_ lease: JobLease, _ outcome: String) -> Bool {
-        guard isHeld(lease), let job = jobs.removeValue(forKey: lease.id) else { return false }
-        history[lease.id] = (outcome, job.attempt)
-        ends[lease.id, default: 0] += 1
+        guard isHeld(lease) else { return false }
+        end(lease.id, outcome)
         return true
+    }
+
+    private mutating func end(_ id: Int64, _ outcome: String) {
+        guard let job = jobs.removeValue(forKey: id) else { return }
+        history[id] = (outcome, job.attempt, job.lease)
+        ends[id, default: 0] += 1
     }
 
     mutating func giveBack(_ lease: JobLease, waits: Bool, givesAttemptBack: Bool) -> Bool {
@@ -136,10 +141,32 @@ struct ModelTable {
         if job.state == "running" {
             jobs[id]?.cancelRequested = true
         } else {
-            jobs[id] = nil
-            history[id] = ("cancelled", job.attempt)
-            ends[id, default: 0] += 1
+            end(id, "cancelled")
         }
+    }
+
+    /// An operator gives up a job that does not run.
+    mutating func discard(_ id: Int64) -> Bool {
+        guard let job = jobs[id], job.state != "running" else { return false }
+        end(id, "discarded")
+        return true
+    }
+
+    /// An operator has a job begin anew that does not run and has not completed, from the history too.
+    mutating func retry(_ id: Int64) -> Bool {
+        if let job = jobs[id] {
+            guard job.state != "running" else { return false }
+            jobs[id]?.state = "available"
+            jobs[id]?.attempt = 0
+            jobs[id]?.crashes = 0
+            jobs[id]?.cancelRequested = false
+            return true
+        }
+        guard let past = history[id], past.outcome != "completed" else { return false }
+        history[id] = nil
+        ends[id] = nil
+        jobs[id] = Job(lease: past.lease)
+        return true
     }
 
     struct BeatAnswer {

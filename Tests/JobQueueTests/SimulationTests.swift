@@ -3,15 +3,17 @@ import Testing
 
 @testable import JobQueue
 
-/// Thousands of interleavings of claim, heartbeat, rescue, cancel, wake-up, deadline, completion, lost replies,
-/// handlers that do not stop, frozen and killed processes, and failovers that lose what was written last, on injected
-/// time.
+/// Thousands of interleavings of claim, heartbeat, rescue, cancel, wake-up, deadline, completion, lost replies, an
+/// operator's discard and retry, handlers that do not stop, frozen and killed processes, and failovers that lose what was
+/// written last, on injected time.
 ///
 /// The workers' book is the real one, the table a model.
 @Suite struct SimulationTests {
     @Test func invariantsHoldInEveryInterleaving() {
-        let start = ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) }
-        let seeds = start.map { $0..<($0 + 1) } ?? (1..<1501)
+        let given = ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) }
+        // Some are the same each time, most are met for the first time.
+        let fresh = UInt64.random(in: 1_000_000...1_000_000_000_000)
+        let seeds = given.map { [$0] } ?? Array(1..<501) + Array(fresh..<(fresh + 2500))
         var events = 0
         for seed in seeds {
             var simulation = Simulation(seed: seed)
@@ -21,7 +23,7 @@ import Testing
             }
             events += simulation.events
         }
-        print("simulation: seeds \(seeds), \(events) events")
+        print("simulation: \(seeds.count) seeds, the last ones from \(fresh) on, \(events) events")
         #expect(events > 1000)
     }
 }
@@ -108,7 +110,7 @@ struct Simulation {
 
     private mutating func step() -> String? {
         events += 1
-        switch Int.random(in: 0..<102, using: &random) {
+        switch Int.random(in: 0..<106, using: &random) {
         case 0..<12:
             nextJob += 1
             table.jobs[nextJob] = ModelTable.Job()
@@ -143,6 +145,12 @@ struct Simulation {
             table.goBack(to: moment.table)
             nextJob = moment.nextJob
             counted = moment.counted
+        case 101..<103:
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.discard(id) }
+        case 103..<105:
+            let ids = (Array(table.jobs.keys) + table.history.keys).sorted()
+            // Its attempts begin anew.
+            if let id = ids.randomElement(using: &random), table.retry(id) { counted[id] = 0 }
         default:
             let index = Int.random(in: 0..<processes.count, using: &random)
             guard !processes[index].isDead, !processes[index].isFrozen else { break }

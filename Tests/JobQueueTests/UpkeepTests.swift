@@ -1,0 +1,51 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// What a worker does beside its jobs, told by a worker that runs.
+@Suite(.timeLimit(.minutes(5))) struct UpkeepTests {
+    private static let kind = JobKind<Note>("test.plain")
+
+    /// Nobody else does: as where autovacuum is busy with larger tables.
+    @Test func aWorkerVacuumsItsTable() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute("alter table accountctl.jobs set (autovacuum_enabled = false)")
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            try await harness.enqueue(try (0..<3000).map { _ in try Self.kind.job(Note()) })
+            try await harness.withWorker(registry, { $0.vacuumInterval = .seconds(1) }) {
+                try await harness.until { try await harness.unfinished() == 0 }
+                // What a session did is counted a while later: then the next vacuum takes that back.
+                let cleaned: Statement = """
+                    select count(*)
+                    from pg_stat_user_tables
+                    where relid = 'accountctl.jobs'::regclass
+                    and vacuum_count > 0
+                    and n_tup_del >= 3000
+                    and n_dead_tup = 0
+                    """
+                try await harness.until { try await harness.count(cleaned) == 1 }
+            }
+        }
+    }
+
+    /// In a queue that is paused nothing else moves them.
+    @Test func aWorkerMovesOldJobsUp() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            try await harness.pool.withConnection { connection in
+                _ = try harness.queue.pause(queue: "default", reason: "test", on: connection)
+            }
+            try await harness.enqueue([Self.kind.job(Note(), priority: 3), Self.kind.job(Note(), priority: 0)])
+            try await harness.withWorker(registry, { $0.ageing = .seconds(1) }) {
+                try await harness.until {
+                    try await harness.count("select max(priority)::int from accountctl.jobs") == 1
+                }
+            }
+        }
+    }
+}
