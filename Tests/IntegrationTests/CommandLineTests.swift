@@ -40,7 +40,7 @@ struct CommandLineTests {
             (["user", "list", "--deletion-state", "verified"], "residue"),
             (["user", "list", "--held", "--no-held"], "--no-held"),
             (["migrate", "up", "--without-profiles", "--visibility", "own"], "exclude each other"),
-            (["jobs", "snooze", "1", "--in", "-5m"], "--in must"),
+            (["jobs", "snooze", "1", "--for", "-5m"], "--for must be"),
             (["keys", "new", "x", "--output", ""], "--output is empty"),
             (["config", "show", "--config", ""], "--config is empty"),
         ]
@@ -423,6 +423,7 @@ struct CommandLineTests {
             #expect(hash.status == 2 && hash.errors.contains("is the file of keys.hash_file"), "\(hash)")
             #expect(try text() == before)
         }
+        try FileManager.default.removeItem(atPath: link)
         let printed = try await AccountctlProcess(["keys", "new", "b", "--output", "-"], directory: folder).result()
         #expect(printed.status == 0 && printed.output.hasPrefix("b:"), "\(printed)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["sealing.keys"])

@@ -54,7 +54,7 @@ struct OperatorHoldTests {
             let listed = try await stage.run(["deletion", "list", "--tsv", "state,held"])
             #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
             let shown = try await stage.run(["deletion", "show", id])
-            #expect(shown.output.contains("Legal hold      yes"), "\(shown.output)")
+            #expect(shown.output.contains("Legal hold         yes"), "\(shown.output)")
             let address = try await stage.run(["deletion", "show", "u1@example.com"])
             #expect(address.status == 2 && address.errors.contains("is no request id, user id"), "\(address)")
             let whose = try await stage.run(["deletion", "list", "--tsv", "user_id"])
