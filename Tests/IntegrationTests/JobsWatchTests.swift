@@ -97,7 +97,9 @@ struct JobsWatchTests {
                     try await database.psql(
                         """
                         update accountctl.jobs
-                        set created_at = created_at - interval '1 hour', claimed_at = claimed_at - interval '1 hour'
+                        set created_at = created_at - interval '1 hour',
+                            run_at = run_at - interval '1 hour',
+                            claimed_at = claimed_at - interval '1 hour'
                         """
                     )
                     say.yield(true)

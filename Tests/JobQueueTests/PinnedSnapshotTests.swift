@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// What a worker reads of the claim index while it runs 4,000 jobs that come at once.
+    /// What a worker reads of the claim index while it runs 4,000 jobs.
     private func entriesRead(_ harness: JobHarness, remembersBounds: Bool) async throws -> Int {
         let read: Statement = "select pg_stat_get_tuples_returned('accountctl.jobs_claim'::regclass)"
         let before = try await harness.count(read)
@@ -98,7 +98,10 @@ import Testing
                 try await harness.until { worker.core.withLock { $0.worker } != nil }
                 // Without the full scan of each second, whose cost is not the point here.
                 worker.core.withLock { $0.bounds = ClaimBounds(fullScanInterval: .seconds(3600)) }
-                try await harness.enqueue(try (0..<4000).map { _ in try Self.kind.job(Note()) })
+                // Those of one statement are ready at one moment, and have one bound.
+                for _ in 0..<40 {
+                    try await harness.enqueue(try (0..<100).map { _ in try Self.kind.job(Note()) })
+                }
                 worker.wake()
                 try await harness.until { try await harness.unfinished() == 0 }
                 group.cancelAll()

@@ -125,6 +125,10 @@ struct ExampleTests {
             try await stage.database.psql("update accountctl.deletion_requests set paused_at = now()")
         } else if line.hasPrefix("accountctl deletion list --state") || line.hasPrefix("accountctl deletion accept") {
             try await stage.database.psql(ExampleStage.standing)
+        } else if line.hasPrefix("accountctl jobs list --unique-key") {
+            try await stage.database.psql(
+                "select accountctl.enqueue_job('mail.schedule', queue => 'mail', unique_key => 'mail.schedule')"
+            )
         } else if line.hasPrefix("accountctl deletion resume") {
             try await stage.database.psql(
                 "update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'"
