@@ -106,6 +106,14 @@ extension JobQueue {
                 and j.worker = any(array(select worker from gone))
                 for update skip locked
             ),
+            -- As a hand may have written it.
+            unheld as materialized (
+                select j.id
+                from \(tables.jobs) j
+                where j.state = 'running'
+                and j.worker is null
+                for update skip locked
+            ),
             rescued as (
                 update \(tables.jobs)
                 set \(tables.handedBack),
@@ -118,7 +126,7 @@ extension JobQueue {
                         )
                         """
                     ))
-                where id = any(array(select id from abandoned))
+                where id = any(array(select id from abandoned union all select id from unheld))
                 returning id
             ),
             ended as (
