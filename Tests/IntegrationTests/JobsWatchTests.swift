@@ -1,4 +1,7 @@
 import Foundation
+import JobQueue
+import Logging
+import Postgres
 import TestSupport
 import Testing
 
@@ -41,6 +44,80 @@ struct JobsWatchTests {
                 #expect(result.status == -SIGTERM)
                 let lines = result.output.split(separator: "\n")
                 #expect(lines.count == 3, "each once: \(lines)")
+            }
+        }
+    }
+
+    @Test("A job is shown as it comes to run, is to be tried again, and ends, however long it ran")
+    func follows() async throws {
+        struct Refused: Error {}
+        try await TestDatabase.with(.migrated) { database in
+            try await database.withPool(maximumConnections: 6, sessionSettings: JobQueue.controlSettings) { pool in
+                let kind = JobKind<[String: String]>(
+                    "test.slow",
+                    queue: "mail",
+                    retry: .exponential(attempts: 5, base: .seconds(600))
+                )
+                // Each attempt fails when the test says so with true, and completes with false.
+                let (verdicts, say) = AsyncStream.makeStream(of: Bool.self)
+                var registry = JobRegistry()
+                try registry.register(kind) { _, _ in
+                    for await fails in verdicts {
+                        if fails { throw Refused() }
+                        break
+                    }
+                    return .completed()
+                }
+                var configuration = WorkerConfiguration(name: "test")
+                configuration.pollInterval = .milliseconds(50)
+                let worker = try Worker(
+                    queue: JobQueue(),
+                    pool: pool,
+                    listener: nil,
+                    registry: registry,
+                    configuration: configuration,
+                    logger: .silent
+                )
+                let watch = try AccountctlProcess(
+                    ["jobs", "watch", "--queue", "mail", "--json", "state,attempt,reason"],
+                    environment: database.variables
+                )
+                try await database.waitUntilSomebodyListens()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await worker.run() }
+                    func seen(_ state: String, times: Int = 1) async throws {
+                        let isThere = try await watch.waitForOutput { text in
+                            text.split(separator: "\n").count(where: { $0.contains("\"\(state)\"") }) >= times
+                        }
+                        if !isThere { throw TestSupportError("no job is \(state): \(watch.errorsSoFar)") }
+                    }
+                    let id = try await database.psql("select accountctl.enqueue_job('test.slow', queue => 'mail')")
+                    try await seen("running")
+                    // As if it had run for longer than is looked back.
+                    try await database.psql(
+                        """
+                        update accountctl.jobs
+                        set created_at = created_at - interval '1 hour',
+                            run_at = run_at - interval '1 hour',
+                            claimed_at = claimed_at - interval '1 hour'
+                        """
+                    )
+                    say.yield(true)
+                    try await seen("scheduled")
+                    // With its attempts anew: this one has the number of the first.
+                    let retry = try await AccountctlProcess.run("jobs", "retry", id, environment: database.variables)
+                    #expect(retry.status == 0, "\(retry.errors)")
+                    try await seen("running", times: 2)
+                    say.yield(false)
+                    try await seen("completed")
+                    group.cancelAll()
+                    try await group.waitForAll()
+                }
+                watch.signal(SIGTERM)
+                let lines = try await watch.result().output.split(separator: "\n")
+                // Whether it is met before it is taken is a matter of moments.
+                let told = lines.filter { !$0.contains("available") }
+                #expect(told.map { $0.contains("\"attempt\":1") } == [true, true, true, true], "\(lines)")
             }
         }
     }

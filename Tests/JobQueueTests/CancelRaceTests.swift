@@ -119,16 +119,7 @@ import Testing
             #expect(try await cancel.value == .requested)
             #expect(try await harness.finished("cancelled") == 0)
             let told = try await harness.pool.withConnection { connection in
-                try harness.queue.beat(
-                    .init(
-                        worker: worker,
-                        lifetime: .seconds(60),
-                        jobs: [job.leased],
-                        isStopping: false,
-                        releasesBefore: nil
-                    ),
-                    on: connection
-                ).cancelled
+                try harness.beat(worker, [job], on: connection).cancelled
             }
             #expect(told == [job.leased])
         }

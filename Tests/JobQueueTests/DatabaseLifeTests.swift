@@ -12,7 +12,7 @@ import Testing
     private static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
 
     private static let verdicts: [Verdict] = {
-        let failure = Verdict.Failure(at: .now, attempt: 1, error: "x")
+        let failure = Verdict.Failure(attempt: 1, error: "x")
         return [
             .giveBack(wait: nil, givesAttemptBack: false), .giveBack(wait: .seconds(9), givesAttemptBack: true),
             .park(reason: "undecodable", failure: failure), .end(.completed), .end(.discarded),
@@ -56,16 +56,7 @@ import Testing
         )
         await #expect(throws: JobQueueError.self) { try await context.setProgress(Note(text: "half")) }
         let answer = try await harness.pool.withConnection { connection in
-            try harness.queue.beat(
-                .init(
-                    worker: job.leased.worker,
-                    lifetime: .seconds(60),
-                    jobs: [job.leased],
-                    isStopping: false,
-                    releasesBefore: .max / 2
-                ),
-                on: connection
-            )
+            try harness.beat(job.leased.worker, [job], releasesBefore: .max / 2, on: connection)
         }
         #expect(answer.held.isEmpty)
         #expect(answer.released == 0)

@@ -1,4 +1,3 @@
-import Foundation
 import Postgres
 import TestSupport
 import Testing
@@ -149,7 +148,7 @@ import Testing
                 try harness.queue.release([stale.leased], on: connection)
             }
             let fresh = try await claim(harness, worker)[0]
-            let failure = Verdict.Failure(at: Date(), attempt: 1, error: "x")
+            let failure = Verdict.Failure(attempt: 1, error: "x")
             let verdicts: [Verdict] = [
                 .giveBack(wait: nil, givesAttemptBack: false), .giveBack(wait: .seconds(9), givesAttemptBack: true),
                 .park(reason: "undecodable", failure: failure), .release, .end(.completed), .end(.discarded),
@@ -193,16 +192,7 @@ import Testing
                 #expect(try await claim(harness, worker, 2).count == 2)
             }
             let held = try await harness.pool.withConnection { connection in
-                try harness.queue.beat(
-                    .init(
-                        worker: worker,
-                        lifetime: .seconds(60),
-                        jobs: jobs.map(\.leased),
-                        isStopping: false,
-                        releasesBefore: nil
-                    ),
-                    on: connection
-                ).held
+                try harness.beat(worker, jobs, on: connection).held
             }
             #expect(held == [jobs[1].leased])
             let (landed, released) = try await harness.pool.withConnection { connection in
@@ -451,24 +441,6 @@ import Testing
         }
     }
 
-    private func beat(
-        _ harness: JobHarness,
-        _ worker: Int64,
-        _ job: ClaimedJob,
-        on connection: isolated Connection
-    ) throws -> JobQueue.BeatAnswer {
-        try harness.queue.beat(
-            .init(
-                worker: worker,
-                lifetime: .seconds(60),
-                jobs: [job.leased],
-                isStopping: false,
-                releasesBefore: nil
-            ),
-            on: connection
-        )
-    }
-
     /// A heartbeat that is under way when a rescue looks, late as it is, keeps its worker.
     @Test func aBeatInTimeKeepsItsJobs() async throws {
         try await JobHarness.with { harness in
@@ -477,7 +449,7 @@ import Testing
             let job = try await claim(harness, worker)[0]
             try await expire(harness, worker)
             try await harness.pool.withTransaction { connection in
-                let answer = try beat(harness, worker, job, on: connection)
+                let answer = try harness.beat(worker, [job], on: connection)
                 #expect(answer.isKnown)
                 #expect(answer.held == [job.leased])
                 #expect(try await rescue(harness) == 0)
@@ -498,7 +470,7 @@ import Testing
                 #expect(try harness.queue.rescue(on: rescuer).jobs == 1)
                 let answer = Task {
                     try await harness.pool.withConnection { connection in
-                        try beat(harness, worker, job, on: connection)
+                        try harness.beat(worker, [job], on: connection)
                     }
                 }
                 try await rescuer.waitUntilSomebodyIsBlocked()
@@ -542,16 +514,7 @@ import Testing
             try await expire(harness, worker)
             #expect(try await rescue(harness) == 1)
             let answer = try await harness.pool.withConnection { connection in
-                try harness.queue.beat(
-                    .init(
-                        worker: worker,
-                        lifetime: .seconds(60),
-                        jobs: [job.leased],
-                        isStopping: false,
-                        releasesBefore: .max / 2
-                    ),
-                    on: connection
-                )
+                try harness.beat(worker, [job], releasesBefore: .max / 2, on: connection)
             }
             #expect(!answer.isKnown)
             #expect(answer.held.isEmpty)
@@ -570,16 +533,7 @@ import Testing
             let worker = try await host(harness)
             let jobs = try await claim(harness, worker, 2)
             let answer = try await harness.pool.withConnection { connection in
-                try harness.queue.beat(
-                    .init(
-                        worker: worker,
-                        lifetime: .seconds(60),
-                        jobs: [jobs[0].leased],
-                        isStopping: false,
-                        releasesBefore: .max / 2
-                    ),
-                    on: connection
-                )
+                try harness.beat(worker, [jobs[0]], releasesBefore: .max / 2, on: connection)
             }
             #expect(answer.released == 1)
             let record = try #require(try await harness.show(jobs[1].id)?.record)

@@ -121,12 +121,15 @@ extension JobQueue {
         return "\(object)::jsonb \(member)"
     }
 
-    /// The stored errors with the newest one added, the last ten.
     private func errors(_ failures: String?) -> Statement {
         guard let failures else { return "errors" }
         return Self.appended("\(failures)::jsonb -> \(JobLease.memberName)")
     }
 
+    /// The stored errors with one more, the last ten.
+    ///
+    /// Dated by the server's clock, as all that is told of a job: whoever follows jobs would pass over an error that a
+    /// worker's late clock dated back.
     static func appended(_ entry: Statement) -> Statement {
         """
         (
@@ -134,7 +137,8 @@ extension JobQueue {
             from (
                 select entry, n
                 from jsonb_array_elements(
-                    coalesce(errors, '[]') || coalesce(jsonb_build_array(\(entry)), '[]')
+                    coalesce(errors, '[]')
+                    || jsonb_build_array((\(entry)) || jsonb_build_object('at', clock_timestamp()))
                 ) with ordinality as kept(entry, n)
                 order by n desc
                 limit 10

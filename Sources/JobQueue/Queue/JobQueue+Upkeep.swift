@@ -120,11 +120,7 @@ extension JobQueue {
                     run_at = clock_timestamp(),
                     crashes = least(32000, crashes + 1),
                     errors = \(Self.appended(
-                        """
-                        jsonb_build_object(
-                            'at', clock_timestamp(), 'attempt', attempt, 'error', 'its process died or was cut off'
-                        )
-                        """
+                        "jsonb_build_object('attempt', attempt, 'error', 'its process died or was cut off')"
                     ))
                 where id = any(array(select id from abandoned union all select id from unheld))
                 returning id
@@ -167,11 +163,7 @@ extension JobQueue {
                 run_at = clock_timestamp() + case when \(isExhausted) then \(alarm) else 60 end * interval '1 second',
                 exhausted_at = case when \(isExhausted) then coalesce(exhausted_at, clock_timestamp()) else exhausted_at end,
                 errors = \(Self.appended(
-                    """
-                    jsonb_build_object(
-                        'at', clock_timestamp(), 'attempt', attempt, 'error', 'its handler did not stop at its deadline'
-                    )
-                    """
+                    "jsonb_build_object('attempt', attempt, 'error', 'its handler did not stop at its deadline')"
                 ))
             where id = any(array(
                 select id

@@ -211,7 +211,7 @@ struct Settlement: Sendable {
                 isWell: isWell
             )
         case .park(let reason, let failure):
-            .park(reason: reason, failure: .init(at: failure.at, attempt: failure.attempt, error: ascii(failure.error)))
+            .park(reason: reason, failure: .init(attempt: failure.attempt, error: ascii(failure.error)))
         case .release, .nothing: verdict
         }
     }

@@ -25,9 +25,8 @@ enum Verdict: Sendable, Hashable {
     /// Nothing: it is written already, or must not be.
     case nothing
 
-    /// One entry of a job's errors.
-    struct Failure: Codable, Sendable, Hashable {
-        let at: Date
+    /// One entry of a job's errors, which the server dates.
+    struct Failure: Encodable, Sendable, Hashable {
         let attempt: Int16
         let error: String
     }
@@ -148,6 +147,6 @@ enum Verdict: Sendable, Hashable {
 
 extension Verdict.Facts {
     func failure(_ reason: String) -> Verdict.Failure {
-        Verdict.Failure(at: now, attempt: attempt, error: Verdict.sanitized(reason))
+        Verdict.Failure(attempt: attempt, error: Verdict.sanitized(reason))
     }
 }
