@@ -7,30 +7,9 @@ import Testing
 
 /// A cancel meets what becomes of its job at the same moment, forced by open transactions.
 @Suite(.timeLimit(.minutes(5))) struct CancelRaceTests {
-    static let kind = JobKind<Note>("test.plain")
-    static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
-
     /// What a transaction is undone by, once the cancel waits for it.
     private struct Undone: Error {
         let cancel: Task<JobQueue.CancelResult, any Error>
-    }
-
-    private func host(_ harness: JobHarness) async throws -> Int64 {
-        try await harness.pool.withConnection { try harness.queue.addWorker(Self.lanes, on: $0) }
-    }
-
-    private func claim(_ harness: JobHarness, _ worker: Int64) async throws -> ClaimedJob? {
-        try await harness.pool.withConnection { connection in
-            try harness.queue.claim(Self.lanes, .init(worker: worker, limit: 1), on: connection)
-        }.first
-    }
-
-    private func finish(_ harness: JobHarness, _ job: ClaimedJob) async throws -> Bool {
-        try await harness.pool.withConnection { connection in try finish(harness, job, on: connection) }
-    }
-
-    private func finish(_ harness: JobHarness, _ job: ClaimedJob, on connection: isolated Connection) throws -> Bool {
-        try harness.queue.finish(.init(outcome: .completed, jobs: [job.leased]), on: connection) == [job.leased]
     }
 
     /// Begins a cancel that waits for a lock of `holder`.
@@ -52,13 +31,13 @@ import Testing
     /// It tells what became of the job, whichever way the transaction goes that ends it.
     @Test(arguments: [true, false]) func aCancelWaitsForACompletionUnderWay(_ isCommitted: Bool) async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([Self.kind.job(Note())])
-            let worker = try await host(harness)
-            let job = try #require(try await claim(harness, worker))
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try #require(try await harness.claim(worker).first)
             let cancel: Task<JobQueue.CancelResult, any Error>
             do {
                 cancel = try await harness.pool.withTransaction { connection in
-                    #expect(try finish(harness, job, on: connection))
+                    #expect(try harness.finish(job, on: connection))
                     let cancel = try await beginCancel(job.id, harness, behind: connection)
                     guard isCommitted else { throw Undone(cancel: cancel) }
                     return cancel
@@ -68,7 +47,7 @@ import Testing
             }
             #expect(try await cancel.value == (isCommitted ? .finished : .requested))
             // Written again, as by a worker that got no answer.
-            #expect(try await finish(harness, job) == !isCommitted)
+            #expect(try await harness.finish(job) == !isCommitted)
             #expect(try await harness.finished("completed") == 1)
             #expect(try await harness.finished("cancelled") == 0)
             #expect(try await harness.unfinished() == 0)
@@ -78,9 +57,9 @@ import Testing
     /// An end that waits for the cancel's lock lands as what it is; one that would have the job run again does not.
     @Test(arguments: [true, false]) func anOutcomeWaitsForACancelUnderWay(_ isDone: Bool) async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([Self.kind.job(Note())])
-            let worker = try await host(harness)
-            let job = try #require(try await claim(harness, worker))
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try #require(try await harness.claim(worker).first)
             let verdict: Verdict = isDone ? .end(.completed) : .giveBack(wait: nil, givesAttemptBack: false)
             let written = try await harness.pool.withTransaction { canceller in
                 #expect(try harness.queue.cancel(job.id, reason: "x", on: canceller) == .requested)
@@ -109,11 +88,11 @@ import Testing
     /// What it took for waiting runs by the time it has the row: then the worker is told.
     @Test func aCancelWaitsForAClaimUnderWay() async throws {
         try await JobHarness.with { harness in
-            let id = try await harness.enqueue([Self.kind.job(Note())])[0].id
-            let worker = try await host(harness)
+            let id = try await harness.enqueue([JobHarness.plain.job(Note())])[0].id
+            let worker = try await harness.host()
             let (job, cancel) = try await harness.pool.withTransaction { connection in
                 let request = JobQueue.ClaimRequest(worker: worker, limit: 1)
-                let job = try #require(try harness.queue.claim(Self.lanes, request, on: connection).first)
+                let job = try #require(try harness.queue.claim(JobHarness.plainLanes, request, on: connection).first)
                 return (job, try await beginCancel(id, harness, behind: connection))
             }
             #expect(try await cancel.value == .requested)
@@ -128,11 +107,11 @@ import Testing
     /// It ran when the cancel first looked, and waits when the cancel has its row.
     @Test func aCancelWaitsForAReleaseUnderWay() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([Self.kind.job(Note())])
-            let worker = try await host(harness)
-            let job = try #require(try await claim(harness, worker))
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try #require(try await harness.claim(worker).first)
             let cancel = try await harness.pool.withTransaction { connection in
-                #expect(try harness.queue.release([job.leased], on: connection) == 1)
+                #expect(try harness.queue.release([job.leased], on: connection) == [job.leased])
                 return try await beginCancel(job.id, harness, behind: connection)
             }
             #expect(try await cancel.value == .cancelled)

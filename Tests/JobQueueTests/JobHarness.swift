@@ -102,25 +102,6 @@ struct JobHarness: Sendable {
         try await queue.enqueue(jobs, in: pool)
     }
 
-    /// A heartbeat of a worker that holds these jobs.
-    func beat(
-        _ worker: Int64,
-        _ jobs: [ClaimedJob],
-        releasesBefore: Int64? = nil,
-        on connection: isolated Connection
-    ) throws -> JobQueue.BeatAnswer {
-        try queue.beat(
-            .init(
-                worker: worker,
-                lifetime: .seconds(60),
-                jobs: jobs.map(\.leased),
-                isStopping: false,
-                releasesBefore: releasesBefore
-            ),
-            on: connection
-        )
-    }
-
     func execute(_ statement: Statement) async throws {
         _ = try await pool.withConnection { connection in try connection.execute(statement) }
     }

@@ -1,0 +1,67 @@
+import Postgres
+
+@testable import JobQueue
+
+/// What a worker does, done by hand and step by step.
+extension JobHarness {
+    static let plain = JobKind<Note>("test.plain")
+    static let plainLanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+
+    func host(lifetime: Duration = .seconds(60)) async throws -> Int64 {
+        try await pool.withConnection { connection in
+            try queue.addWorker(Self.plainLanes, lifetime: lifetime, on: connection)
+        }
+    }
+
+    func claim(_ worker: Int64, _ limit: Int = 1) async throws -> [ClaimedJob] {
+        try await pool.withConnection { connection in
+            try queue.claim(Self.plainLanes, .init(worker: worker, limit: limit), on: connection)
+        }
+    }
+
+    /// A heartbeat of a worker that holds these jobs.
+    func beat(
+        _ worker: Int64,
+        _ jobs: [ClaimedJob],
+        releasesBefore: Int64? = nil,
+        on connection: isolated Connection
+    ) throws -> JobQueue.BeatAnswer {
+        try queue.beat(
+            .init(
+                worker: worker,
+                lifetime: .seconds(60),
+                jobs: jobs.map(\.leased),
+                isStopping: false,
+                releasesBefore: releasesBefore
+            ),
+            on: connection
+        )
+    }
+
+    /// Its lease has run out, and nobody has looked yet.
+    func expire(_ worker: Int64) async throws {
+        try await execute(
+            "update accountctl.workers set expires_at = now() - interval '1 second' where id = \(worker)"
+        )
+    }
+
+    func finish(_ job: ClaimedJob) async throws -> Bool {
+        try await pool.withConnection { connection in try finish(job, on: connection) }
+    }
+
+    func finish(_ job: ClaimedJob, on connection: isolated Connection) throws -> Bool {
+        try queue.finish(.init(outcome: .completed, jobs: [job.leased]), on: connection).contains(job.leased)
+    }
+
+    func write(_ jobs: [FinishedJob]) async throws -> Settlement.Written {
+        let progress = ExchangeProgress()
+        try await pool.withConnection { connection in
+            try Settlement(queue: queue).write(jobs, progress, on: connection)
+        }
+        return progress.written
+    }
+
+    func rescue() async throws -> Int {
+        try await pool.withConnection { connection in try queue.rescue(on: connection).jobs }
+    }
+}

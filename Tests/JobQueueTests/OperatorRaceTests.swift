@@ -1,0 +1,109 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// What operators do meets what workers do.
+@Suite(.timeLimit(.minutes(5))) struct OperatorRaceTests {
+    /// A newer job takes the key while the old one is brought back: that is an answer, not a failure of the database.
+    @Test func aRetryMeetsANewerJobOfItsKey() async throws {
+        try await JobHarness.with { harness in
+            let old = try await harness.enqueue([JobHarness.plain.job(Note(), uniqueKey: "k")])[0].id
+            try await harness.pool.withConnection { connection in
+                try harness.queue.discard(old, reason: "test", on: connection)
+            }
+            let retried = try await harness.pool.withTransaction { newer in
+                _ = try harness.queue.enqueue([JobHarness.plain.job(Note(), uniqueKey: "k")], on: newer)
+                let retried = Task {
+                    try await harness.pool.withConnection { connection in try harness.queue.retry(old, on: connection) }
+                }
+                try await newer.waitUntilSomebodyIsBlocked()
+                return retried
+            }
+            let error = await #expect(throws: JobQueueError.self) { try await retried.value }
+            #expect(error?.code == .liveDuplicate)
+            #expect(try await harness.show(old)?.record.state == .discarded)
+        }
+    }
+
+    @Test func aCancelMeetsARetry() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            let result = try await harness.pool.withConnection { connection in
+                try harness.queue.cancel(job.id, reason: "x", on: connection)
+            }
+            #expect(result == .requested)
+            let verdict = Verdict.giveBack(wait: .seconds(9), givesAttemptBack: false)
+            let written = try await harness.write([FinishedJob(job: job, verdict: verdict)])
+            #expect(written.landed == [job.leased])
+            #expect(try await harness.finished("cancelled") == 1)
+        }
+    }
+
+    /// Its handler does not stop: the job goes on elsewhere, and is an alarm once its usual attempts are used up.
+    @Test func aJobWhoseHandlerDoesNotStopIsTakenAndToldAtLast() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([try JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            for attempt in 1...2 {
+                let job = try await harness.claim(worker)[0]
+                try await harness.execute("update accountctl.jobs set deadline_at = now() - interval '1 second'")
+                let taken = try await harness.pool.withConnection { connection in
+                    try harness.queue.takeOverdue(
+                        grace: .zero,
+                        alarmed: ["test.plain": .withoutLastAttempt(attempts: 2)],
+                        on: connection
+                    )
+                }
+                #expect(taken == 1)
+                // What the deaf handler says at last is not written.
+                #expect(try await !harness.finish(job))
+                let alarms =
+                    "select count(*) from accountctl.jobs where exhausted_at is not null and run_at > now() + interval '1 hour'"
+                #expect(try await harness.count(Statement(unsafeSQL: alarms)) == (attempt == 2 ? 1 : 0))
+                try await harness.execute("update accountctl.jobs set run_at = now(), state = 'available'")
+            }
+        }
+    }
+
+    /// Woken while it runs, it does not see what it was woken for: then it does not wait.
+    @Test(arguments: [false, true]) func aJobThatIsWokenWhileItRunsRunsOnceMore(_ isWoken: Bool) async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([try JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            if isWoken { try await harness.execute("update accountctl.jobs set run_at = clock_timestamp()") }
+            let verdict = Verdict.giveBack(wait: .seconds(3600), givesAttemptBack: true)
+            #expect(try await harness.write([FinishedJob(job: job, verdict: verdict)]).landed == [job.leased])
+            let again = try await harness.claim(worker)
+            #expect(again.count == (isWoken ? 1 : 0))
+            // Once is enough.
+            guard let next = again.first else { return }
+            #expect(try await harness.write([FinishedJob(job: next, verdict: verdict)]).landed == [next.leased])
+            #expect(try await harness.claim(worker).isEmpty)
+        }
+    }
+
+    /// A suspect that ran and came back is none any more.
+    @Test func aSuspectIsAcquittedByComingBack() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            try await harness.execute("update accountctl.jobs set crashes = 2")
+            let worker = try await harness.host()
+            let job = try await harness.pool.withConnection { connection in
+                try harness.queue.claim(
+                    JobHarness.plainLanes,
+                    .init(worker: worker, limit: 1, suspects: true),
+                    on: connection
+                )
+            }[0]
+            _ = try await harness.write([
+                FinishedJob(job: job, verdict: .giveBack(wait: nil, givesAttemptBack: true))
+            ])
+            #expect(try await harness.show(job.id)?.record.crashes == 0)
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// A rescue meets completions, heartbeats and other rescues, forced by open transactions.
+@Suite(.timeLimit(.minutes(5))) struct RescueRaceTests {
+    /// The fence holds the row: a rescue goes past it, and the write of the transaction lands whole.
+    @Test func aFencedTransactionIsNotRescuedUnder() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            try await harness.expire(worker)
+            try await harness.pool.withTransaction { connection in
+                try JobFence(queue: harness.queue, job: job.leased).hold(on: connection)
+                #expect(try await harness.rescue() == 0)
+                try harness.effect(job.id, "fenced", on: connection)
+                let landed = try harness.queue.finish(
+                    .init(outcome: .completed, jobs: [job.leased]),
+                    on: connection
+                )
+                #expect(landed == [job.leased])
+            }
+            #expect(try await harness.rescue() == 0)
+            #expect(try await harness.effects() == 1)
+            #expect(try await harness.finished("completed") == 1)
+        }
+    }
+
+    /// A completion that is being written while the rescue looks: River overwrote it.
+    @Test func aCompletionUnderWayIsNotRescued() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            try await harness.expire(worker)
+            try await harness.pool.withTransaction { connection in
+                let landed = try harness.queue.finish(
+                    .init(outcome: .completed, jobs: [job.leased]),
+                    on: connection
+                )
+                #expect(landed == [job.leased])
+                #expect(try await harness.rescue() == 0)
+            }
+            #expect(try await harness.finished("completed") == 1)
+            #expect(try await harness.unfinished() == 0)
+        }
+    }
+
+    /// Claimed by a worker that registered since the rescue began, which does not know of it.
+    @Test func aRescueLeavesWhatAnotherTookOver() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            // At the row of the one the rescue is held up; the other said goodbye while somebody had its job locked.
+            try await harness.expire(try await harness.host())
+            let gone = try await harness.host()
+            let job = try await harness.claim(gone)[0]
+            try await harness.execute(
+                "update accountctl.workers set stopped_at = now(), stop_reason = 'shutdown' where id = \(gone)"
+            )
+            try await harness.execute("alter table accountctl.workers rename to workers_kept")
+            try await harness.execute(
+                """
+                create function public.may_pass() returns boolean language plpgsql as $$
+                begin
+                    if current_setting('test.waits', true) = 'on' then perform pg_advisory_xact_lock_shared(77); end if;
+                    return true;
+                end
+                $$
+                """
+            )
+            try await harness.execute(
+                "create view accountctl.workers as select * from accountctl.workers_kept where public.may_pass()"
+            )
+            let (rescued, newcomer) = try await harness.pool.withTransaction { other in
+                try other.execute("select pg_advisory_xact_lock(77)")
+                let rescued = Task {
+                    try await harness.pool.withTransaction { connection in
+                        try connection.execute(
+                            "select set_config('test.waits', 'on', true), set_config('lock_timeout', '0', true)"
+                        )
+                        return try harness.queue.rescue(on: connection).jobs
+                    }
+                }
+                try await other.waitUntilSomebodyIsBlocked()
+                let released = try await harness.pool.withConnection { connection in
+                    try harness.queue.release([job.leased], on: connection)
+                }
+                #expect(released == 1)
+                let newcomer = try await harness.host()
+                #expect(try await harness.claim(newcomer).map(\.id) == [job.id])
+                return (rescued, newcomer)
+            }
+            #expect(try await rescued.value == 0)
+            let held: Statement =
+                "select count(*) from accountctl.jobs where worker = \(newcomer) and state = 'running' and crashes = 0"
+            #expect(try await harness.count(held) == 1)
+        }
+    }
+
+    @Test func manyRescuersCountOneCrash() async throws {
+        try await JobHarness.with(connections: 8) { harness in
+            try await harness.enqueue(try (0..<50).map { _ in try JobHarness.plain.job(Note()) })
+            let worker = try await harness.host()
+            #expect(try await harness.claim(worker, 50).count == 50)
+            try await harness.expire(worker)
+            let rescued = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 { group.addTask { try await harness.rescue() } }
+                return try await group.reduce(0, +)
+            }
+            // What one of them skipped since another held it is rescued by that one, or by the next round.
+            #expect(rescued + (try await harness.rescue()) == 50)
+            #expect(try await harness.count("select max(crashes)::int from accountctl.jobs") == 1)
+        }
+    }
+
+    /// A heartbeat that is under way when a rescue looks, late as it is, keeps its worker.
+    @Test func aBeatInTimeKeepsItsJobs() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            try await harness.expire(worker)
+            try await harness.pool.withTransaction { connection in
+                let answer = try harness.beat(worker, [job], on: connection)
+                #expect(answer.isKnown)
+                #expect(answer.held == [job.leased])
+                #expect(try await harness.rescue() == 0)
+            }
+            #expect(try await harness.rescue() == 0)
+            #expect(try await harness.finish(job))
+        }
+    }
+
+    /// One that comes while the rescue is under way waits for it, and learns that all is lost.
+    @Test func aBeatWaitsForARescueUnderWay() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            try await harness.expire(worker)
+            let answer = try await harness.pool.withTransaction { rescuer in
+                #expect(try harness.queue.rescue(on: rescuer).jobs == 1)
+                let answer = Task {
+                    try await harness.pool.withConnection { connection in
+                        try harness.beat(worker, [job], on: connection)
+                    }
+                }
+                try await rescuer.waitUntilSomebodyIsBlocked()
+                return answer
+            }
+            #expect(try await !answer.value.isKnown)
+            #expect(try await harness.show(job.id)?.record.state == .available)
+        }
+    }
+
+    /// Whoever rescues need not know the kind: what runs is found by its worker and its deadline.
+    @Test func aRescuerNeedNotKnowTheKind() async throws {
+        try await JobHarness.with { harness in
+            let ids = try await harness.enqueue(try (0..<2).map { _ in try JobHarness.plain.job(Note()) }).map(\.id)
+            let dead = try await harness.host()
+            let deaf = try await harness.host()
+            #expect(try await harness.claim(dead)[0].id == ids[0])
+            #expect(try await harness.claim(deaf)[0].id == ids[1])
+            try await harness.expire(dead)
+            try await harness.execute(
+                "update accountctl.jobs set deadline_at = now() - interval '1 second' where id = \(ids[1])"
+            )
+            var registry = JobRegistry()
+            try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
+            let rescuer = try harness.worker(registry) { $0.overdueGrace = .zero }
+            try await rescuer.rescueLost()
+            try await rescuer.takeOverdue()
+            let records = try await [harness.show(ids[0]), harness.show(ids[1])].map { $0?.record }
+            #expect(records.map { $0?.state } == [.available, .scheduled])
+            #expect(records.map { $0?.crashes } == [1, 0])
+            #expect(records.map { $0?.attempt } == [0, 1])
+        }
+    }
+
+    /// One that comes after the rescue finds nothing to keep, and does not make a worker of a lost one.
+    @Test func aBeatTooLateRevivesNothing() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            try await harness.expire(worker)
+            #expect(try await harness.rescue() == 1)
+            let answer = try await harness.pool.withConnection { connection in
+                try harness.beat(worker, [job], releasesBefore: .max / 2, on: connection)
+            }
+            #expect(!answer.isKnown)
+            #expect(answer.held.isEmpty)
+            let lost: Statement = """
+                select count(*) from accountctl.workers where stop_reason = 'lost' and expires_at < now()
+                """
+            #expect(try await harness.count(lost) == 1)
+            #expect(try await harness.show(job.id)?.record.state == .available)
+        }
+    }
+
+    /// A goodbye hands back what it can, and waits for nobody's lock.
+    @Test func aGoodbyeLeavesALockedJobToTheRescue() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<2).map { _ in try JobHarness.plain.job(Note()) })
+            let worker = try await harness.host()
+            let jobs = try await harness.claim(worker, 2)
+            try await harness.pool.withTransaction { other in
+                try JobFence(queue: harness.queue, job: jobs[0].leased).hold(on: other)
+                try await harness.pool.withConnection { connection in
+                    try harness.queue.deregister(worker: worker, on: connection)
+                }
+                #expect(try await harness.show(jobs[0].id)?.record.state == .running)
+                #expect(try await harness.show(jobs[1].id)?.record.state == .available)
+                #expect(try await harness.rescue() == 0)
+            }
+            #expect(try await harness.rescue() == 1)
+            #expect(try await harness.show(jobs[1].id)?.record.crashes == 0)
+        }
+    }
+}
