@@ -86,13 +86,16 @@ import Testing
                     try await fill(database)
 
                     try await cluster.psql("alter database \(database.name) set default_transaction_read_only = on")
-                    let error = try await PostgresError.expected {
-                        try await Pool.withPool(PoolConfiguration(connection: database.configuration), logger: .silent)
-                        {
-                            try await $0.withConnection { try $0.execute("insert into t values (1)") }
+                    try await Pool.withPool(PoolConfiguration(connection: database.configuration), logger: .silent) {
+                        pool in
+                        let error = try await PostgresError.expected {
+                            try await pool.withConnection { try $0.execute("insert into t values (1)") }
                         }
+                        #expect(error.sqlState == .readOnlyTransaction && error.isTransient)
+                        // A session would stay read-only for as long as it is kept.
+                        try await cluster.psql("alter database \(database.name) reset default_transaction_read_only")
+                        try await pool.withConnection { try $0.execute("insert into t values (1)") }
                     }
-                    #expect(error.sqlState == .readOnlyTransaction && error.isTransient)
                 }
             }
         }

@@ -185,6 +185,7 @@ extension Connection {
     func error(_ result: QueryResult, _ handle: ConnectionHandle, statement: String?) -> any Error {
         let diagnostics = Diagnostics(result.errorFields)
         let isBroken = handle.isBroken
+        if diagnostics.sqlState == SQLState.readOnlyTransaction.rawValue { wasReadOnly = true }
         if !isBroken, diagnostics.sqlState == SQLState.queryCanceled.rawValue {
             switch operation.interruption {
             case .cancelled: return CancellationError()

@@ -43,6 +43,11 @@ package actor Connection {
     var prepared = PreparedStatements(capacity: 256)
     /// What the server said as it ended the session while nothing ran, which libpq takes for a notice.
     var lastWord: Diagnostics?
+    /// Whether the server refused a write since it, or this session, is read-only.
+    ///
+    /// A session keeps the mode that it began in, and a server may be a standby by now: another connection may be made
+    /// where writes are taken.
+    var wasReadOnly = false
     var notificationHandler: (@Sendable (Notification) -> Void)?
     var lossHandler: (@Sendable () -> Void)?
 
@@ -152,6 +157,6 @@ extension Connection {
     /// A transaction left open is a mistake of the lease; dropping the connection rolls it back and forgets everything
     /// else the lease may have left behind.
     func isReusable() -> Bool {
-        isUsable && handle?.transactionStatus == .idle
+        isUsable && !wasReadOnly && handle?.transactionStatus == .idle
     }
 }
