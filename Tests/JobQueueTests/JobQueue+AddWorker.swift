@@ -15,7 +15,7 @@ extension JobQueue {
             .init(name: "t", version: version, slots: 9, lanes: lanes, lifetime: lifetime),
             on: connection
         ).id
-        try bringLimits(limits, of: Set(lanes.map(\.kind)), by: worker, patience: .seconds(60), on: connection)
+        try syncLimits(limits, of: Set(lanes.map(\.kind)), by: worker, patience: .seconds(60), on: connection)
         return worker
     }
 }

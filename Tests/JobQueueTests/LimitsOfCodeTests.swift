@@ -77,10 +77,10 @@ import Testing
             if beganBefore { try await old.begin() }
             let new = try await register("0.10.0", ["test.both": 2], harness)
             if !beganBefore { try await old.begin() }
-            try await old.sayLimits()
+            try await old.syncKindLimits()
             #expect(try await limits(harness) == ["test.both": 2])
             try await end(new, harness)
-            try await old.sayLimits()
+            try await old.syncKindLimits()
             #expect(try await limits(harness) == ["test.both": 1])
         }
     }
@@ -92,12 +92,12 @@ import Testing
             try await new.begin()
             for change in ["set max_running = 1", "set max_running = null, max_running_per_key = 1"] {
                 try await harness.execute("update accountctl.job_limits \(unsafeSQL: change)")
-                try await new.sayLimits()
+                try await new.syncKindLimits()
                 #expect(try await limits(harness) == ["test.both": 2])
             }
             // Of one release the latest stands, and the others do not say theirs over and over.
             _ = try await register("2", ["test.both": 3], harness)
-            try await new.sayLimits()
+            try await new.syncKindLimits()
             #expect(try await limits(harness) == ["test.both": 3])
         }
     }

@@ -143,12 +143,12 @@ import Testing
     @Test func aKeyIsKnownFromItsFirstJobOn() {
         let key = ExactText("a")
         var waiting = WaitingKeys()
-        waiting.letOn(key, at: Self.place(9))
+        waiting.unparked(key, at: Self.place(9))
         #expect(waiting.places.isEmpty)
         for readyAt in [3, 2, 7] as [Int64] { waiting.waits(key, at: Self.place(readyAt)) }
         #expect(waiting.places[key] == Self.place(2))
-        waiting.letOn(key, at: Self.place(7))
-        waiting.letOn(key, at: Self.place(3))
+        waiting.unparked(key, at: Self.place(7))
+        waiting.unparked(key, at: Self.place(3))
         #expect(waiting.places[key] == Self.place(7))
         for number in 0..<WaitingKeys.most { waiting.waits(ExactText("\(number)"), at: Self.place(1)) }
         #expect(waiting.places.count == WaitingKeys.most)

@@ -20,32 +20,3 @@ package struct ClaimedJob: Sendable, Hashable {
     var id: Int64 { leased.id }
     var lease: Int64 { leased.lease }
 }
-
-/// Jobs of one kind in one queue, which a worker takes from.
-package struct Lane: Sendable, Hashable {
-    let queue: String
-    let kind: String
-    /// The highest version of arguments that can be read.
-    let version: Int16
-    /// Whether its jobs may run in the reserved slots.
-    let isUrgent: Bool
-    /// How long an attempt may take.
-    let timeout: Duration
-
-    /// Jobs of one kind in one queue.
-    package init(queue: String, kind: String, version: Int16 = 1, isUrgent: Bool = false, timeout: Duration) {
-        self.queue = queue
-        self.kind = kind
-        self.version = version
-        self.isUrgent = isUrgent
-        self.timeout = timeout
-    }
-
-    /// The lane without the time limit, as a key.
-    struct Name: Hashable, Sendable {
-        let queue: String
-        let kind: String
-    }
-
-    var name: Name { Name(queue: queue, kind: kind) }
-}

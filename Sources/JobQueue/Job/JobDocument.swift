@@ -33,7 +33,11 @@ package struct JobDocument: Sendable, Hashable {
     /// Encodes a value.
     ///
     /// - Throws: `EncodingError`, or ``JobQueueError`` naming `field` when the text is longer than `limit` bytes.
-    package init(encoding value: some Encodable, field: String = "arguments", limit: Int = 262_144) throws {
+    package init(
+        encoding value: some Encodable,
+        field: String = "arguments",
+        limit: Int = JobField.argumentsLimit
+    ) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.dateEncodingStrategy = .iso8601

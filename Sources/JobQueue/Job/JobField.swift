@@ -1,6 +1,7 @@
 /// The form of names, keys and sizes, checked before anything is sent to the database.
-enum JobField {
-    static let argumentsLimit = 262_144
+package enum JobField {
+    /// Bytes of a job's arguments as JSON.
+    package static let argumentsLimit = 262_144
     static let progressLimit = 16_384
 
     /// A queue, kind or periodic name: 1 to 63 of `a-z 0-9 _ . -`, a letter first; the form that the tables check too.

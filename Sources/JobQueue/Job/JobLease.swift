@@ -2,8 +2,8 @@ import Postgres
 
 /// A job under one of its leases, which a worker holds.
 ///
-/// The number of the lease alone would do, if none came twice: a failover that loses the end of the log gives some out
-/// again, and ids of jobs with them. Ids of workers are drawn by lot.
+/// The lease number would be enough if it never repeated. After a failover that loses the end of the log, lease numbers
+/// and job ids are given out again; worker ids are random.
 package struct JobLease: Sendable, Hashable {
     let id: Int64
     let lease: Int64

@@ -29,8 +29,8 @@ package struct JobRecord: Sendable, Hashable, Codable {
     package let lastError: String?
     /// When it was recorded.
     package let lastErrorAt: Date?
-    /// When it last began to be what it is, as far as its row tells: when it ended, else when it came, was taken, was
-    /// told to stop, failed or was made to run again, whichever was last.
+    /// When its present state began, as far as the row tells: its end, else the latest of creation, claim, cancel
+    /// request, last error and being made runnable.
     package let changedAt: Date
 }
 

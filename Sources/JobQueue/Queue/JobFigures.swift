@@ -10,8 +10,9 @@ package struct JobFigures: Sendable, Hashable {
     }
 
     package let depths: [Depth]
-    /// Seconds for which the oldest job that could run has waited, by queue; one that is due could, and none of a queue
-    /// that is paused.
+    /// Seconds that each queue's oldest runnable job has waited.
+    ///
+    /// A job that is due counts as runnable; those of a paused queue do not.
     package let oldestReady: [String: Double]
     /// Jobs that must not be given up and used up their usual attempts.
     package let exhausted: Int

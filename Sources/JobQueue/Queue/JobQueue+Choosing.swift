@@ -5,9 +5,9 @@ extension JobQueue {
     /// The common table expressions of a claim: `picked` locks the best jobs of the lanes, of several lanes as many as
     /// `chosen` says.
     ///
-    /// Several lanes are looked at without locks first, since what is left over of all they have to offer would be kept
-    /// from other claims until this one is committed: they would go away with nothing. The locks begin at the first row
-    /// that was chosen: dead ones in front of it are walked over once.
+    /// With several lanes, jobs are chosen without locks first: locking every candidate of every lane would hide the
+    /// surplus from other claims until this one commits. The locking scan begins at the first chosen row, so that dead
+    /// rows before it are read once only.
     func choosing(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
         guard lanes.count > 1 else {
             return """

@@ -167,22 +167,8 @@ extension JobQueue {
             order by w.stopped_at desc nulls first, w.started_at, w.id
             limit 1000
             """,
-            as: (Int64, String, String, String, Date, Date, Int32, Int32, [String], [String]).self
+            into: WorkerRecord.init
         )
-        .map {
-            WorkerRecord(
-                id: $0.0,
-                name: $0.1,
-                version: $0.2,
-                status: $0.3,
-                startedAt: $0.4,
-                beatAt: $0.5,
-                slots: $0.6,
-                running: $0.7,
-                queues: $0.8,
-                kinds: $0.9
-            )
-        }
     }
 
     /// How many workers are alive, and how long ago any was last seen; nil where none ever was.
@@ -248,36 +234,7 @@ extension JobQueue {
     }
 
     func records(_ statement: Statement, on connection: isolated Connection) throws -> [JobRecord] {
-        try connection.query(
-            statement,
-            as: (
-                Int64, JobState, String, String, Int16, Int16, Int16, Date, Date, Date?, Date?, String?, String?,
-                String?, Date?, Int64?, String?, Date?, Date
-            ).self
-        )
-        .map {
-            JobRecord(
-                id: $0.0,
-                state: $0.1,
-                queue: $0.2,
-                kind: $0.3,
-                priority: $0.4,
-                attempt: $0.5,
-                crashes: $0.6,
-                createdAt: $0.7,
-                runAt: $0.8,
-                claimedAt: $0.9,
-                finishedAt: $0.10,
-                uniqueKey: $0.11,
-                limitKey: $0.12,
-                reason: $0.13,
-                exhaustedAt: $0.14,
-                worker: $0.15,
-                lastError: $0.16,
-                lastErrorAt: $0.17,
-                changedAt: $0.18
-            )
-        }
+        try connection.query(statement, into: JobRecord.init)
     }
 }
 

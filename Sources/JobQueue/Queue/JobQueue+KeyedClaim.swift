@@ -1,7 +1,7 @@
 import Postgres
 
 extension JobQueue {
-    /// Under the lock of the kind's limit row: lets parked jobs on whose key has room, takes up to what is wanted,
+    /// Under the lock of the kind's limit row: lets parked jobs go on whose key has room, takes up to what is wanted,
     /// parks what finds its key full.
     ///
     /// Parking keeps a thousand jobs of one busy key from being walked over at each claim. With bounds only keys that
@@ -13,25 +13,35 @@ extension JobQueue {
         _ request: ClaimRequest,
         on connection: isolated Connection
     ) throws -> LimitedClaim {
-        var waiting = request.bounds.flatMap { _ in request.waiting[lane.kind] } ?? WaitingKeys()
         let room = request.limit
-        // To set aside the jobs of full keys in front needs no room.
+        // Parking the jobs of full keys needs no free slot: a hundred are looked at, at least.
         let most = max(room, 100)
-        // As old as they were: a bound may be above them.
+        var waiting = request.bounds.flatMap { _ in request.waiting[lane.kind] } ?? WaitingKeys()
+        // They keep their `run_at`, which a bound may be above: they are looked for by id.
         var freed = try unparkKnown(lane.kind, &waiting, perKey: perKey, from: floor, atMost: most, on: connection)
         // More of them may have room than a claim wants: a limit was raised.
         var hasLeftSome = freed.count >= most
         var knowsAllKeys = false
+        func unparkTheOthers() throws {
+            let others = try unparkOthers(
+                lane.kind,
+                &waiting,
+                perKey: perKey,
+                from: floor,
+                atMost: most,
+                on: connection
+            )
+            hasLeftSome = hasLeftSome || others.count >= most
+            freed.formUnion(others)
+            knowsAllKeys = true
+        }
+        func bound(_ priority: Int16) -> ClaimBounds.Key { .init(lane: lane.name, priority: priority) }
+        if request.bounds == nil { try unparkTheOthers() }
         var request = request
-        // Below them lies what was not looked at yet.
+        // Whether jobs below the bounds are still to be looked at.
         var hasBounds = request.bounds?.isEmpty == false
         var claim = LimitedClaim()
         var turns = 0
-        if request.bounds == nil {
-            freed = try unparkOthers(lane.kind, &waiting, perKey: perKey, from: floor, atMost: most, on: connection)
-            hasLeftSome = freed.count >= most
-            knowsAllKeys = true
-        }
         while claim.jobs.count < room {
             // Each turn takes or parks most of what it looked at; the bound only keeps one claim short.
             guard turns < 20 else {
@@ -40,85 +50,106 @@ extension JobQueue {
             }
             request.limit = turns == 0 ? room : most
             turns += 1
-            let looked = try connection.query(
-                """
-                with picked as materialized (
-                \(picked([lane], request, onlyOpen: false))
-                )
-                select j.id, j.limit_key, j.priority, (extract(epoch from \(Self.readyAt)) * 1000000)::bigint
-                from \(tables.jobs) j
-                where j.id = any(array(select id from picked) || \(freed.sorted())::bigint[])
-                and j.queue = \(lane.queue)
-                and \(request.crashed)
-                order by j.priority, j.run_at, j.id
-                limit \(request.limit)
-                """,
-                as: (Int64, String?, Int16, Int64).self
-            )
-            freed.subtract(looked.map(\.0))
-            let goesBelow = looked.count < request.limit && hasBounds
-            if looked.count < request.limit, !knowsAllKeys {
-                let others = try unparkOthers(
-                    lane.kind,
-                    &waiting,
-                    perKey: perKey,
-                    from: floor,
-                    atMost: most,
-                    on: connection
-                )
-                hasLeftSome = hasLeftSome || others.count >= most
-                freed.formUnion(others)
-                knowsAllKeys = true
-            } else if looked.isEmpty, !goesBelow {
+            let candidates = try candidates(lane, request, freed: freed, on: connection)
+            freed.subtract(candidates.map(\.place.id))
+            let goesBelow = candidates.count < request.limit && hasBounds
+            if candidates.count < request.limit, !knowsAllKeys {
+                try unparkTheOthers()
+            } else if candidates.isEmpty, !goesBelow {
                 break
             }
-            let keys = Set(looked.compactMap { $0.1.map(ExactText.init) }).sorted()
-            let running = try connection.query(
-                countPerKey(lane.kind, from: floor, "j.limit_key = any(\(keys.map(\.text))::text[])"),
-                as: (String, Int64).self
+            let choice = KeyedChoice(
+                candidates,
+                rooms: try rooms(for: Set(candidates.compactMap(\.key)), lane, perKey, from: floor, on: connection),
+                wanted: room - claim.jobs.count
             )
-            var left = Dictionary(uniqueKeysWithValues: keys.map { ($0, Int64(perKey)) })
-            for (key, count) in running { left[ExactText(key), default: 0] -= count }
-            var take: [Int64] = []
-            var park: [Int64] = []
-            var passed = request.bounds ?? [:]
-            for (id, key, priority, readyAt) in looked {
-                let isWanted = claim.jobs.count + take.count < room
-                let bound = ClaimBounds.Key(lane: lane.name, priority: priority)
-                if let key = key.map(ExactText.init), left[key, default: 0] <= 0 {
-                    park.append(id)
-                    claim.parked.append((bound, readyAt))
-                    waiting.waits(key, at: .init(priority: priority, readyAt: readyAt, id: id))
-                } else if isWanted {
-                    if let key = key.map(ExactText.init) { left[key, default: 0] -= 1 }
-                    take.append(id)
-                } else {
-                    continue
-                }
-                passed[bound] = max(passed[bound] ?? .min, readyAt)
+            for parked in choice.parked {
+                guard let key = parked.key else { continue }
+                claim.parked.append((bound(parked.place.priority), parked.place.readyAt))
+                waiting.waits(key, at: parked.place)
             }
-            // What was parked or taken stays in the way as dead rows until the end of this claim, at the least.
-            request.bounds = goesBelow ? nil : passed
-            if goesBelow { hasBounds = false }
-            if !park.isEmpty {
-                try connection.execute(
-                    """
-                    update \(tables.jobs)
-                    set state = 'parked', parked_for = 'limit'
-                    where id = any(\(park)::bigint[])
-                    """
-                )
+            if goesBelow {
+                request.bounds = nil
+                hasBounds = false
+            } else {
+                // What was parked or taken stays in the way as dead rows until the end of this claim, at the least.
+                let passed = choice.passed.map { (bound($0), $1) }
+                request.bounds = (request.bounds ?? [:]).merging(passed, uniquingKeysWith: max)
             }
-            if !take.isEmpty {
-                claim.jobs += try connection.query(
-                    self.take("\(take)::bigint[]", [lane], worker: request.worker),
-                    as: ClaimRow.self
-                )
-                .map { ClaimedJob($0, of: request.worker) }
-            }
+            try park(choice.parked.map(\.place.id), on: connection)
+            claim.jobs += try takeChosen(choice.taken, lane, worker: request.worker, on: connection)
         }
         if hasLeftSome, claim.jobs.count < room { claim.isCut = true }
         claim.waiting[lane.kind] = waiting
         return claim
+    }
+
+    /// The best jobs of the lane from the bounds on, and those that were made available just now.
+    private func candidates(
+        _ lane: Lane,
+        _ request: ClaimRequest,
+        freed: Set<Int64>,
+        on connection: isolated Connection
+    ) throws -> [KeyedChoice.Candidate] {
+        try connection.query(
+            """
+            with picked as materialized (
+            \(picked([lane], request, onlyOpen: false))
+            )
+            select j.id, j.limit_key, j.priority, (extract(epoch from \(Self.readyAt)) * 1000000)::bigint
+            from \(tables.jobs) j
+            where j.id = any(array(select id from picked) || \(freed.sorted())::bigint[])
+            and j.queue = \(lane.queue)
+            and \(request.crashed)
+            order by j.priority, j.run_at, j.id
+            limit \(request.limit)
+            """,
+            into: { (id: Int64, key: String?, priority: Int16, readyAt: Int64) in
+                KeyedChoice.Candidate(
+                    key: key.map(ExactText.init),
+                    place: .init(priority: priority, readyAt: readyAt, id: id)
+                )
+            }
+        )
+    }
+
+    /// How many more jobs of each of the keys may run.
+    private func rooms(
+        for keys: Set<ExactText>,
+        _ lane: Lane,
+        _ perKey: Int32,
+        from floor: Int64,
+        on connection: isolated Connection
+    ) throws -> [ExactText: Int64] {
+        let texts = keys.sorted().map(\.text)
+        var rooms = Dictionary(uniqueKeysWithValues: keys.map { ($0, Int64(perKey)) })
+        let running = try connection.query(
+            countPerKey(lane.kind, from: floor, "j.limit_key = any(\(texts)::text[])"),
+            as: (String, Int64).self
+        )
+        for (key, count) in running { rooms[ExactText(key), default: 0] -= count }
+        return rooms
+    }
+
+    private func park(_ jobs: [Int64], on connection: isolated Connection) throws {
+        guard !jobs.isEmpty else { return }
+        try connection.execute(
+            """
+            update \(tables.jobs)
+            set state = 'parked', parked_for = 'limit'
+            where id = any(\(jobs)::bigint[])
+            """
+        )
+    }
+
+    private func takeChosen(
+        _ jobs: [Int64],
+        _ lane: Lane,
+        worker: Int64,
+        on connection: isolated Connection
+    ) throws -> [ClaimedJob] {
+        guard !jobs.isEmpty else { return [] }
+        return try connection.query(take("\(jobs)::bigint[]", [lane], worker: worker), as: ClaimRow.self)
+            .map { ClaimedJob($0, of: worker) }
     }
 }

@@ -25,48 +25,10 @@ extension JobQueue {
         _ request: ClaimRequest,
         on connection: isolated Connection
     ) throws -> LimitedClaim {
-        // By name, everywhere: two claims wait for, but never deadlock, each other.
-        let limits = try connection.query(
-            """
-            select kind, \(Self.running), \(Self.runningPerKey), counted_from
-            from \(tables.limits)
-            where kind = any(\(Set(lanes.map(\.kind)).sorted())::text[])
-            and \(Self.isLimited)
-            order by kind
-            for update
-            """,
-            as: (String, Int32?, Int32?, Int64).self
-        )
-        let queues = try connection.query(
-            """
-            select name, paused_at is not null, floor(\(Self.tokens))::int,
-                -- Not the statement's: a claim that waited for the row finds what another wrote after it had begun.
-                rate_counted_at > clock_timestamp()
-            from \(tables.queues)
-            where name = any(\(Set(lanes.map(\.queue)).sorted())::text[])
-            order by name
-            for update
-            """,
-            as: (String, Bool, Int32?, Bool).self
-        )
-        var tokens: [String: Int] = [:]
-        var paused: Set<String> = []
-        var ahead: [String] = []
-        for (name, isPaused, left, isAhead) in queues {
-            if isPaused { paused.insert(name) }
-            if let left { tokens[name] = Int(left) }
-            if isAhead { ahead.append(name) }
-        }
-        if !ahead.isEmpty {
-            // The clock went back: time counts from now on, or nothing would come before it is as late again.
-            try connection.execute(
-                """
-                update \(tables.queues)
-                set rate_counted_at = statement_timestamp()
-                where name = any(\(ahead)::text[])
-                """
-            )
-        }
+        // Limits before queues, each in the order of their names, everywhere: two claims wait for, but never deadlock,
+        // each other.
+        let limits = try lockLimits(of: lanes, on: connection)
+        var queues = try lockQueues(of: lanes, on: connection)
         var counts = try count(
             limits.map { kind, running, perKey, floor in
                 // Below the floor may stand what was claimed while nobody knew of the limit.
@@ -77,12 +39,12 @@ extension JobQueue {
         )
         var claim = LimitedClaim()
         // Full ones first of all: nothing is to be looked for in them.
-        let open = lanes.filter { !paused.contains($0.queue) && tokens[$0.queue] != 0 && counts[$0.kind]?.room != 0 }
+        let open = lanes.filter { queues.left(of: $0.queue) > 0 && counts[$0.kind]?.room != 0 }
         for lane in try byUrgency(open, request, on: connection) {
             var part = request
             part.limit = min(
                 request.limit - claim.jobs.count,
-                tokens[lane.queue] ?? .max,
+                queues.left(of: lane.queue),
                 counts[lane.kind]?.room ?? .max
             )
             guard part.limit > 0 else { continue }
@@ -100,21 +62,70 @@ extension JobQueue {
                 taken = try claimUnkeyed(lane, part, on: connection)
             }
             counts[lane.kind]?.took(taken)
-            if let left = tokens[lane.queue], !taken.isEmpty {
-                tokens[lane.queue] = left - taken.count
-                try connection.execute(
-                    """
-                    update \(tables.queues)
-                    set rate_tokens = \(Self.tokens) - \(taken.count),
-                        rate_counted_at = statement_timestamp()
-                    where name = \(lane.queue)
-                    """
-                )
+            if queues.took(taken.count, of: lane.queue) {
+                try spend(taken.count, of: lane.queue, on: connection)
             }
             claim.jobs += taken
         }
         try remember(counts, on: connection)
         return claim
+    }
+
+    private typealias Limit = (kind: String, running: Int32?, perKey: Int32?, floor: Int64)
+
+    /// Locks the limits of the lanes' kinds.
+    private func lockLimits(of lanes: [Lane], on connection: isolated Connection) throws -> [Limit] {
+        try connection.query(
+            """
+            select kind, \(Self.running), \(Self.runningPerKey), counted_from
+            from \(tables.limits)
+            where kind = any(\(Set(lanes.map(\.kind)).sorted())::text[])
+            and \(Self.isLimited)
+            order by kind
+            for update
+            """,
+            as: (String, Int32?, Int32?, Int64).self
+        )
+    }
+
+    /// Locks the settings of the lanes' queues, and sets right those whose rate counts from an instant to come.
+    private func lockQueues(of lanes: [Lane], on connection: isolated Connection) throws -> QueueTokens {
+        let queues = try connection.query(
+            """
+            select name, paused_at is not null, floor(\(Self.tokens))::int,
+                -- Not the statement's: a claim that waited for the row finds what another wrote after it had begun.
+                rate_counted_at > clock_timestamp()
+            from \(tables.queues)
+            where name = any(\(Set(lanes.map(\.queue)).sorted())::text[])
+            order by name
+            for update
+            """,
+            as: (String, Bool, Int32?, Bool).self
+        )
+        let ahead = queues.filter { $0.3 }.map { $0.0 }
+        if !ahead.isEmpty {
+            // The clock went back: time counts from now on, or nothing would come before it is as late again.
+            try connection.execute(
+                """
+                update \(tables.queues)
+                set rate_counted_at = statement_timestamp()
+                where name = any(\(ahead)::text[])
+                """
+            )
+        }
+        return QueueTokens(queues.map { (queue: $0.0, isPaused: $0.1, tokens: $0.2) })
+    }
+
+    /// Takes claims off the rate of a queue whose row is locked.
+    private func spend(_ count: Int, of queue: String, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update \(tables.queues)
+            set rate_tokens = \(Self.tokens) - \(count),
+                rate_counted_at = statement_timestamp()
+            where name = \(queue)
+            """
+        )
     }
 
     /// Counts the running jobs of kinds whose rows are locked.

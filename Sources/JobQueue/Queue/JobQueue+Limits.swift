@@ -42,9 +42,8 @@ extension JobQueue {
             or rate_limit is not null
             order by name
             """,
-            as: (String, Date?, String?, Int32?, Double?).self
+            into: QueueSetting.init
         )
-        .map { QueueSetting(name: $0.0, pausedAt: $0.1, pauseReason: $0.2, rate: $0.3, ratePeriod: $0.4) }
     }
 
     /// Those of some queues that are paused, by name.
@@ -70,9 +69,8 @@ extension JobQueue {
             where \(Self.isLimited)
             order by kind
             """,
-            as: (String, Int32?, Int32?, Bool).self
+            into: KindLimitRecord.init
         )
-        .map { KindLimitRecord(kind: $0.0, running: $0.1, runningPerKey: $0.2, isSetByHand: $0.3) }
     }
 
     /// Limits how many jobs of a kind, and of a kind and key, run at once over all workers, whatever their code says;

@@ -44,7 +44,7 @@ extension JobQueue {
                 ) as parked
                 limit \(most)
             ),
-            \(lettingOn)
+            \(unparkingChosen)
             select limit_key, room, null::smallint, null::bigint, null::bigint
             from asked
             union all
@@ -61,7 +61,7 @@ extension JobQueue {
             guard let priority, let readyAt, let id else { continue }
             rooms[key, default: 0] -= 1
             freed.insert(id)
-            waiting.letOn(key, at: .init(priority: priority, readyAt: readyAt, id: id))
+            waiting.unparked(key, at: .init(priority: priority, readyAt: readyAt, id: id))
         }
         // Where the number in all ended it, nobody looked at the others.
         guard freed.count < most else { return freed }
@@ -131,7 +131,7 @@ extension JobQueue {
                 ) as parked
                 limit \(most)
             ),
-            \(lettingOn)
+            \(unparkingChosen)
             select limit_key, priority, \(readyMicroseconds), id, false
             from keys
             where id is not null
@@ -146,7 +146,7 @@ extension JobQueue {
             let place = WaitingKeys.Place(priority: priority, readyAt: readyAt, id: id)
             if isFreed {
                 freed.insert(id)
-                waiting.letOn(ExactText(key), at: place)
+                waiting.unparked(ExactText(key), at: place)
             } else {
                 waiting.waits(ExactText(key), at: place)
             }
@@ -191,7 +191,7 @@ extension JobQueue {
     }
 
     /// Makes what was `chosen` available.
-    private var lettingOn: Statement {
+    private var unparkingChosen: Statement {
         """
         unparked as (
             update \(tables.jobs)

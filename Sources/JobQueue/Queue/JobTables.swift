@@ -94,7 +94,8 @@ struct JobTables: Sendable {
         """
     }
 
-    /// Not as the index of what runs finds it: behind an old snapshot that has all that these workers ever held.
+    /// `worker + 0` keeps the planner off the index of running jobs: under an old snapshot it still holds every row that
+    /// these workers ever ran.
     private func isHeld(by workers: [Int64]) -> Statement {
         """
         state = 'running'

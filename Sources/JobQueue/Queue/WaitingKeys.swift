@@ -32,7 +32,7 @@ struct WaitingKeys: Sendable {
     }
 
     /// The job of that place was let on, and with it all in front of it.
-    mutating func letOn(_ key: ExactText, at place: Place) {
+    mutating func unparked(_ key: ExactText, at place: Place) {
         if let known = places[key] { places[key] = max(known, place) }
     }
 

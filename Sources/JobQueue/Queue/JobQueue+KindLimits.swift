@@ -8,15 +8,15 @@ extension JobQueue {
         let runningPerKey: Int?
     }
 
-    /// Brings the limits of kinds to what a worker's code says, where this worker is the one to say them: of the live
-    /// ones that have the kind, that of the newest release, and of several the one that began last.
+    /// Makes the limits of kinds what a worker's code says, where this worker is the one to decide them: of the live ones
+    /// that have the kind, that of the newest release, and of several the one that began last.
     ///
     /// Does nothing for a worker whose lease ran out. Done again and again it makes good what a worker of an older
     /// release said that had not seen this one yet; so nobody has to hold a lock from one statement to the next, with
     /// which a process that is stopped there would keep all others from beginning.
     ///
     /// A row that another session has locked, as a claim under the limit does, is waited for as long as `patience`.
-    func bringLimits(
+    func syncLimits(
         _ limits: [KindLimit],
         of kinds: Set<String>,
         by worker: Int64,

@@ -1,0 +1,28 @@
+/// Jobs of one kind in one queue, which a worker takes from.
+package struct Lane: Sendable, Hashable {
+    let queue: String
+    let kind: String
+    /// The highest version of arguments that can be read.
+    let version: Int16
+    /// Whether its jobs may run in the reserved slots.
+    let isUrgent: Bool
+    /// How long an attempt may take.
+    let timeout: Duration
+
+    /// Jobs of one kind in one queue.
+    package init(queue: String, kind: String, version: Int16 = 1, isUrgent: Bool = false, timeout: Duration) {
+        self.queue = queue
+        self.kind = kind
+        self.version = version
+        self.isUrgent = isUrgent
+        self.timeout = timeout
+    }
+
+    /// Queue and kind alone, as a key.
+    struct Name: Hashable, Sendable {
+        let queue: String
+        let kind: String
+    }
+
+    var name: Name { Name(queue: queue, kind: kind) }
+}
