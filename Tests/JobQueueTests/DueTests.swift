@@ -85,8 +85,13 @@ import Testing
                 }
                 try await harness.pool.withTransaction { connection in
                     try connection.execute("select from accountctl.job_limits for update")
-                    try await harness.enqueue([limited.job(Note())] + (0..<3).map { _ in try plain.job(Note()) })
-                    try await harness.until { try await harness.finished("completed") == 3 }
+                    try await harness.enqueue([limited.job(Note())])
+                    // One after the other: each claim and each outcome would wait.
+                    try await harness.until {
+                        let done = try await harness.finished("completed")
+                        if try await harness.unfinished() == 1 { try await harness.enqueue([plain.job(Note())]) }
+                        return done >= 20
+                    }
                 }
                 try await harness.until { try await harness.unfinished() == 0 }
             }
@@ -192,6 +197,39 @@ import Testing
             }
             #expect(ours)
             #expect(try await harness.count("select count(*) from accountctl.periodic_slots") == 2)
+        }
+    }
+
+    /// A worker that makes room for a job which another one takes, or which is cancelled, goes on at once.
+    @Test func aSuspectThatIsGoneHoldsUpNothing() async throws {
+        try await JobHarness.with { harness in
+            let (end, ends) = AsyncStream.makeStream(of: Void.self)
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { note, _ in
+                if note.text == "long" { for await _ in end {} }
+                return .completed()
+            }
+            let worker = try harness.worker(registry)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.enqueue([JobHarness.plain.job(Note(text: "long"))])
+                try await harness.until { worker.core.withLock { $0.plan.running } == 1 }
+                let suspect = try await harness.pool.withTransaction { connection in
+                    let id = try harness.queue.enqueue([JobHarness.plain.job(Note())], on: connection)[0].id
+                    try connection.execute("update accountctl.jobs set crashes = 1 where id = \(id)")
+                    return id
+                }
+                try await harness.until { worker.core.withLock { !$0.suspects.allowsOrdinary } }
+                _ = try await harness.pool.withConnection { connection in
+                    try harness.queue.cancel(suspect, reason: "x", on: connection)
+                }
+                try await harness.enqueue([JobHarness.plain.job(Note())])
+                try await harness.until(within: .seconds(15)) { try await harness.finished("completed") == 1 }
+                ends.finish()
+                try await harness.until { try await harness.unfinished() == 0 }
+                group.cancelAll()
+                try await group.waitForAll()
+            }
         }
     }
 }

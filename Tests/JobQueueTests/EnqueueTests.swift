@@ -255,4 +255,20 @@ import Testing
             #expect(try await harness.count("select count(*) from accountctl.queues") == 0)
         }
     }
+
+    /// As after a copy of the tables that brought no sequences: nothing is wrong with the arguments.
+    @Test func aNumberThatIsTakenIsNoFaultOfTheArguments() async throws {
+        try await JobHarness.with { harness in
+            let kind = JobHarness.plain
+            let id = try await harness.enqueue([kind.job(Note())])[0].id
+            for jobs in [[try kind.job(Note())], try (0..<3).map { _ in try kind.job(Note()) }] {
+                try await harness.database.psql(
+                    "select setval(pg_get_serial_sequence('accountctl.jobs', 'id'), \(id), false)"
+                )
+                let error = try await PostgresError.expected { try await harness.enqueue(jobs) }
+                #expect(error.sqlState == .uniqueViolation)
+            }
+            #expect(try await harness.unfinished() == 1)
+        }
+    }
 }

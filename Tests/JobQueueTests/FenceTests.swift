@@ -105,7 +105,7 @@ import Testing
                 )
             }
             #expect(landed == [jobs[1].leased])
-            #expect(released == 0)
+            #expect(released.isEmpty)
             #expect(try await harness.unfinished() == 2)
         }
     }

@@ -19,8 +19,12 @@ import Testing
         return registry
     }
 
-    private func hold(_ harness: JobHarness, lifetime: Duration = .seconds(2)) async throws -> JobHold {
-        let holder = JobHold.Holder(name: "by hand", version: "1", lifetime: lifetime, longest: .seconds(600))
+    private func hold(
+        _ harness: JobHarness,
+        lifetime: Duration = .seconds(2),
+        longest: Duration = .seconds(600)
+    ) async throws -> JobHold {
+        let holder = JobHold.Holder(name: "by hand", version: "1", lifetime: lifetime, longest: longest)
         let holding = try await harness.pool.withTransaction {
             try harness.queue.hold(Self.key, as: holder, on: $0)
         }
@@ -141,6 +145,17 @@ import Testing
             try await harness.worker(registry(harness)).runUntilIdle()
             #expect(try await harness.finished("cancelled") == 1)
             #expect(try await harness.effects() == 0)
+        }
+    }
+
+    /// A worker takes the job from whoever keeps it for longer than that, however well the lease is kept.
+    @Test func endsWithItsLongestTime() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])
+            let hold = try await hold(harness, lifetime: .seconds(600), longest: .seconds(60))
+            try hold.requireLease(outlasting: .seconds(20))
+            let error = #expect(throws: JobQueueError.self) { try hold.requireLease(outlasting: .seconds(61)) }
+            #expect(error?.code == .leaseTooShort)
         }
     }
 }

@@ -94,7 +94,7 @@ import Testing
                     case 9:
                         guard let claim = claims.randomElement(using: &random) else { break }
                         let real = try harness.queue.release([claim.real], on: connection)
-                        #expect((real == 1) == model.release(claim.model))
+                        #expect((real == [claim.real]) == model.release(claim.model))
                     case 10:
                         guard let id = model.jobs.keys.sorted().randomElement(using: &random) else { break }
                         _ = try harness.queue.cancel(id, reason: "m", on: connection)

@@ -18,9 +18,9 @@ import Testing
         expect(turn.found(now: start), true)
         expect(turn.found(now: start), false)
         #expect(!turn.allowsOrdinary)
-        expect(turn.claimsSuspect(occupied: 1, now: at(1)), false)
-        expect(turn.claimsSuspect(occupied: 0, now: at(2)), true)
-        expect(turn.claimsSuspect(occupied: 1, now: at(3)), false)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: at(1)), false)
+        expect(turn.claimsSuspect(occupied: 0, suspects: 0, now: at(2)), true)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: at(3)), false)
         #expect(!turn.allowsOrdinary)
     }
 
@@ -42,10 +42,10 @@ import Testing
     @Test func aLongSuspectIsJoinedByOrdinaryJobs() {
         var turn = SuspectTurn()
         turn.found(now: start)
-        expect(turn.claimsSuspect(occupied: 0, now: start), true)
-        expect(turn.claimsSuspect(occupied: 1, now: at(9)), false)
+        expect(turn.claimsSuspect(occupied: 0, suspects: 0, now: start), true)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: at(9)), false)
         #expect(!turn.allowsOrdinary)
-        expect(turn.claimsSuspect(occupied: 1, now: at(10)), false)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: at(10)), false)
         #expect(turn.allowsOrdinary)
         expect(turn.found(now: at(30)), false)
         expect(turn.found(now: at(70)), true)
@@ -57,9 +57,9 @@ import Testing
         #expect(turn.givesUpAt == nil)
         turn.found(now: start)
         #expect(turn.givesUpAt == at(30))
-        expect(turn.claimsSuspect(occupied: 0, now: at(2)), true)
+        expect(turn.claimsSuspect(occupied: 0, suspects: 0, now: at(2)), true)
         #expect(turn.givesUpAt == at(12))
-        expect(turn.claimsSuspect(occupied: 1, now: at(12)), false)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: at(12)), false)
         #expect(turn.givesUpAt == nil)
 
         var core = WorkerCore(WorkerConfiguration(name: "t"), reserve: 0, now: start)
@@ -76,22 +76,58 @@ import Testing
         }
     }
 
-    /// A long ordinary job makes turns rarer and rarer, instead of a third of all time without claims.
-    @Test func turnsGivenUpComeRarer() {
+    /// A thousand suspects that take hours each do not wait for one another.
+    @Test func aSuspectThatOutlivedItsSolitudeIsNotWaitedFor() {
+        var turn = SuspectTurn()
+        turn.found(now: start)
+        expect(turn.claimsSuspect(occupied: 0, suspects: 0, now: start), true)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 1, now: at(9)), false)
+        #expect(!turn.allowsOrdinary)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 1, now: at(10)), false)
+        #expect(turn.allowsOrdinary)
+        // Ordinary work has its turn, as long as it has waited.
+        expect(turn.found(now: at(19)), false)
+        expect(turn.found(now: at(20)), true)
+        expect(turn.claimsSuspect(occupied: 2, suspects: 1, now: at(21)), false)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 1, now: at(22)), true)
+    }
+
+    /// Another worker took it, or somebody cancelled it.
+    @Test func aSuspectThatIsGoneHoldsUpNothing() {
+        var turn = SuspectTurn()
+        expect(turn.vanished(), false)
+        turn.found(now: start)
+        expect(turn.vanished(), true)
+        #expect(turn.allowsOrdinary)
+        turn.found(now: start)
+        expect(turn.claimsSuspect(occupied: 0, suspects: 0, now: start), true)
+        // It is the one that runs here.
+        expect(turn.vanished(), false)
+        #expect(!turn.allowsOrdinary)
+    }
+
+    /// Long ordinary jobs make turns rarer, instead of a third of all time without claims; and in the end a suspect
+    /// begins beside them.
+    @Test func turnsGivenUpComeRarerUntilASuspectBeginsBesideOthers() {
         var turn = SuspectTurn()
         var now = start
         var waits: [Duration] = []
-        for _ in 0..<8 {
+        for _ in 0..<3 {
             expect(turn.found(now: now), true)
             let givenUpAt = now.advanced(by: .seconds(30))
-            expect(turn.claimsSuspect(occupied: 1, now: givenUpAt), false)
+            expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: givenUpAt), false)
             guard case .ordinary(let until?) = turn.phase else { break }
             waits.append(until - givenUpAt)
             now = until
         }
-        #expect(waits == [60, 120, 240, 480, 960, 1920, 3600, 3600].map { .seconds($0) })
-        // A turn that succeeds begins anew.
+        #expect(waits == [60, 120, 240].map { .seconds($0) })
         expect(turn.found(now: now), true)
-        expect(turn.claimsSuspect(occupied: 0, now: now), true)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: now.advanced(by: .seconds(29))), false)
+        expect(turn.claimsSuspect(occupied: 1, suspects: 0, now: now.advanced(by: .seconds(30))), true)
+        // Nothing else joins it for as long as one that runs alone.
+        expect(turn.claimsSuspect(occupied: 2, suspects: 1, now: now.advanced(by: .seconds(39))), false)
+        #expect(!turn.allowsOrdinary)
+        expect(turn.claimsSuspect(occupied: 2, suspects: 1, now: now.advanced(by: .seconds(40))), false)
+        #expect(turn.allowsOrdinary)
     }
 }

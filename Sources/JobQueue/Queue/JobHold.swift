@@ -32,6 +32,8 @@ package final class JobHold: Sendable {
     private let holder: Holder
     private let job: JobLease
     private let trustedUntil: Mutex<ContinuousClock.Instant>
+    /// When others take the job, however long it is kept.
+    private let endsAt: ContinuousClock.Instant
 
     fileprivate init(
         _ queue: JobQueue,
@@ -45,6 +47,7 @@ package final class JobHold: Sendable {
         self.holder = holder
         self.job = job
         trustedUntil = Mutex(sentAt.advanced(by: holder.lifetime))
+        endsAt = sentAt.advanced(by: holder.longest)
     }
 
     /// Keeps writes out once the job was given to somebody else.
@@ -54,7 +57,7 @@ package final class JobHold: Sendable {
     ///
     /// - Throws: ``JobQueueError`` `leaseTooShort`.
     package func requireLease(outlasting duration: Duration) throws {
-        guard ContinuousClock.now.advanced(by: duration) < trustedUntil.withLock({ $0 }) else {
+        guard ContinuousClock.now.advanced(by: duration) < min(endsAt, trustedUntil.withLock({ $0 })) else {
             throw JobQueueError(.leaseTooShort, "the lease of job \(job.id) ends before a call of \(duration) would")
         }
     }

@@ -77,7 +77,7 @@ extension JobQueue {
     private func namingArguments<Result>(_ insert: () throws -> Result) throws -> Result {
         do {
             return try insert()
-        } catch let error as PostgresError where Settlement.isRefusal(error) {
+        } catch let error as PostgresError where Settlement.isRefusal(error) && error.sqlState != .uniqueViolation {
             throw JobQueueError.invalid("arguments", "must be JSON that the database can store")
         }
     }
@@ -96,11 +96,9 @@ extension JobQueue {
         var missing = Set(first.keys)
         var found: [ExactText: EnqueuedJob] = [:]
         while !missing.isEmpty {
-            // Everybody inserts in the order of the keys: two calls with the same keys wait for, but never deadlock,
-            // each other.
-            let candidates = missing.sorted().compactMap { first[$0] }.map { jobs[$0] }
+            let candidates = missing.compactMap { first[$0] }.map { jobs[$0] }
             let added = try connection.query(
-                insertion(of: candidates) + Self.unlessKeyIsTaken + " returning id, unique_key",
+                insertion(of: Self.inOrderOfKeys(candidates)) + Self.unlessKeyIsTaken + " returning id, unique_key",
                 as: (Int64, String).self
             )
             for (id, key) in added {

@@ -211,17 +211,29 @@ extension JobQueue {
     }
 
     /// Hands jobs back as if they had never been claimed: at the end of a worker, or when a claim came too late.
+    ///
+    /// Returns those that were still held.
     @discardableResult
-    func release(_ jobs: [JobLease], on connection: isolated Connection) throws -> Int {
-        guard !jobs.isEmpty else { return 0 }
-        return try connection.execute(
+    func release(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
+        guard !jobs.isEmpty else { return [] }
+        return try leased(
             """
-            update \(tables.jobs)
-            set \(tables.handedBack)
-            where \(JobTables.isUnderItsLease(jobs))
-            and state = 'running'
-            and \(Self.waitsBriefly)
-            """
+            with held as materialized (
+                select id, lease, worker
+                from \(tables.jobs)
+                where \(JobTables.isUnderItsLease(jobs))
+                and state = 'running'
+                and \(Self.waitsBriefly)
+                for update
+            ),
+            released as (
+                update \(tables.jobs)
+                set \(tables.handedBack)
+                where id = any(array(select id from held))
+            )
+            select id, lease, worker from held
+            """,
+            on: connection
         )
     }
 

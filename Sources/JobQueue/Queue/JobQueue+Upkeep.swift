@@ -68,7 +68,8 @@ extension JobQueue {
                 order by id
                 for update skip locked
             ),
-            -- From one to the next in the index, however many jobs each of them has.
+            -- From one to the next in the index, however many jobs each of them has; behind an old snapshot all that ran
+            -- since is in between.
             holders (worker) as (
                 (
                     select j.worker
@@ -225,7 +226,8 @@ extension JobQueue {
     ///
     /// For whoever may not, see ``ownerWhoVacuums(on:)``, Postgres only warns.
     func vacuum(on connection: isolated Connection) throws {
-        try connection.execute("vacuum (skip_locked) \(tables.jobs)")
+        // Cut off at the limit of an ordinary statement it would begin anew each time, and never come to the indexes.
+        try connection.execute("vacuum (skip_locked) \(tables.jobs)", deadline: .seconds(1800))
     }
 
     /// The owner of the hot table where the connection's role may not vacuum it; nil where it may.

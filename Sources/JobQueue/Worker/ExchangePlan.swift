@@ -31,7 +31,7 @@ struct ExchangePlan: Sendable {
     var lockedUntil: Instant?
     /// Whether there may be jobs to claim: somebody said so, or the last claim came back full.
     private(set) var isHungry = true
-    /// The same of urgent jobs, of which a claim in the reserve learns and nothing of the others.
+    /// The same of urgent jobs: a claim for the reserved slots answers for these only.
     private var isHungryForUrgent = true
     /// Whether claims are allowed: trusted, not stopping, not making room for a job that must run alone.
     var mayClaim = true
@@ -40,6 +40,8 @@ struct ExchangePlan: Sendable {
     var endsWhenIdle = false
     /// Not before this instant, after a failure.
     var pausedUntil: Instant?
+    /// Until when lanes under limits are left out, since another session keeps the locks of these.
+    var limitsHeldUntil: Instant?
 
     /// When to look again, since other claims had their hands on what the last one chose.
     private var againAt: Instant?
@@ -69,9 +71,13 @@ struct ExchangePlan: Sendable {
         // A few free slots among many are not worth a claim of their own while others are about to join them.
         if let claim = claim(leaving: 0) { return claim }
         if let lockedUntil, lockedUntil <= now { return .exchange(claim: 0, from: .all) }
-        if running == 0, lockedUntil == nil, isStopping || (endsWhenIdle && !isHungry && againAt == nil) { return .end }
-        return .wait(until: [lockedUntil, mayClaim && !isStopping ? againAt : nil].compactMap(\.self).min())
+        let isIdle = endsWhenIdle && !isHungry && nextLook == nil
+        if running == 0, lockedUntil == nil, isStopping || isIdle { return .end }
+        return .wait(until: [lockedUntil, mayClaim && !isStopping ? nextLook : nil].compactMap(\.self).min())
     }
+
+    /// When to look again though nobody says that there are jobs.
+    private var nextLook: Instant? { [againAt, limitsHeldUntil].compactMap(\.self).min() }
 
     /// What to claim when so many outcomes leave their slots with it; nil for nothing.
     private func claim(leaving: Int) -> Step? {
@@ -92,6 +98,10 @@ struct ExchangePlan: Sendable {
     /// Wakes where the time has come to look again.
     mutating func lookAgain(now: Instant) {
         if let againAt, againAt <= now { wake() }
+        if let limitsHeldUntil, limitsHeldUntil <= now {
+            self.limitsHeldUntil = nil
+            wake()
+        }
     }
 
     /// There may be jobs to claim.

@@ -1,3 +1,4 @@
+import Postgres
 import Synchronization
 
 /// How far one exchange came: what was written or claimed before a later part failed stays so.
@@ -6,6 +7,7 @@ final class ExchangeProgress: Sendable {
         var written = Settlement.Written()
         var plain: PlainClaim?
         var limited: LimitedClaim?
+        var limitFailure: PostgresError?
     }
 
     private let state = Mutex(State())
@@ -14,6 +16,9 @@ final class ExchangeProgress: Sendable {
     /// What was claimed of the lanes without limits, and of those under limits; nil where nothing was asked for or the
     /// claim failed.
     var claims: (plain: PlainClaim?, limited: LimitedClaim?) { state.withLock { ($0.plain, $0.limited) } }
+
+    /// Why lanes under limits were not claimed from.
+    var limitFailure: PostgresError? { state.withLock { $0.limitFailure } }
 
     func wrote(_ part: Settlement.Written) {
         state.withLock { $0.written.add(part) }
@@ -25,5 +30,9 @@ final class ExchangeProgress: Sendable {
 
     func claimed(_ claim: LimitedClaim) {
         state.withLock { $0.limited = claim }
+    }
+
+    func limitsFailed(_ error: PostgresError) {
+        state.withLock { $0.limitFailure = error }
     }
 }

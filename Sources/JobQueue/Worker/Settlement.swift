@@ -89,7 +89,14 @@ struct Settlement: Sendable {
                 progress.wrote(try writeAlone(finished, on: connection))
             }
         }
-        for finished in others { progress.wrote(try writeAlone(finished, on: connection)) }
+        let released = others.filter { $0.verdict == .release }.map(\.job.leased)
+        let landed = try queue.release(released, on: connection)
+        progress.wrote(
+            Written(landed: landed, lost: Set(released).subtracting(landed), hasGivenBack: !landed.isEmpty)
+        )
+        for finished in others where finished.verdict != .release {
+            progress.wrote(try writeAlone(finished, on: connection))
+        }
     }
 
     /// Leaves out those whose rows another session has locked, and tells `progress` of them.
@@ -172,7 +179,7 @@ struct Settlement: Sendable {
             }
             return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil
         case .release:
-            return try queue.release([job.leased], on: connection) == 1 ? .available : nil
+            return try queue.release([job.leased], on: connection).isEmpty ? nil : .available
         case .nothing:
             return .asDecided
         }

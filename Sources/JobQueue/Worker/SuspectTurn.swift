@@ -21,16 +21,18 @@ struct SuspectTurn: Sendable {
     var turn: Duration = .seconds(1)
     /// How long ordinary jobs are waited for.
     ///
-    /// One that takes hours must not stop the worker: the turn is given up.
+    /// One that takes hours must not stop the worker: the turn is given up, and after ``turnsGivenUp`` of them a suspect
+    /// begins beside what has run for so long already.
     var patience: Duration = .seconds(30)
+    /// How many turns in a row are given up before a suspect begins beside others.
+    var turnsGivenUp = 3
     /// How long ordinary jobs wait for one suspect.
     ///
-    /// One that takes an hour must not stop the worker either. Beside others it is no longer alone, but a death that
-    /// its start would have brought has not come.
+    /// One that takes an hour must stop neither the worker nor the next suspect. Beside others it is no longer alone, but
+    /// a death that its start would have brought has not come.
     var solitude: Duration = .seconds(10)
-    /// The wait after a first turn given up; doubled each time until one succeeds, up to ``longestRetreat``.
+    /// The wait after a first turn given up; doubled each time until one succeeds.
     var retreat: Duration = .seconds(60)
-    var longestRetreat: Duration = .seconds(3600)
     private var givenUp = 0
     private var fruitless = 0
 
@@ -58,30 +60,47 @@ struct SuspectTurn: Sendable {
         return true
     }
 
+    /// A look at the table found none: others took it, or it may not begin.
+    ///
+    /// Whether ordinary work was held up for one.
+    mutating func vanished() -> Bool {
+        guard case .emptying = phase else { return false }
+        phase = .ordinary(until: nil)
+        return true
+    }
+
     /// Whether a suspect is to be claimed now.
-    mutating func claimsSuspect(occupied: Int, now: Instant) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - occupied: how many jobs run, or wait to be written.
+    ///   - suspects: how many of them were suspects when they began.
+    ///   - now: the time.
+    /// - Returns: False also where the turn is over, or given up.
+    mutating func claimsSuspect(occupied: Int, suspects: Int, now: Instant) -> Bool {
         switch phase {
         case .ordinary: return false
         case .emptying(let since):
-            if occupied == 0 {
+            let hasWaitedInVain = since.advanced(by: patience) <= now
+            // Those of earlier turns have outlived their solitude.
+            if occupied <= suspects || (hasWaitedInVain && givenUp >= turnsGivenUp) {
                 phase = .alone(since: now)
                 givenUp = 0
                 return true
             }
-            if since.advanced(by: patience) <= now {
-                var wait = retreat
-                for _ in 0..<givenUp where wait < longestRetreat { wait *= 2 }
+            if hasWaitedInVain {
+                phase = .ordinary(until: now.advanced(by: retreat * (1 << givenUp)))
                 givenUp += 1
-                phase = .ordinary(until: now.advanced(by: min(wait, longestRetreat)))
             }
             return false
         case .alone(let since):
-            guard occupied == 0 else {
-                if since.advanced(by: solitude) <= now { phase = .ordinary(until: now.advanced(by: retreat)) }
+            guard occupied == 0 || since.advanced(by: solitude) <= now else { return false }
+            guard occupied <= suspects else {
+                phase = .ordinary(until: now.advanced(by: retreat))
                 return false
             }
             if since.advanced(by: turn) <= now {
-                phase = .ordinary(until: now.advanced(by: turn))
+                // As long for ordinary work as it has waited.
+                phase = .ordinary(until: now.advanced(by: now - since))
                 return false
             }
             return true

@@ -80,8 +80,8 @@ enum Verdict: Sendable, Hashable {
             return .end(.discarded, reason: sanitized(reason), failure: facts.failure(reason))
         case .snooze(let until):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
-            let seconds = until.timeIntervalSince(facts.now)
-            return .giveBack(wait: .seconds(min(max(0, seconds), 3.2e9)), givesAttemptBack: true, isWell: true)
+            let seconds = min(max(0, until.timeIntervalSince(facts.now)), longestWait)
+            return .giveBack(wait: .seconds(seconds), givesAttemptBack: true, isWell: true)
         case .retry(let after, let reason):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             return failed(reason, after: after, facts)
@@ -104,7 +104,11 @@ enum Verdict: Sendable, Hashable {
         )
     }
 
+    /// In seconds, a hundred years: what the server cannot add to its clock it would refuse, time and again.
+    private static let longestWait = 3.2e9
+
     private static func failed(_ reason: String, after: Duration?, _ facts: Facts) -> Verdict {
+        let after = after.map { min(max(.zero, $0), .seconds(longestWait)) }
         let decision = facts.retry.decision(
             afterAttempt: Int(facts.attempt),
             override: facts.maxAttempts.map(Int.init),
@@ -112,7 +116,7 @@ enum Verdict: Sendable, Hashable {
         )
         return switch decision {
         case .retry(let wait):
-            .giveBack(wait: max(.zero, after ?? wait), givesAttemptBack: false, failure: facts.failure(reason))
+            .giveBack(wait: after ?? wait, givesAttemptBack: false, failure: facts.failure(reason))
         case .retryWithAlarm(let wait):
             .giveBack(
                 wait: max(wait, after ?? wait),

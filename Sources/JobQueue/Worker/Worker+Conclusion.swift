@@ -43,7 +43,25 @@ extension Worker {
             // It may be another server now, which knows less: what is held there is asked at once.
             if hadFailed { beatSignal.set() }
         }
+        if let error = progress.limitFailure {
+            limitsFailed(error)
+        } else if limited != nil {
+            core.withLock { $0.limitFailures = 0 }
+        }
         return unused
+    }
+
+    private func limitsFailed(_ error: PostgresError) {
+        guard !Task.isCancelled else { return }
+        let failures = core.withLock { core in
+            core.limitsWereHeld(now: .now, random: .random(in: 0.5...1))
+            return core.limitFailures
+        }
+        logger.log(
+            level: failures == 3 ? .error : .debug,
+            "jobs under limits could not be claimed",
+            metadata: ["error": "\(Verdict.describe(error))", "failures": "\(failures)"]
+        )
     }
 
     /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
@@ -123,11 +141,11 @@ extension Worker {
             case .suspects:
                 if claimed.isEmpty { core.suspects.noneLeft(now: exchange.sentAt) } else { core.suspects.took() }
             case .all, .urgent:
-                // Of where the others begin, a claim of urgent ones tells nothing.
+                // A claim of urgent jobs says nothing about where the others begin.
                 if exchange.scope == .all {
                     core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: exchange.sentAt)
                 }
-                // Neither does it count as the look at all of them that is due; but where it was cut the next goes on.
+                // Nor is it the full look that is due; but where it was cut short, the next one continues from it.
                 let limitedWasBounded = exchange.limitedBounds != nil
                 if let limited, exchange.scope == .all || limitedWasBounded || limited.isCut {
                     core.limitedBounds.claimed(

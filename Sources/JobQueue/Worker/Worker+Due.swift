@@ -15,11 +15,11 @@ extension Worker {
         while await pause(configuration.pollInterval) { wake() }
     }
 
-    /// Brings what its time has come for: jobs that are due, lost or overdue, and the periodic ones.
+    /// Does what time alone brings up: jobs that are due, lost or overdue, and the periodic ones.
     ///
     /// At a pace of its own, however rarely jobs are looked for, and over the connections that no handler holds: the
     /// code of a sign-in whose next attempt is a few seconds away is worth nothing after five minutes.
-    func bringDue() async {
+    func runDueWork() async {
         let clock = ContinuousClock()
         let rescueInterval = configuration.rescueInterval
         let usual = min(configuration.pollInterval, rescueInterval)
@@ -35,7 +35,7 @@ extension Worker {
                 // Each by itself: what one has done is told, whatever becomes of the next.
                 await attempt("rescue") { try await self.rescueLost() }
                 await attempt("overdue") { try await self.takeOverdue() }
-                await attempt("limits of the code") { try await self.sayLimits() }
+                await attempt("limits of the code") { try await self.syncKindLimits() }
             }
             for round in parkedRounds() {
                 await attempt(round.reason.rawValue) { try await self.bringBack(round) }
@@ -53,7 +53,8 @@ extension Worker {
             if isRated { wake() }
             let longest = isRated ? min(usual, .milliseconds(500)) : usual
             // Due and yet not promoted: another session has its row, and looking again at once would not change that.
-            let due = nextDue.map { $0 < 0 ? .milliseconds(50) : max(.milliseconds(1), .microseconds($0)) } ?? longest
+            let due =
+                nextDue.map { $0 < 0 ? .milliseconds(50) : max(Self.promotionPause, .microseconds($0)) } ?? longest
             let left = core.withLock { $0.parked.isDue(now: .now) } ? .milliseconds(1) : due
             guard left < longest else {
                 guard await pause(longest) else { return }
@@ -68,6 +69,9 @@ extension Worker {
         (try? await Task.sleep(for: interval * Double.random(in: 0.8...1.2))) != nil
     }
 
+    /// Jobs that become due one after the other are promoted together: a statement and a commit for each is too many.
+    private static let promotionPause = Duration.milliseconds(20)
+
     /// Returns the microseconds until the next scheduled job.
     func promoteDue() async throws -> Int64? {
         let queue = self.queue
@@ -77,6 +81,8 @@ extension Worker {
         }
         if suspects {
             _ = core.withLock { $0.suspects.found(now: .now) }
+            signal.set()
+        } else if core.withLock({ $0.suspects.vanished() }) {
             signal.set()
         }
         if result.promoted > 0 {
@@ -119,65 +125,18 @@ extension Worker {
         await tellOthers()
     }
 
-    /// Says the limits of the code, where it is this worker's to say them and they are not what it says.
-    func sayLimits(patience: Duration = JobQueue.patience) async throws {
+    /// Writes this release's limits of kinds, where this worker is the one to decide them and the table differs.
+    func syncKindLimits(patience: Duration = JobQueue.patience) async throws {
         guard let worker = core.withLock({ $0.worker }) else { return }
         let (queue, kinds) = (self.queue, Set(lanes.map(\.kind)))
         let limits = registry.entries.values.compactMap(\.limit)
         try await control.withConnection { connection in
-            try queue.bringLimits(limits, of: kinds, by: worker, patience: patience, on: connection)
-        }
-    }
-
-    func readZones() async throws -> [String: ZoneRules] {
-        let names = Set(registry.periodic.map(\.zone))
-        guard !names.isEmpty else { return [:] }
-        let queue = self.queue
-        return try await control.withConnection { connection in
-            var rules: [String: ZoneRules] = [:]
-            for name in names { rules[name] = try queue.zoneRules(name, on: connection) }
-            return rules
-        }
-    }
-
-    /// Enqueues what the schedules name, by the server's clock.
-    func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
-        let (worker, time) = core.withLock { ($0.worker, $0.serverTime(now: .now)) }
-        guard !registry.periodic.isEmpty, let time else { return }
-        let now = Int(time.timeIntervalSince1970)
-        for periodic in registry.periodic {
-            guard let rules = zones[periodic.zone],
-                seenInstants.withLock({ $0.mayHaveCome(periodic.name, by: now, as: worker) })
-            else { continue }
-            let queue = self.queue
-            let last = seenInstants.withLock { $0.last(of: periodic.name) }
-            guard let instant = periodic.schedule.latest(through: now, in: rules) else {
-                // Rarer than it is looked back for: seen all the same, or its first instant would be taken for one of
-                // before.
-                if last == nil {
-                    try await control.withConnection { connection in
-                        try queue.remember(periodic, at: now, on: connection)
-                    }
-                }
-                seenInstants.withLock { $0.saw(periodic.name, last ?? now, at: now, as: worker) }
-                continue
-            }
-            var isOurs = false
-            if last != instant {
-                isOurs = try await control.withConnection { connection in
-                    try await queue.enqueue(periodic, at: instant, on: connection)
-                }
-            }
-            seenInstants.withLock { $0.saw(periodic.name, instant, at: now, as: worker) }
-            if isOurs {
-                wake()
-                await tellOthers()
-            }
+            try queue.syncLimits(limits, of: kinds, by: worker, patience: patience, on: connection)
         }
     }
 
     /// Wakes the other workers: what this one brought may be more than it has slots for, or of kinds it does not know.
-    private func tellOthers() async {
+    func tellOthers() async {
         let (queue, names) = (self.queue, Set(lanes.prefix(1).map(\.queue)))
         await attempt("notify") {
             try await self.control.withConnection { connection in try queue.notifyUnflushed(names, on: connection) }

@@ -36,9 +36,8 @@ extension Worker {
 
     /// Whether, before an end for lack of work, nothing is due and nothing waits that must run alone.
     private func isIdle() async -> Bool {
-        let (plain, limited) = splitLanes()
         let queue = self.queue
-        let all = plain + limited
+        let all = lanes
         do {
             let (promoted, waits) = try await control.withConnection { connection in
                 (try queue.promote(on: connection).promoted, try queue.claimable(all, on: connection))
@@ -116,7 +115,6 @@ extension Worker {
     ) async throws {
         let batch = exchange.batch
         var request = exchange.request
-        var failure: (any Error)?
         var unwritten = try settlement.unwritten(of: batch, progress, on: connection)
         // A job that ends makes room under its limit: written first, or the claim would still count it and come back
         // short.
@@ -127,7 +125,7 @@ extension Worker {
         if !exchange.plainGoesFirst {
             // Before the others and for half of the slots: behind a full queue without limits they would never have
             // their turn. A job of theirs that ends makes the worker look again.
-            failure = try await claimLimited(
+            try await claimLimited(
                 limited,
                 of: exchange,
                 &request,
@@ -155,15 +153,14 @@ extension Worker {
         }
         if exchange.plainGoesFirst {
             request?.limit -= progress.claims.plain?.jobs.count ?? 0
-            failure = try await claimLimited(limited, of: exchange, &request, atMost: { $0 }, progress, on: connection)
+            try await claimLimited(limited, of: exchange, &request, atMost: { $0 }, progress, on: connection)
         }
-        if let failure { throw failure }
     }
 
     /// Claims from the lanes under limits, a share of what is wanted, and lessens the request by what it got.
     ///
-    /// Returns the error where the connection is still of use: whoever holds the lock of a limit must keep neither
-    /// outcomes from being written nor other lanes from being claimed.
+    /// Where the connection is still of use, `progress` is told of an error: whoever holds the lock of a limit must keep
+    /// neither outcomes from being written nor other lanes from being claimed.
     private func claimLimited(
         _ lanes: [Lane],
         of exchange: Exchange,
@@ -171,19 +168,18 @@ extension Worker {
         atMost share: (Int) -> Int,
         _ progress: ExchangeProgress,
         on connection: isolated Connection
-    ) async throws -> (any Error)? {
-        guard var part = request, !lanes.isEmpty else { return nil }
+    ) async throws {
+        guard var part = request, !lanes.isEmpty else { return }
         part.limit = share(part.limit)
-        guard part.limit > 0 else { return nil }
+        guard part.limit > 0 else { return }
         part.bounds = exchange.limitedBounds
         part.waiting = core.withLock { $0.limitedBounds.waiting }
         do {
             let claimed = try await queue.claimLimited(lanes, part, on: connection)
             progress.claimed(claimed)
             request?.limit -= claimed.jobs.count
-            return nil
         } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {
-            return error
+            progress.limitsFailed(error)
         }
     }
 

@@ -14,7 +14,7 @@ extension Worker {
         }
         try await register()
         // Before the first claim, or it would run more than the code allows.
-        try await sayLimits(patience: JobQueue.longestSilence * 2)
+        try await syncKindLimits(patience: JobQueue.longestSilence * 2)
         _ = try await control.withConnection { connection in try queue.promote(on: connection) }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
         // It could be idle, and gone, before its upkeep has looked once.
@@ -58,7 +58,7 @@ extension Worker {
         // The first carries nothing to release and everything else that a beat learns.
         while !Task.isCancelled {
             let isAnswered = await beat()
-            let isPressing = !isAnswered || core.withLock { $0.failures > 0 || $0.worker == nil }
+            let isPressing = !isAnswered || core.withLock { $0.failures > 0 }
             await beatSignal.wait(for: isPressing ? min(interval, .seconds(1)) : interval)
         }
     }
@@ -72,10 +72,7 @@ extension Worker {
         let (sent, worker, before, isStopping) = core.withLock { core in
             (core.book.beat(now: now), core.worker, core.lastBeatServerTime, core.plan.isStopping)
         }
-        guard let worker else {
-            await registerAgain()
-            return true
-        }
+        guard let worker else { return await registerAgain() }
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: configuration.leaseLifetime,
@@ -120,7 +117,7 @@ extension Worker {
             }
             if !answer.isKnown {
                 logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
-                await registerAgain()
+                return await registerAgain()
             }
             return true
         } catch {
@@ -135,11 +132,13 @@ extension Worker {
     ///
     /// One that does not heed its cancellation may be in the midst of a call that nobody else may make beside it, as long
     /// as the lease was trusted.
-    private func registerAgain() async {
+    ///
+    /// Returns whether it has one.
+    private func registerAgain() async -> Bool {
         let (former, isOver) = core.withLock { core in
             (core.formerWorker, core.plan.running == 0 || !core.book.trusts(now: .now))
         }
-        guard isOver else { return }
+        guard isOver else { return false }
         let queue = self.queue
         do {
             if let former {
@@ -149,9 +148,10 @@ extension Worker {
             try await register()
         } catch {
             logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
-            return
+            return false
         }
-        await attempt("limits of the code") { try await self.sayLimits() }
+        await attempt("limits of the code") { try await self.syncKindLimits() }
+        return true
     }
 
     /// Stops handlers whose time, or whose lease, is over.

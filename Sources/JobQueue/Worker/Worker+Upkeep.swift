@@ -9,25 +9,17 @@ import Synchronization
 #endif
 
 extension Worker {
-    /// What can wait while handlers hold every connection: the history, the vacuum, ageing, the gauges.
+    /// What can wait while handlers hold every connection: the history, ageing, the gauges.
     func upkeep() async {
         let clock = ContinuousClock()
         var nextHistory = clock.now
         var nextGauges = clock.now
         var nextAgeing = clock.now
-        var nextVacuum = clock.now.advanced(by: configuration.vacuumInterval ?? .zero)
         repeat {
             let now = clock.now
             if nextHistory <= now {
                 nextHistory = now.advanced(by: .seconds(Double.random(in: 1800...3600)))
                 await keepHistory()
-            }
-            if let interval = configuration.vacuumInterval, nextVacuum <= now {
-                nextVacuum = now.advanced(by: interval)
-                let queue = self.queue
-                await attempt("vacuum") {
-                    try await self.pool.withConnection { connection in try queue.vacuum(on: connection) }
-                }
             }
             if let ageing = configuration.ageing, nextAgeing <= now {
                 nextAgeing = now.advanced(by: min(ageing / 4, .seconds(60)))
@@ -44,6 +36,17 @@ extension Worker {
                 await attempt("gauges") { try await self.recordGauges() }
             }
         } while await pause(.seconds(1))
+    }
+
+    /// Vacuums the hot table again and again; by itself, since after an old snapshot that takes minutes.
+    func keepVacuumed() async {
+        guard let interval = configuration.vacuumInterval else { return }
+        let queue = self.queue
+        while await pause(interval) {
+            await attempt("vacuum") {
+                try await self.pool.withConnection { connection in try queue.vacuum(on: connection) }
+            }
+        }
     }
 
     func keepHistory() async {

@@ -120,10 +120,13 @@ package final class Worker: Sendable, Service {
                     await self.poll(); return false
                 }
                 group.addTask(name: "due") {
-                    await self.bringDue(); return false
+                    await self.runDueWork(); return false
                 }
                 group.addTask(name: "upkeep") {
                     await self.upkeep(); return false
+                }
+                group.addTask(name: "vacuum") {
+                    await self.keepVacuumed(); return false
                 }
                 group.addTask(name: "deadlines") {
                     await self.watchDeadlines()
@@ -145,7 +148,7 @@ package final class Worker: Sendable, Service {
         } onGracefulShutdown: {
             self.beginStopping()
         }
-        let lost = await uncancelled { await self.farewell() }
+        let lost = await uncancelled { await self.shutDown() }
         guard lost == 0 else {
             throw JobQueueError(.outcomesLost, "\(lost) outcomes could not be written; their jobs run again")
         }
@@ -159,8 +162,12 @@ package final class Worker: Sendable, Service {
     }
 
     /// The lanes that a plain claim serves, and those that need the locks of their limits.
-    func splitLanes(of scope: ClaimScope = .all) -> (plain: [Lane], limited: [Lane]) {
-        let (rated, limitedKinds) = core.withLock { ($0.ratedQueues, $0.limitedKinds) }
+    ///
+    /// The latter are left out while another session keeps these locks.
+    func splitLanes(of scope: ClaimScope) -> (plain: [Lane], limited: [Lane]) {
+        let (rated, limitedKinds, areHeld) = core.withLock { core in
+            (core.ratedQueues, core.limitedKinds, core.plan.limitsHeldUntil != nil)
+        }
         var plain: [Lane] = []
         var limited: [Lane] = []
         for lane in lanes where scope != .urgent || lane.isUrgent {
@@ -172,7 +179,7 @@ package final class Worker: Sendable, Service {
                 plain.append(lane)
             }
         }
-        return (plain, limited)
+        return (plain, areHeld ? [] : limited)
     }
 
     /// Work may have come.

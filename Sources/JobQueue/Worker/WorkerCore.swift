@@ -32,6 +32,8 @@ struct WorkerCore: Sendable {
     /// Whether the last single slot was offered to the lanes without limits first.
     private var plainHadLastTurn = false
     var failures = 0
+    /// How often in a row another session kept the locks of limits.
+    var limitFailures = 0
     /// How many handlers that do not stop held all slots, if that is why the worker ends.
     var abandoned = 0
     /// Since when the worker ends.
@@ -80,6 +82,19 @@ struct WorkerCore: Sendable {
         return true
     }
 
+    /// Another session holds the locks of limits: their lanes are left out for a while, and nothing else waits.
+    ///
+    /// - Parameters:
+    ///   - now: the time.
+    ///   - random: from 0.5 to 1, so that many workers do not come at once.
+    mutating func limitsWereHeld(now: Instant, random: Double) {
+        limitFailures += 1
+        // Each look costs all else the second for which it waits.
+        let wait = min(5, Double(1 << min(limitFailures, 3))) * random
+        plan.limitsHeldUntil = now.advanced(by: .seconds(wait))
+        limitedBounds = ClaimBounds()
+    }
+
     /// What the exchange loop does next, where it claims no suspect.
     mutating func step(now: Instant) -> ExchangePlan.Step {
         plan.mayClaim = worker != nil && book.mayClaim(now: now) && suspects.allowsOrdinary
@@ -96,7 +111,10 @@ struct WorkerCore: Sendable {
     mutating func claimsSuspect(toldBefore instant: Instant, now: Instant) -> Bool {
         guard !suspects.allowsOrdinary, !plan.isStopping, worker != nil, book.mayClaim(now: now) else { return false }
         let occupied = plan.running + plan.finished - abandoned(toldBefore: instant)
-        return suspects.claimsSuspect(occupied: occupied, now: now)
+        let suspects = jobs.count { job, running in
+            running.job.crashes > 0 && !isAbandoned(job, running, toldBefore: instant)
+        }
+        return self.suspects.claimsSuspect(occupied: occupied, suspects: suspects, now: now)
     }
 
     /// A handler is done.
@@ -147,9 +165,11 @@ struct WorkerCore: Sendable {
     ///
     /// Each of them keeps a slot until it stops, and perhaps for good.
     func abandoned(toldBefore instant: Instant) -> Int {
-        jobs.count { job, running in
-            book.entries[job] == nil && running.stoppedAt.map { $0 < instant } == true
-        }
+        jobs.count { job, running in isAbandoned(job, running, toldBefore: instant) }
+    }
+
+    private func isAbandoned(_ job: JobLease, _ running: RunningJob, toldBefore instant: Instant) -> Bool {
+        book.entries[job] == nil && running.stoppedAt.map { $0 < instant } == true
     }
 
     /// The exchange wrote them, or learned that it could not.

@@ -29,7 +29,7 @@ extension Worker {
     /// The end: waits for the last handlers as long as there is reason to, writes what they left, hands the rest back.
     ///
     /// Returns how many outcomes could not be written.
-    func farewell() async -> Int {
+    func shutDown() async -> Int {
         carryOut(core.withLock { $0.book.stopAll() })
         // A handler that heeds its cancellation is done in moments; what does not is left behind under a lease that is
         // void.
@@ -37,10 +37,12 @@ extension Worker {
         while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < end {
             await signal.wait(for: .milliseconds(50))
         }
-        let (finished, worker, former, left) = core.withLock { core in
+        let (all, worker, former, left) = core.withLock { core in
             core.book.endTrust(now: .now)
             return (core.takeAllFinished(), core.worker, core.formerWorker, core.plan.running)
         }
+        // What is to be released is handed back with all else that is held.
+        let finished = all.filter { $0.verdict != .release }
         metrics.running.record(left)
         if left > 0 {
             logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])

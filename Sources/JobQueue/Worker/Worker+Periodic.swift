@@ -1,0 +1,59 @@
+import Postgres
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Periodic jobs.
+extension Worker {
+    /// The rules of the zones that the schedules name.
+    func readZones() async throws -> [String: ZoneRules] {
+        let names = Set(registry.periodic.map(\.zone))
+        guard !names.isEmpty else { return [:] }
+        let queue = self.queue
+        return try await control.withConnection { connection in
+            var rules: [String: ZoneRules] = [:]
+            for name in names { rules[name] = try queue.zoneRules(name, on: connection) }
+            return rules
+        }
+    }
+
+    /// Enqueues what the schedules name, by the server's clock.
+    func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
+        let (worker, time) = core.withLock { ($0.worker, $0.serverTime(now: .now)) }
+        guard !registry.periodic.isEmpty, let time else { return }
+        let now = Int(time.timeIntervalSince1970)
+        for periodic in registry.periodic {
+            guard let rules = zones[periodic.zone],
+                seenInstants.withLock({ $0.mayHaveCome(periodic.name, by: now, as: worker) })
+            else { continue }
+            let queue = self.queue
+            let last = seenInstants.withLock { $0.last(of: periodic.name) }
+            guard let instant = periodic.schedule.latest(through: now, in: rules) else {
+                // Rarer than it is looked back for: seen all the same, or its first instant would be taken for one of
+                // before.
+                if last == nil {
+                    try await control.withConnection { connection in
+                        try queue.remember(periodic, at: now, on: connection)
+                    }
+                }
+                seenInstants.withLock { $0.saw(periodic.name, last ?? now, at: now, as: worker) }
+                continue
+            }
+            var isOurs = false
+            if last != instant {
+                isOurs = try await control.withConnection { connection in
+                    try await queue.enqueue(periodic, at: instant, on: connection)
+                }
+            }
+            seenInstants.withLock { $0.saw(periodic.name, instant, at: now, as: worker) }
+            if isOurs {
+                wake()
+                await tellOthers()
+            }
+        }
+    }
+}
