@@ -230,7 +230,7 @@ let package = Package(
             ],
             path: "Tests/TestSupport"
         ),
-        .testTarget(name: "EventThreadTests", dependencies: ["EventThread"]),
+        .testTarget(name: "EventThreadTests", dependencies: ["EventThread", "TestSupport"]),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestSupport"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EventThread", "LibPQ", "TestSupport"]),
         .testTarget(

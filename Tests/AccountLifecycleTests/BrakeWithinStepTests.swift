@@ -240,7 +240,7 @@ import Testing
                     var drives = [Task { try await driver.drive(first) }]
                     try await connection.waitUntilSomebodyIsBlocked()
                     for request in [stopped, other] { drives.append(Task { try await driver.drive(request) }) }
-                    await services.scrubs.untilWaiting(2)
+                    try await services.scrubs.untilWaiting(2)
                     return drives
                 }
                 try await connection.waitUntilSomebodyIsBlocked()

@@ -1,5 +1,6 @@
 @testable import AccountLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct CoalescerTests {
@@ -39,9 +40,9 @@ import Testing
         let coalescer = Coalescer<Int, Int>(limit: 100) { try await gate.work($0) }
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask { try await coalescer.answer(for: 1) }
-            while gate.batches.isEmpty { await Task.yield() }
+            try await eventually("the work has begun") { !gate.batches.isEmpty }
             for item in 2...50 { group.addTask { try await coalescer.answer(for: item) } }
-            await coalescer.untilWaiting(49)
+            try await coalescer.untilWaiting(49)
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -54,9 +55,9 @@ import Testing
         let coalescer = Coalescer<Int, Int>(limit: 10) { try await gate.work($0) }
         try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask { try await coalescer.answer(for: 1) }
-            while gate.batches.isEmpty { await Task.yield() }
+            try await eventually("the work has begun") { !gate.batches.isEmpty }
             for item in 2...35 { group.addTask { try await coalescer.answer(for: item) } }
-            await coalescer.untilWaiting(34)
+            try await coalescer.untilWaiting(34)
             gate.open()
             for try await _ in group {}
         }
@@ -69,13 +70,13 @@ import Testing
         let coalescer = Coalescer<Int, Int>(limit: 100) { try await gate.work($0) }
         try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask { try await coalescer.answer(for: 1) }
-            while gate.batches.isEmpty { await Task.yield() }
+            try await eventually("the work has begun") { !gate.batches.isEmpty }
             let first = Task { try await coalescer.answer(for: 2) }
-            await coalescer.untilWaiting(1)
+            try await coalescer.untilWaiting(1)
             for item in 3...5 { group.addTask { try await coalescer.answer(for: item) } }
-            await coalescer.untilWaiting(4)
+            try await coalescer.untilWaiting(4)
             gate.open(forGood: false)
-            while gate.batches.count < 2 { await Task.yield() }
+            try await eventually("the second work has begun") { gate.batches.count >= 2 }
             // In the middle of the work for all four: it leaves at once, and they are answered by this very work.
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
@@ -100,7 +101,7 @@ import Testing
         let only = Task { try await coalescer.answer(for: 1) }
         for await _ in begun.stream { break }
         let next = Task { try await coalescer.answer(for: 7) }
-        await coalescer.untilWaiting(1)
+        try await coalescer.untilWaiting(1)
         only.cancel()
         await #expect(throws: CancellationError.self) { try await only.value }
         #expect(ends.withLock(\.self) == 1)
@@ -112,9 +113,9 @@ import Testing
         let coalescer = Coalescer<Int, Int>(limit: 100) { try await gate.work($0) }
         try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask { try await coalescer.answer(for: 1) }
-            while gate.batches.isEmpty { await Task.yield() }
+            try await eventually("the work has begun") { !gate.batches.isEmpty }
             let leaving = Task { try await coalescer.answer(for: 2) }
-            await coalescer.untilWaiting(1)
+            try await coalescer.untilWaiting(1)
             leaving.cancel()
             await #expect(throws: CancellationError.self) { try await leaving.value }
             gate.open()
@@ -131,11 +132,11 @@ import Testing
             if items.contains(1) { throw Broken() }
             return answers
         }
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await #expect(throws: Broken.self) { try await coalescer.answer(for: 1) } }
-            while gate.batches.isEmpty { await Task.yield() }
+            try await eventually("the work has begun") { !gate.batches.isEmpty }
             group.addTask { await #expect(throws: Never.self) { try await coalescer.answer(for: 2) } }
-            await coalescer.untilWaiting(1)
+            try await coalescer.untilWaiting(1)
             gate.open()
         }
     }
@@ -143,8 +144,7 @@ import Testing
 
 extension Coalescer {
     /// Returns when so many callers wait.
-    func untilWaiting(_ count: Int) async {
-        while waitingCount < count, !Task.isCancelled { await Task.yield() }
-        #expect(waitingCount >= count)
+    func untilWaiting(_ count: Int) async throws {
+        try await eventually("\(count) callers wait") { waitingCount >= count }
     }
 }

@@ -112,7 +112,7 @@ import Waiting
                 Task { try await DeletionDriver(services).drive(request) }
             }
             try await stage.database.waitUntilAsleep(sessions: 2)
-            while services.passes.waitingCount == 0 { await Task.yield() }
+            try await eventually("the third waits") { services.passes.waitingCount > 0 }
             let answer = try await stage.pool.withConnection { try $0.one("select 1", as: Int.self) }
             #expect(answer == 1)
             try await stage.openGate()

@@ -1,6 +1,7 @@
 import EventThread
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct EventThreadTests {
@@ -74,7 +75,7 @@ import Testing
             #expect(await probe.isOnThread())
             #expect(try isRunning())
         }
-        while try isRunning() { await Task.yield() }
+        try await eventually("it ends") { try !isRunning() }
     }
 
     @Test func aWaitEndsByDescriptorDeadlineOrWakeUp() async throws {
@@ -92,7 +93,7 @@ import Testing
         #expect(await probe.wait(interests, until: nil) == .ready([interests[1]]))
 
         let waiting = Task { await probe.wait([interests[0]], until: nil) }
-        while !probe.hasBegun { await Task.yield() }
+        try await eventually("it waits") { probe.hasBegun }
         probe.thread.wake()
         #expect(await waiting.value == .woken)
     }

@@ -33,7 +33,7 @@ import Testing
         measurement.signal(SIGKILL)
         _ = try await measurement.result()
         // The folder goes once the server has stopped.
-        while try !clusters().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually("the folder goes", within: .seconds(60)) { try clusters().isEmpty }
     }
 
     private static func isThere(_ folder: URL, _ name: String) -> Bool {

@@ -63,14 +63,14 @@ import Testing
                     proxy.behaviour = .mutedAt("accountctl_1")
                     let task = Task.detached { try await connection.execute(run) }
                     let canceller = Task.detached {
-                        while proxy.behaviour != .muted { await Task.yield() }
+                        try await eventually("it is being prepared") { proxy.behaviour == .muted }
                         task.cancel()
                         // The cancel request comes by a connection of its own.
-                        while proxy.connections < 2 { await Task.yield() }
+                        try await eventually("the request comes") { proxy.connections >= 2 }
                         proxy.behaviour = .forward
                     }
                     await #expect(throws: CancellationError.self) { try await task.value }
-                    await canceller.value
+                    try await canceller.value
                     let runs = try connection.one("select last_value from runs", as: Int.self)
                     #expect(runs == 2)
                 }

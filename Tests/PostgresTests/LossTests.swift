@@ -14,7 +14,7 @@ import Testing
             try await database.withConnection { connection in
                 try await terminate(connection.backendPID, database)
                 // Without a statement: the thread watches the socket while it has nothing to do.
-                while connection.isUsable { try await Task.sleep(for: .milliseconds(1)) }
+                try await eventually("its end is noticed") { !connection.isUsable }
                 let error = try #require(throws: PostgresError.self) { try connection.execute("select 1") }
                 #expect(error.code == .connectionLost && error.isTransient)
             }
@@ -58,7 +58,7 @@ import Testing
             try await TCPProxy.with(to: database.cluster.port) { proxy in
                 try await database.withConnection(through: proxy) { connection in
                     proxy.behaviour = behaviour
-                    while connection.isUsable { try await Task.sleep(for: .milliseconds(1)) }
+                    try await eventually("its end is noticed") { !connection.isUsable }
                     let error = try #require(throws: PostgresError.self) { try connection.execute("select 1") }
                     #expect(error.code == .connectionLost && error.isTransient)
                 }

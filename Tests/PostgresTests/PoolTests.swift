@@ -63,7 +63,7 @@ import Testing
                 let request = Task { try await pool.withConnection { _ in } }
                 if mayPass {
                     // The pool's first attempt and a second one.
-                    while server.refusals < 3 { try await Task.sleep(for: .milliseconds(1)) }
+                    try await eventually("it is refused again") { server.refusals >= 3 }
                     request.cancel()
                     await #expect(throws: CancellationError.self) { try await request.value }
                 } else {
@@ -110,7 +110,7 @@ import Testing
             // The attempt ends a little before the request, which may hear of it too late.
             #expect((error.code == .connectionFailed || error.code == .poolExhausted) && error.isTransient, "\(error)")
             // By itself, before the pool's end cuts it off.
-            while pool.counts.inUse > 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await eventually("the attempt ends") { pool.counts.inUse == 0 }
         }
         // Less than any limit of the connection's own.
         #expect(started.duration(to: .now) < .seconds(25))
@@ -130,7 +130,7 @@ import Testing
                     let (first, waiting) = try await pool.withConnection { connection in
                         proxy.behaviour = .blackHole
                         let waiting = Task { try await pool.withConnection { $0.backendPID } }
-                        while proxy.connections < 2 { await Task.yield() }
+                        try await eventually("a second one is being made") { proxy.connections >= 2 }
                         return (connection.backendPID, waiting)
                     }
                     #expect(try await waiting.value == first)
@@ -144,7 +144,7 @@ import Testing
             try await database.withPool(maximumConnections: 1) { pool in
                 try await pool.withConnection { _ in
                     let waiting = Task { try await pool.withConnection { _ in } }
-                    while pool.counts.waiting == 0 { await Task.yield() }
+                    try await eventually("it waits") { pool.counts.waiting > 0 }
                     waiting.cancel()
                     await #expect(throws: CancellationError.self) { try await waiting.value }
                     #expect(pool.counts.waiting == 0)
@@ -167,7 +167,7 @@ import Testing
                 #expect((1...3).contains(pids.count))
                 #expect(pool.counts.waiting == 0)
                 // One that nobody waits for any more may still be being made.
-                while pool.counts.inUse > 0 { await Task.yield() }
+                try await eventually("none is being made") { pool.counts.inUse == 0 }
             }
         }
     }

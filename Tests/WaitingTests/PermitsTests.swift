@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Waiting
@@ -57,9 +58,9 @@ import Testing
         let permits = Permits(total: 2)
         try await permits.with(upTo: 2) { _ in
             let wide = Task { try await permits.with(upTo: 2) { $0 } }
-            while permits.waitingCount < 1 { await Task.yield() }
+            try await eventually("one waits") { permits.waitingCount >= 1 }
             let narrow = Task { try await permits.with { $0 } }
-            while permits.waitingCount < 2 { await Task.yield() }
+            try await eventually("two wait") { permits.waitingCount >= 2 }
             wide.cancel()
             await #expect(throws: CancellationError.self) { try await wide.value }
             #expect(permits.waitingCount == 1)
@@ -75,7 +76,7 @@ import Testing
         let meter = Meter()
         try await permits.with { _ in
             let waiting = Task { try await permits.with { meter.enter($0) } }
-            while permits.waitingCount < 1 { await Task.yield() }
+            try await eventually("one waits") { permits.waitingCount >= 1 }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
         }
@@ -88,7 +89,7 @@ import Testing
         var waiting: Task<Void, any Error>?
         try await permits.with { _ in
             waiting = Task { try await permits.with { _ in } }
-            while permits.waitingCount < 1 { await Task.yield() }
+            try await eventually("one waits") { permits.waitingCount >= 1 }
         }
         #expect(permits.waitingCount == 0)
         waiting?.cancel()

@@ -79,11 +79,11 @@ import Testing
         #expect(room.withState { $0.inside.isEmpty })
     }
 
-    @Test func aReplyToNobodyIsDropped() async {
+    @Test func aReplyToNobodyIsDropped() async throws {
         let room = Room(Guests())
         room.answer { _ in [(1, .served)] }
         let task = Task { await Self.wait(in: room) }
-        while room.waitingCount < 1 { await Task.yield() }
+        try await eventually("it waits") { room.waitingCount >= 1 }
         Self.serveFirst(in: room)
         #expect(await task.value == .served)
     }
