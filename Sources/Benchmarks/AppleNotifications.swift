@@ -10,8 +10,6 @@ import Subprocess
 #endif
 #if canImport(Glibc)
     import Glibc
-#elseif canImport(Musl)
-    import Musl
 #else
     import Darwin
 #endif

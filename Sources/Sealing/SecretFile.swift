@@ -1,7 +1,5 @@
 #if canImport(Glibc)
     import Glibc
-#elseif canImport(Musl)
-    import Musl
 #else
     import Darwin
 #endif
@@ -63,8 +61,6 @@ package enum SecretFile {
             let count = chunk.withUnsafeMutableBytes { buffer in
                 #if canImport(Darwin)
                     Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-                #elseif canImport(Musl)
-                    Musl.read(descriptor, buffer.baseAddress, buffer.count)
                 #else
                     Glibc.read(descriptor, buffer.baseAddress, buffer.count)
                 #endif

@@ -1,8 +1,6 @@
 #if canImport(Glibc)
     // Imported so for `environ`, which nothing here writes.
     @preconcurrency import Glibc
-#elseif canImport(Musl)
-    @preconcurrency import Musl
 #else
     import Darwin
 #endif
