@@ -74,7 +74,7 @@ package struct ServiceAddress: Sendable, Hashable, CustomStringConvertible {
         port.map { "\(host):\($0)" } ?? host
     }
 
-    /// The address without a path.
+    /// Scheme, host, port and path prefix, as configured.
     package var description: String {
         "\(scheme)://\(hostAndPort)\(pathPrefix)"
     }

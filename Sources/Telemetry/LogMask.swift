@@ -28,7 +28,7 @@ enum LogMask {
         }
     }
 
-    /// Enough to tell two lines about the same thing apart from two about different ones, no more.
+    /// A hint at which value it was; two values may have the same mask.
     private static func masked(_ text: String) -> String {
         text.count > 8 ? text.prefix(3) + "***" : "***"
     }

@@ -10,7 +10,7 @@ struct CivilTime: Sendable, Hashable {
         self.second = second
     }
 
-    /// The civil time that a clock running at `secondsFromEpoch` local seconds shows.
+    /// The civil time that is `localSeconds` after 1970-01-01 00:00 of the same local clock.
     init(localSeconds: Int) {
         let (quotient, remainder) = localSeconds.quotientAndRemainder(dividingBy: 86_400)
         day = remainder < 0 ? quotient - 1 : quotient

@@ -81,7 +81,10 @@ package struct PostgresError: Error, Sendable {
     /// Whether the connection can go on.
     package let connectionUsable: Bool
 
-    /// Whether it is known that the statement or transaction had no effect.
+    /// Whether the server's answer came: false where the connection was lost or dropped before it, so that nobody knows
+    /// what happened.
+    ///
+    /// After `decoding`, `unexpectedColumns` and `unexpectedRowCount` it is true although the statement took effect.
     package let outcomeKnown: Bool
 
     private let facts: Facts

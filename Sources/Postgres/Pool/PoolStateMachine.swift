@@ -1,6 +1,6 @@
 import DequeModule
 
-/// Decides which request gets which connection and when to make one; ``Pool`` carries it out.
+/// Decides which request gets which connection and when to make one; ``PoolDriver`` carries it out.
 ///
 /// Pure: time comes in as an argument, connections are numbers, every input returns what is to be done. The rules:
 /// first come, first served, by whichever connection is ready first, a new one or one that comes back; for each request

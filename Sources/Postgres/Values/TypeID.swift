@@ -1,4 +1,4 @@
-/// Object ids of the types this driver reads and writes in binary.
+/// Object ids of the types this driver reads and writes, and of some that messages name.
 ///
 /// Fixed for ever by PostgreSQL's `pg_type.dat`.
 enum TypeID {
