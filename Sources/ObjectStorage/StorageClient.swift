@@ -107,17 +107,6 @@ package struct StorageClient: Sendable {
         }
     }
 
-    /// Deletes one object.
-    ///
-    /// - Parameters:
-    ///   - key: Its exact key.
-    ///   - bucket: The bucket's id.
-    /// - Returns: Done, or gone when it was not there.
-    /// - Throws: `CancellationError`.
-    package func delete(key: String, in bucket: String) async throws(CancellationError) -> StorageOutcome<Void> {
-        try await send("storage.delete", .delete, Self.objectPath(bucket: bucket, key: key)).outcome { _ in () }
-    }
-
     /// Lists the buckets; also the cheapest way to learn whether address and key are good.
     ///
     /// - Returns: The buckets.

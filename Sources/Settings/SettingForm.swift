@@ -87,15 +87,6 @@ extension SettingForm where Value == Int {
     }
 }
 
-extension SettingForm where Value == Double {
-    /// A number within the range.
-    static func number(_ range: ClosedRange<Double>) -> Self {
-        .init(expected: "a number from \(range.lowerBound) to \(range.upperBound)") { text in
-            Double(text).flatMap { range.contains($0) ? $0 : nil }
-        }
-    }
-}
-
 extension SettingForm where Value == Duration {
     /// A length of time within the range.
     static func duration(_ range: ClosedRange<Duration>) -> Self {

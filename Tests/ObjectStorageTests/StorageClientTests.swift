@@ -62,15 +62,13 @@ import Testing
     /// Between two attempts a key may become somebody else's; whoever asks again looks first.
     @Test func aDeleteThatStorageMayHaveSeenIsNotSentAgain() async throws {
         try await StorageClient.with({ _, _ in LyingServer.reply("504 Gateway Timeout", "{}") }) { client, server in
-            guard case .later = try await client.delete(["a"], in: "avatars"),
-                case .later = try await client.delete(key: "a", in: "avatars")
-            else {
+            guard case .later = try await client.delete(["a"], in: "avatars") else {
                 Issue.record("believed")
                 return
             }
-            #expect(server.received.count == 2)
+            #expect(server.received.count == 1)
             _ = try await client.buckets()
-            #expect(server.received.count == 4)
+            #expect(server.received.count == 3)
         }
     }
 
@@ -165,8 +163,8 @@ import Testing
     }
 
     @Test func keysAreEscaped() async throws {
-        try await StorageClient.with({ _, _ in Self.json(#"{"message":"Successfully deleted"}"#) }) { client, server in
-            _ = try await client.delete(key: "u/ä b?#%+/../x.png", in: "my bucket")
+        try await StorageClient.with({ _, _ in Self.json("{}") }) { client, server in
+            _ = try await client.read(key: "u/ä b?#%+/../x.png", in: "my bucket")
             #expect(
                 server.received.first?.path
                     == "/storage/v1/object/my%20bucket/u/%C3%A4%20b%3F%23%25%2B/%2E%2E/x.png"

@@ -211,6 +211,8 @@ struct PoolStateMachine: Sendable {
             members[id]?.state = .leased
             actions.grants[waiting.removeFirst().id] = .lease(id)
         }
+        // Any request that waits may get it, so it may take as long as the most patient of them waits.
+        guard let latest = waiting.map(\.deadline).max() else { return actions }
         var connecting = members.values.count { $0.state == .connecting }
         while connecting < waiting.count, members.count < configuration.maximum {
             if let noAttemptBefore, now < noAttemptBefore {
@@ -222,8 +224,7 @@ struct PoolStateMachine: Sendable {
             serial += 1
             let id = ConnectionID(number: serial)
             members[id] = Member(state: .connecting, expires: now)
-            // Whoever waits may have it, the last to give up too.
-            actions.connect[id] = waiting.map(\.deadline).max() ?? waiting[connecting].deadline
+            actions.connect[id] = latest
             connecting += 1
         }
         return actions
