@@ -26,7 +26,7 @@ extension StorageClient {
         switch whole {
         case .success(let bytes) where bytes.count <= limit: return .done(StoragePart(bytes: bytes, next: nil))
         case .success, .longSuccess: break
-        default: return whole.outcome { _ in nil }
+        case .unknownRoute, .gone, .misconfigured, .delayed: return whole.outcome { _ in nil }
         }
         let first = try await get(path, range: 0..<1, limit)
         guard case .reply(let reply) = first, reply.status == 206 else {

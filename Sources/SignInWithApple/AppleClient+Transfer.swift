@@ -91,7 +91,8 @@ extension AppleClient {
             switch refusal.code {
             // Apple answers so for users who revoked before, which is normal in a large run.
             case .invalidRequest, .invalidGrant: return .userRefused(refusal)
-            default: return .misconfigured(misconfiguration(refusal))
+            case .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .other:
+                return .misconfigured(misconfiguration(refusal))
             }
         case .delayed(let delay):
             if delay.cause == .notUnderstood(status: 401) { return .tokenExpired }

@@ -63,7 +63,8 @@ package struct AppleClient: Sendable {
             switch refusal.code {
             case .invalidGrant: return .grantGone(refusal)
             case .invalidRequest: return .doubtful(refusal)
-            default: return .misconfigured(misconfiguration(refusal))
+            case .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .other:
+                return .misconfigured(misconfiguration(refusal))
             }
         case .delayed(let delay): return .later(delay)
         }
@@ -118,7 +119,7 @@ extension AppleClient {
             switch refusal.code {
             case .invalidClient: .clientRejected
             case .unauthorizedClient: .clientNotAllowed
-            default: .requestRejected
+            case .invalidRequest, .invalidGrant, .unsupportedGrantType, .invalidScope, .other: .requestRejected
             }
         return AppleMisconfiguration(kind: kind, identity: identity, refusal: refusal)
     }

@@ -102,7 +102,8 @@ package struct ListWriter<Row> {
         case .text(let text): foreign(text)
         case .personal(let data): foreign(output.disclosure.show(data))
         case .date(let date): Wording.rfc3339(date)
-        default: JSONText.line(value, disclosure: output.disclosure)
+        case .bool, .integer, .number, .duration, .bytes, .list, .object:
+            JSONText.line(value, disclosure: output.disclosure)
         }
     }
 

@@ -128,7 +128,7 @@ extension Connection {
             case .fatalError: failed = failed ?? result
             case .copyIn: try endCopyIn(handle, failing: "this call does not copy")
             case .copyOut, .copyBoth: try discardCopyOut(handle)
-            default: break
+            case .commandOK, .tuplesOK, .singleTuple, .emptyQuery, .other: break
             }
             // Without this a broken connection reports the same error for ever.
             if handle.isBroken { break }

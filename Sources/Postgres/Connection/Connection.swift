@@ -135,7 +135,7 @@ package actor Connection {
     package var isInTransaction: Bool {
         switch handle?.transactionStatus {
         case .inTransaction, .inFailedTransaction: true
-        default: false
+        case .idle, .active, .unknown, nil: false
         }
     }
 

@@ -10,4 +10,14 @@ enum AccountActOutcome: Sendable {
     case released(Int)
     /// Several holds lie on the account, and none was named: in words, which.
     case severalHolds(String)
+
+    /// How many sessions it ended.
+    var endedSessions: Int {
+        switch self {
+        case .acted(.done(let sessions)), .acted(.suspended(let sessions, _)): sessions
+        case .acted(.restored), .acted(.unchanged), .acted(.unknownUser), .acted(.suspendedLonger),
+            .acted(.beingErased), .holding, .released, .severalHolds:
+            0
+        }
+    }
 }

@@ -42,11 +42,7 @@ struct AccountTarget: ActTarget {
             words.tellBrakes(in: context)
             return .unchanged
         case .acted(.done), .acted(.suspended), .acted(.restored), .holding(.held), .released:
-            let ended =
-                switch outcome {
-                case .acted(.done(let sessions)), .acted(.suspended(let sessions, _)): sessions
-                default: 0
-                }
+            let ended = outcome.endedSessions
             let said = "Done: \(words.done)." + (ended > 0 ? " \(Wording.count(ended, "session")) ended." : "")
             context.messages.note(words.isRehearsed ? words.plan : said)
             words.tellBrakes(in: context)

@@ -196,7 +196,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
         case .grace:
             "would wait: the open request of the account \(account) has grace until \(Wording.moment(request.runAfter))"
         case .settling: "would wait for the last search of the account \(account)"
-        default:
+        case .requested, .held, .blocked, .waitingForApple, .running, .residue, .verified, .cancelled:
             isBegun
                 ? "would go on to erase the account \(account), and stop before its next step"
                 : "would begin to erase the account \(account), and stop before its first step"

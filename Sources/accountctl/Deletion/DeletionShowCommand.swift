@@ -60,7 +60,7 @@ extension ExitStatus {
             switch state {
             case .residue: .residue
             case .blocked, .held: .blocked
-            default: .ok
+            case .requested, .grace, .waitingForApple, .running, .settling, .verified, .cancelled: .ok
             }
     }
 }
