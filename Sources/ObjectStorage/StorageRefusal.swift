@@ -65,13 +65,16 @@ package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
         String(decoding: text.utf8.prefix(60).map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
     }
 
+    /// The codes of a refused key.
+    private static let keyCodes: Set<String> = [
+        "AccessDenied", "InvalidJWT", "Unauthorized", "InvalidSignature", "SignatureDoesNotMatch",
+    ]
+
+    /// Whether the code says that it is the key that is refused.
+    private var namesKey: Bool { code.map(Self.keyCodes.contains) ?? false }
+
     /// Whether it is the key that is refused.
-    package var isOfKey: Bool {
-        switch code {
-        case "AccessDenied", "InvalidJWT", "Unauthorized", "InvalidSignature", "SignatureDoesNotMatch": true
-        default: status == 401 || status == 403
-        }
-    }
+    package var isOfKey: Bool { namesKey || status == 401 || status == 403 }
 
     /// What a refusal means.
     enum Meaning: Sendable {
@@ -83,10 +86,10 @@ package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
 
     /// By code first, then by the true status, never by the HTTP status.
     var meaning: Meaning {
+        if namesKey { return .configuration }
         switch code {
         case "NoSuchKey", "NoSuchBucket", "NoSuchUpload": return .gone
-        case "AccessDenied", "InvalidJWT", "Unauthorized", "InvalidSignature", "SignatureDoesNotMatch", "InvalidKey",
-            "InvalidBucketName", "InvalidRequest", "MissingParameter", "TenantNotFound":
+        case "InvalidKey", "InvalidBucketName", "InvalidRequest", "MissingParameter", "TenantNotFound":
             return .configuration
         case "SlowDown", "DatabaseTimeout", "LockTimeout", "ResourceLocked", "DatabaseReadOnly", "InternalError",
             "DatabaseError", "S3Error":

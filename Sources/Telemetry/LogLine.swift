@@ -42,9 +42,7 @@ struct LogLine {
 
     private static let ownNames: Set<String> = ["time", "level", "logger", "message"]
 
-    private var stamp: String {
-        (time + 0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    }
+    private var stamp: String { Wording.rfc3339(time) }
 
     private static func writeJSON(_ value: Logger.MetadataValue, to text: inout String) {
         switch value {
