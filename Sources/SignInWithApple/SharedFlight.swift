@@ -1,4 +1,4 @@
-import Synchronization
+import Waiting
 
 /// One piece of work at a time, whose result everybody who asks meanwhile gets.
 ///
@@ -8,49 +8,46 @@ import Synchronization
 final class SharedFlight<Value: Sendable>: Sendable {
     private struct State {
         var isFlying = false
-        var waiters: [AsyncStream<Value>.Continuation] = []
+        var waiting: Set<Int> = []
     }
 
-    private let state = Mutex(State())
+    /// A waiter hears the result, or nil when it is cancelled.
+    private let room = WaitingRoom<State, Value?>(State())
 
     /// How many wait for the work under way.
-    var waiterCount: Int { state.withLock { $0.waiters.count } }
+    var waiterCount: Int { room.waitingCount }
 
     /// Joins the work under way, or starts it.
     ///
     /// - Throws: `CancellationError` when the waiting task is cancelled.
     func join(_ work: @escaping @Sendable () async -> Value) async throws(CancellationError) -> Value {
-        let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingOldest(1))
-        start(work, for: continuation)
-        for await value in stream { return value }
-        throw CancellationError()
+        let result = await room.wait { state, ticket in
+            state.waiting.insert(ticket)
+            begin(work, &state)
+            return []
+        } leaving: { state, ticket in
+            state.waiting.remove(ticket)
+            return nil
+        }
+        guard let result else { throw CancellationError() }
+        return result
     }
 
     /// Starts the work unless it is under way, and waits for nothing.
     func start(_ work: @escaping @Sendable () async -> Value) {
-        start(work, for: nil)
+        room.withState { begin(work, &$0) }
     }
 
-    private func start(
-        _ work: @escaping @Sendable () async -> Value,
-        for waiter: AsyncStream<Value>.Continuation?
-    ) {
-        let mustStart = state.withLock { state in
-            if let waiter { state.waiters.append(waiter) }
-            defer { state.isFlying = true }
-            return !state.isFlying
-        }
-        guard mustStart else { return }
-        Task(name: "shared flight") {
+    /// Under the room's lock, so that nobody joins a flight that has ended.
+    private func begin(_ work: @escaping @Sendable () async -> Value, _ state: inout State) {
+        guard !state.isFlying else { return }
+        state.isFlying = true
+        Task(name: "shared flight") { [room] in
             let value = await work()
             // Whoever joins after this line starts a new flight.
-            let waiters = state.withLock { state in
+            room.answer { state in
                 defer { state = State() }
-                return state.waiters
-            }
-            for waiter in waiters {
-                waiter.yield(value)
-                waiter.finish()
+                return state.waiting.map { ($0, value) }
             }
         }
     }

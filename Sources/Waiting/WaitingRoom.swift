@@ -24,7 +24,7 @@ package final class WaitingRoom<State: Sendable, Reply: Sendable>: Sendable {
     private let contents: Mutex<Contents>
 
     /// How many tasks wait.
-    var waitingCount: Int { contents.withLock { $0.waiting.count } }
+    package var waitingCount: Int { contents.withLock { $0.waiting.count } }
 
     package init(_ state: State) {
         contents = Mutex(Contents(state: state))
