@@ -64,12 +64,12 @@ package struct SettingsReader {
         if let direct, case .variable = direct.source {
             declare(fileKey, form, nil, help, isSecret: true, nil, direct.source)
             // As in a file, where a line end belongs to none.
-            let end = direct.text.lastIndex { !$0.isNewline }
-            guard let end else {
+            let text = direct.text.trimmingLineEnds()
+            guard !text.isEmpty else {
                 report(key, direct.source, "is empty: set it, or leave it out", stopsNothing: !isNeeded)
                 return nil
             }
-            return Secret(String(direct.text[...end]))
+            return Secret(text)
         }
         let shown = named.map { $0.text == "-" || PathText.isPath($0.text) ? $0.text : "(set)" }
         declare(fileKey, form, nil, help, isSecret: true, shown, named?.source)
@@ -221,7 +221,10 @@ package struct SettingsReader {
 extension [SettingsProblem] {
     /// Sorted by where the values stand, and then by key.
     var inOrderOfSources: [SettingsProblem] {
-        sorted { ($0.source.order, $0.key) < ($1.source.order, $1.key) }
+        sorted { left, right in
+            let (first, second) = (left.source.order, right.source.order)
+            return first == second ? left.key < right.key : first < second
+        }
     }
 }
 
@@ -235,10 +238,6 @@ extension SettingsSource {
         case .standard: (3, 0, "")
         }
     }
-}
-
-private func < (left: ((Int, Int, String), String), right: ((Int, Int, String), String)) -> Bool {
-    left.0 == right.0 ? left.1 < right.1 : left.0 < right.0
 }
 
 extension String {
