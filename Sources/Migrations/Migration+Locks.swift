@@ -58,19 +58,8 @@ extension Migration {
     /// The words of a statement without comments, in lower case.
     private static func words(of statement: String) -> [String] {
         statement.split(whereSeparator: \.isNewline)
-            .map { line in line.firstRange(ofComment: "--").map { line[..<$0] } ?? line }
+            .map { line in line.firstRange(of: "--").map { line[..<$0.lowerBound] } ?? line }
             .flatMap { $0.split(whereSeparator: { $0.isWhitespace || $0 == ";" || $0 == "," }) }
             .map { $0.lowercased() }
-    }
-}
-
-extension Substring {
-    fileprivate func firstRange(ofComment mark: String) -> Index? {
-        var index = startIndex
-        while index < endIndex {
-            if self[index...].hasPrefix(mark) { return index }
-            index = self.index(after: index)
-        }
-        return nil
     }
 }

@@ -30,7 +30,9 @@ extension MigrationEngine {
         wasStarted: Bool,
         on connection: isolated Connection
     ) async throws -> Duration {
-        let statement = SQLText.statements(migration.sql)[0]
+        guard let statement = SQLText.statements(migration.sql).first else {
+            throw MigrationError(.failed, "\(migration.fileName) holds no statement")
+        }
         let index = ConcurrentIndex(statement: statement)
         if !wasStarted {
             try MigrationHistory.insert(

@@ -97,7 +97,9 @@ final class PoolDriver: Sendable {
     }
 
     private func connection(_ id: PoolStateMachine.ConnectionID) -> Connection {
-        guard let connection = state.withLock({ $0.connections[id] }) else { preconditionFailure() }
+        guard let connection = state.withLock({ $0.connections[id] }) else {
+            preconditionFailure("what is granted has a connection until it comes back")
+        }
         return connection
     }
 
