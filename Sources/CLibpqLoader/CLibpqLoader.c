@@ -2,8 +2,8 @@
 // took as long as all else that `accountctl --help` does.
 //
 // Each function that Swift calls is defined here and passed on; the release build of the program is therefore not linked with
-// libpq. A test holds this list equal to what Swift calls. Who has not asked whether libpq can be loaded gets the message of the
-// system's loader, and its exit code, at the first use.
+// libpq. A test holds this list equal to what Swift calls. A caller that did not call clibpqloader_load() first gets the system
+// loader's message and exit code 127 at its first call.
 #define _GNU_SOURCE
 #include "CLibpqLoader.h"
 #include <libpq-fe.h>

@@ -38,7 +38,7 @@ final class AlarmClock: Sendable {
         }
     }
 
-    /// Under the lock: of two that set the watch, the one with the older list must not be the last.
+    /// Called under the lock: a watch made from an older list must not replace one made from a newer list.
     private func watch(_ alarms: [Alarm]) {
         loop.setWatch(
             alarms.map(\.rings).min().map { IdleWatch([], until: $0) { [weak self] _ in self?.ringDue() } }

@@ -17,7 +17,7 @@ struct WaitAlarm: Sendable {
         case alarm(at: Instant)
     }
 
-    /// Setting an alarm is worth it for so many waits within ``span``.
+    /// An alarm is set once there were more waits than this within ``span``.
     private static let many = 32
     private static let span = Duration.milliseconds(100)
     /// Alarms are no further away: the next wait's deadline may be near.

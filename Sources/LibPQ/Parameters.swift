@@ -22,7 +22,7 @@ package struct Parameters: Sendable, Equatable {
     /// No parameters.
     package init() {}
 
-    /// Makes room for parameters, for who knows how many come.
+    /// Reserves room for `count` parameters.
     package init(minimumCapacity count: Int) {
         types.reserveCapacity(count)
         slots.reserveCapacity(count)

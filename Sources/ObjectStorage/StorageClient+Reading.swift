@@ -3,9 +3,8 @@ import HTTPCalls
 extension StorageClient {
     /// Reads an object, a part at a time: however large it is, it costs the memory of one part.
     ///
-    /// Nothing is asked for that is not there: past the end some backends promise more bytes than they have, and of an
-    /// empty object there is not even a first byte. So the whole is asked for first, which most objects are small
-    /// enough for.
+    /// Asks for the whole object first, which is enough for most. Ranges are used only after that: past the end some
+    /// backends promise more bytes than they have, and an empty object has no first byte to ask for.
     ///
     /// - Parameters:
     ///   - key: Its exact key.

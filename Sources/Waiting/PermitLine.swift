@@ -12,8 +12,8 @@ struct PermitLine: Sendable {
 
     /// Takes up to `wanted` permits if one is free.
     ///
-    /// What is free, though it wants more: behind one that waits for two all others would wait for whoever holds the
-    /// other.
+    /// Takes fewer than wanted rather than wait for all of them: a request that insisted on two would hold up everybody
+    /// behind it until both are free.
     mutating func takeNow(upTo wanted: Int) -> Int? {
         guard free > 0 else { return nil }
         let count = min(wanted, free)

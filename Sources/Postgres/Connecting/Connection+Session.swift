@@ -19,7 +19,8 @@ extension Connection {
         }
     }
 
-    /// How often a pooler is asked before it counts as one of sessions: once, a busy one was taken for it.
+    /// How many probes must agree before a pooler counts as a session pooler: after a single one, a busy transaction
+    /// pooler was taken for one.
     private static let probes = 8
 
     /// Tells a transaction pooler from a session pooler by a second connection.

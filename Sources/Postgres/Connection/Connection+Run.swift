@@ -18,7 +18,8 @@ extension Connection {
         }
         let key = PreparedStatements.Key(text: statement.text, types: statement.parameters.types)
         let plan = prepared.plan(for: key)
-        // A COMMIT that failed has ended its transaction: asked afterwards, it would be repeated and go well.
+        // Read before the statement runs: after a failed COMMIT no transaction is open, and the retry below would run
+        // COMMIT again and succeed.
         let wasInTransaction = isInTransaction
         do {
             return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in

@@ -32,7 +32,7 @@ struct Operation: Sendable {
     /// When the connection is dropped in any case: one that is still being opened is not worth a cancel request.
     var dropAt: ContinuousClock.Instant?
 
-    /// From when on a statement that the server cancelled was too slow: its own limit is a little below the client's.
+    /// From this instant a cancel by the server counts as our deadline: its own limit is set a little below it.
     var tooSlowFrom: ContinuousClock.Instant?
 
     private(set) var interruption: Interruption?

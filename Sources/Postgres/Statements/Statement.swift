@@ -18,10 +18,10 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
     /// What cannot be sent; thrown when the statement runs, since interpolation cannot throw.
     var fault: EncodingFault? { textFault ?? valueFault }
 
-    /// Looked for once, however often the statement runs with other values.
+    /// A NUL in the text; looked for when the text is made, not at each run.
     private var textFault: EncodingFault?
 
-    /// Of the first such value.
+    /// Why the first value that cannot be sent cannot.
     private var valueFault: EncodingFault?
 
     package init(stringLiteral value: String) {
