@@ -20,7 +20,7 @@ package final class ConnectionHandle {
     /// - Throws: ``OutOfMemory``; every other problem is a connection whose ``isBroken`` is true and whose message
     ///   tells it.
     package init(
-        parameters: [(keyword: String, value: String)],
+        parameters: ConnectionKeywords,
         onNotice: @escaping @Sendable ([ErrorField: String]) -> Void
     ) throws(OutOfMemory) {
         let started = unsafe withCStrings(parameters.map(\.keyword)) { keywords in

@@ -27,7 +27,7 @@ struct ConninfoOption {
 /// A connection string taken apart by libpq itself.
 package struct Conninfo: Sendable {
     /// The keywords that the string sets, in libpq's order, secrets left out.
-    package let parameters: [(keyword: String, value: String)]
+    package let parameters: ConnectionKeywords
     /// Whether the string sets a password, of the database or of a key.
     package let holdsSecret: Bool
 

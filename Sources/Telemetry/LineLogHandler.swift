@@ -22,7 +22,7 @@ package struct LineLogHandler: LogHandler {
     private let format: Format
     private let write: @Sendable (String) -> Void
     private let now: @Sendable () -> Date
-    private let completed: @Sendable (String) -> String
+    private let rewrite: @Sendable (String) -> String
 
     /// Makes a handler.
     ///
@@ -31,7 +31,7 @@ package struct LineLogHandler: LogHandler {
     ///   - format: the form of the lines.
     ///   - level: the least important level that is written.
     ///   - now: the time of an event.
-    ///   - completed: what becomes of messages and texts before they are written, such as of the commands that they
+    ///   - rewrite: what becomes of messages and texts before they are written, such as of the commands that they
     ///     name.
     ///   - write: takes a whole line with its end and writes it at once.
     package init(
@@ -39,14 +39,14 @@ package struct LineLogHandler: LogHandler {
         format: Format,
         level: Logger.Level,
         now: @escaping @Sendable () -> Date = { Date() },
-        completed: @escaping @Sendable (String) -> String = { $0 },
+        rewrite: @escaping @Sendable (String) -> String = { $0 },
         write: @escaping @Sendable (String) -> Void
     ) {
         self.label = label
         self.format = format
         self.logLevel = level
         self.now = now
-        self.completed = completed
+        self.rewrite = rewrite
         self.write = write
     }
 
@@ -64,9 +64,9 @@ package struct LineLogHandler: LogHandler {
             time: now(),
             level: event.level,
             label: label,
-            message: completed("\(event.message)"),
+            message: rewrite("\(event.message)"),
             metadata: merged.mapValues { value in
-                if case .string(let text) = value { .string(completed(text)) } else { value }
+                if case .string(let text) = value { .string(rewrite(text)) } else { value }
             }
         )
         switch format {

@@ -4,7 +4,7 @@ import Synchronization
 package struct Messages: Sendable {
     package let style: StreamStyle
     /// What becomes of a sentence before it is told, such as of the commands that it names.
-    package var completed: @Sendable (String) -> String = { $0 }
+    package var rewrite: @Sendable (String) -> String = { $0 }
     private let sink: any ByteSink
     private let line = OpenLine()
 
@@ -15,18 +15,18 @@ package struct Messages: Sendable {
 
     /// A plain sentence.
     package func note(_ text: String) {
-        write(SafeText.lines(completed(text)))
+        write(SafeText.lines(rewrite(text)))
     }
 
     /// Something to look at that does not stop the command.
     package func warning(_ text: String) {
-        write(Emphasis.caution.apply(to: "warning:", style: style) + " " + SafeText.lines(completed(text)))
+        write(Emphasis.caution.apply(to: "warning:", style: style) + " " + SafeText.lines(rewrite(text)))
     }
 
     /// Why the command failed, and what to do if that is known.
     package func failure(_ text: String, hint: String? = nil) {
-        var message = Emphasis.bad.apply(to: "error:", style: style) + " " + SafeText.lines(completed(text))
-        if let hint { message += "\n" + SafeText.lines(completed(hint)) }
+        var message = Emphasis.bad.apply(to: "error:", style: style) + " " + SafeText.lines(rewrite(text))
+        if let hint { message += "\n" + SafeText.lines(rewrite(hint)) }
         write(message)
     }
 

@@ -74,7 +74,7 @@ struct ProgressTests {
         reporter.update(1)
         #expect(sink.text == "\r\u{1B}[KWork  1  1.0/s")
         var copy = messages
-        copy.completed = { $0 + "!" }
+        copy.rewrite = { $0 + "!" }
         copy.failure("gone")
         copy.note("more")
         #expect(sink.text == "\r\u{1B}[KWork  1  1.0/s\nerror: gone!\nmore!\n")

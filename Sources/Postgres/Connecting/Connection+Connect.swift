@@ -5,7 +5,7 @@ import Logging
 extension Connection {
     /// Connects to the first host that takes the connection.
     func connect() throws {
-        let handle = try reach()
+        let handle = try connectToFirstHost()
         guard handle.setNonBlocking() else { throw failure(handle) }
         self.handle = handle
         state.end()
@@ -19,7 +19,7 @@ extension Connection {
         )
     }
 
-    private func reach() throws -> ConnectionHandle {
+    private func connectToFirstHost() throws -> ConnectionHandle {
         let parameters = try StartParameters(configuration)
         var first: ConnectionHandle? = try start(parameters.list)
         let inForce = first?.parametersInForce() ?? [:]
@@ -41,7 +41,7 @@ extension Connection {
                 let isOneName =
                     inForce["hostaddr"]?.isEmpty ?? true
                     && (attempts.count > 1 || inForce["host"]?.contains(",") != true)
-                return try reach(handle, from: now, share, by: isOneName ? given : nil)
+                return try connectToHost(handle, from: now, share, by: isOneName ? given : nil)
             } catch let error as PostgresError where Self.anotherMayDo(error) {
                 failures.append(error)
             }
@@ -54,11 +54,11 @@ extension Connection {
     /// libpq goes on to the next address when one refuses, and never when it is silent. They are asked for only then:
     /// in most connections nobody has to. `parameters` are those that the connection was started with; nil where no
     /// other address can be named.
-    private func reach(
+    private func connectToHost(
         _ handle: ConnectionHandle,
         from start: ContinuousClock.Instant,
         _ share: Duration,
-        by parameters: [(keyword: String, value: String)]?
+        by parameters: ConnectionKeywords?
     ) throws -> ConnectionHandle {
         var events = IOEvents.write
         // A socket folder has no address.
@@ -68,7 +68,8 @@ extension Connection {
             let others = configuration.resolve(handle.host).filter { $0 != silent }
             if !others.isEmpty {
                 let end = start.advanced(by: share)
-                return try reach(others, after: Self.silence(of: handle, for: share / 2), until: end, by: parameters)
+                let silence = Self.silence(of: handle, for: share / 2)
+                return try connectToFirstAddress(others, after: silence, until: end, by: parameters)
             }
         }
         guard try waitUntilConnected(handle, &events, until: start.advanced(by: share)) else {
@@ -78,11 +79,11 @@ extension Connection {
     }
 
     /// Connects to the first of these addresses that takes the connection; each has an equal share of the time.
-    private func reach(
+    private func connectToFirstAddress(
         _ addresses: [String],
         after silence: PostgresError,
         until end: ContinuousClock.Instant,
-        by parameters: [(keyword: String, value: String)]
+        by parameters: ConnectionKeywords
     ) throws -> ConnectionHandle {
         var failures = [silence]
         for (index, address) in addresses.enumerated() {
@@ -115,7 +116,7 @@ extension Connection {
             && (error.sqlState == nil || error.sqlState == .cannotConnectNow)
     }
 
-    private func start(_ parameters: [(keyword: String, value: String)]) throws(PostgresError) -> ConnectionHandle {
+    private func start(_ parameters: ConnectionKeywords) throws(PostgresError) -> ConnectionHandle {
         let handle: ConnectionHandle
         do throws(OutOfMemory) {
             handle = try ConnectionHandle(parameters: parameters) { [weak self] fields in

@@ -1,10 +1,12 @@
+import LibPQ
+
 /// The hosts that a connection tries one after the other, by the parameters in force.
 ///
 /// libpq given all of them goes on by itself when a host refuses. After a silent one only its blocking call does, and
 /// that can neither be cancelled nor waited for together with anything else.
 struct HostAttempts {
     /// What each attempt overrides; a single one without overrides when libpq may do it all.
-    let list: [[(keyword: String, value: String)]]
+    let list: [ConnectionKeywords]
 
     private let hostTimeout: Duration?
 
@@ -21,7 +23,7 @@ struct HostAttempts {
             return
         }
         var attempts = (0..<count).map { index in
-            var overrides: [(keyword: String, value: String)] = []
+            var overrides: ConnectionKeywords = []
             if index < hosts.count { overrides.append(("host", hosts[index])) }
             if index < addresses.count { overrides.append(("hostaddr", addresses[index])) }
             if ports.count > 1, index < ports.count {

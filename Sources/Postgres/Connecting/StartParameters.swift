@@ -8,7 +8,7 @@ import LibPQ
 /// What libpq is given to connect: fall-backs first, which the connection string overrides, then what overrides it.
 struct StartParameters {
     /// Keywords and values, later ones winning.
-    private(set) var list: [(keyword: String, value: String)] = []
+    private(set) var list: ConnectionKeywords = []
 
     private let allowsPlaintext: Bool
     private let readsService: Bool
@@ -40,7 +40,7 @@ struct StartParameters {
     }
 
     /// What has to be added, by the parameters in force, which only a connection that has been started knows.
-    func additions(to inForce: [String: String]) -> [(keyword: String, value: String)] {
+    func additions(to inForce: [String: String]) -> ConnectionKeywords {
         var additions = readsService ? Self.fallbacks.filter { inForce[$0.keyword] == nil } : []
         if !allowsPlaintext, TLSRule.allowsPlaintextToOthers(inForce) { additions.append(("sslmode", "require")) }
         return additions

@@ -75,7 +75,7 @@ extension CommandContext {
                 label: label,
                 format: asJSON ? .json : .text,
                 level: level,
-                completed: FollowUp(global) { [cache] in cache.isProduction }.completed
+                rewrite: FollowUp(global) { [cache] in cache.isProduction }.completed
             ) { line in
                 // When standard error is gone there is nobody left to tell.
                 try? sink.write(line)

@@ -15,7 +15,7 @@ struct CommandNaming {
 
     /// So that it can be typed as it stands, with the options that chose the environment.
     static func typed(in context: CommandContext) -> CommandNaming {
-        CommandNaming(whole: context.messages.completed)
+        CommandNaming(whole: context.messages.rewrite)
     }
 
     /// A command, of a request where it acts on one.

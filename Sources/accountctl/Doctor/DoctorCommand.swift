@@ -107,7 +107,7 @@ struct DoctorCommand: AccountctlCommand {
                 ).findings()
             }
         }
-        try show(findings.map { $0.completed(context.messages.completed) }, in: context)
+        try show(findings.map { $0.completed(context.messages.rewrite) }, in: context)
         if let unreachable { return unreachable }
         let limit: DoctorFinding.Severity = strict ? .warning : .error
         let grave = findings.filter { $0.severity >= limit }

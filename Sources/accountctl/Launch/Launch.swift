@@ -42,7 +42,7 @@ struct Launch {
         }
         var messages = messages
         let cache = SettingsCache()
-        messages.completed = FollowUp(command.global) { cache.isProduction }.completed
+        messages.rewrite = FollowUp(command.global) { cache.isProduction }.completed
         do {
             let style = style(.output, noColour: refusesColour)
             let output = Output(

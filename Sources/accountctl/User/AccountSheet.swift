@@ -22,7 +22,7 @@ struct AccountSheet {
     let report: AccountReport
     let now: Date
     /// Completes the commands that its sentences name.
-    let completed: (String) -> String
+    let rewrite: (String) -> String
 
     private var warnings: [String] {
         let known = report.warnings.map { $0.words(about: report.id) }
@@ -31,7 +31,7 @@ struct AccountSheet {
                 "Its deletion is paused: \(why); see accountctl deletion show \(deletion.request.uuidString.lowercased())."
             }
         }
-        return (known + [paused].compactMap(\.self)).map(completed)
+        return (known + [paused].compactMap(\.self)).map(rewrite)
     }
 
     var sheet: Sheet {

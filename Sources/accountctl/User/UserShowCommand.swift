@@ -79,7 +79,7 @@ struct UserShowCommand: AccountctlCommand {
             return report
         }
         guard let report else { throw CommandError(.notFound, "the account has just gone") }
-        let sheet = AccountSheet(report: report, now: context.now(), completed: context.messages.completed).sheet
+        let sheet = AccountSheet(report: report, now: context.now(), rewrite: context.messages.rewrite).sheet
         try reveal.output(in: context).show(sheet)
         return .ok
     }
