@@ -13,6 +13,9 @@ package struct AppleClients: Sendable {
     /// Where Apple lives; also the audience of what is sent there, and the issuer of what comes from there.
     package static let appleAddress = "https://appleid.apple.com"
 
+    /// How many calls are under way at most.
+    package let callsAtOnce: Int
+
     private let clients: [String: AppleClient]
     private let transport: AppleTransport
     private let line: Permits
@@ -55,9 +58,6 @@ package struct AppleClients: Sendable {
         self.clients = clients
         keys = AppleKeys(address: address, caller: caller, logger: logger, now: now)
     }
-
-    /// How many calls are under way at most.
-    package let callsAtOnce: Int
 
     /// The longest that asking Apple for one thing may take: the call with its repeats, and before it the test of a
     /// client id that Apple rejected.

@@ -3,13 +3,16 @@ import Logging
 /// Masks metadata by the name of its key, whatever the level: a last net under the rule not to log such values at all.
 enum LogMask {
     private static let secrets: Set<String> = [
-        "password", "secret", "token", "refresh_token", "access_token", "status_token", "authorization",
-        "authorization_code",
-        "code", "client_secret", "private_key", "conninfo", "database_url",
+        "password", "secret", "client_secret", "private_key",
+        "token", "refresh_token", "access_token", "status_token",
+        "authorization", "authorization_code", "code",
+        "conninfo", "database_url",
     ]
     private static let personal: Set<String> = [
-        "email", "e_mail", "address", "relay_address", "phone", "full_name", "username", "user", "user_id", "account",
-        "account_id", "sub", "apple_sub", "provider_id", "ip", "ip_address", "object_name", "avatar_url",
+        "email", "e_mail", "address", "relay_address", "phone",
+        "full_name", "username", "user", "user_id", "account", "account_id", "sub", "apple_sub", "provider_id",
+        "ip", "ip_address",
+        "object_name", "avatar_url",
     ]
 
     static func apply(to value: Logger.MetadataValue, key: String) -> Logger.MetadataValue {
