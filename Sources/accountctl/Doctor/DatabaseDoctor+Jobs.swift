@@ -5,82 +5,83 @@ import Terminal
 
 extension DatabaseDoctor {
     func jobs(on connection: isolated Connection) throws -> [DoctorFinding] {
-        var findings: [DoctorFinding] = []
         let (alive, lastBeat) = try JobQueue().presence(on: connection)
-        if alive > 0 {
-            findings.append(.ok("workers.alive", Wording.count(alive, "worker") + " alive"))
-        } else {
-            let last =
-                lastBeat.map { "the last one was seen \(Wording.length(.seconds($0.components.seconds))) ago" }
-                ?? "none was ever seen"
-            findings.append(
-                DoctorFinding(
-                    // A code dies within five minutes: longer than a restart takes is too long.
-                    lastBeat.map { $0 <= patience } == true ? .warning : .error,
-                    "workers.alive",
-                    "no worker is alive; \(last)",
-                    why: "Requests wait, and Apple's codes expire after five minutes.",
-                    todo: "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
-                )
-            )
-        }
-        for setting in try JobQueue().queueSettings(on: connection) {
-            guard let since = setting.pausedAt else { continue }
-            let hasCodes = setting.name == AccountLifecycle.queueOfCodes
-            let reason = setting.pauseReason.map { ": \(SafeText.line($0))" } ?? ""
-            findings.append(
-                DoctorFinding(
-                    // What waits there is worth nothing after five minutes.
-                    hasCodes ? .error : .warning,
-                    "jobs.paused",
-                    "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
-                    why: hasCodes
-                        ? "Apple's codes expire after five minutes: accounts that sign up now can never be revoked at Apple."
-                        : "None of its jobs start until the queue is resumed.",
-                    todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
-                )
-            )
-        }
+        let paused = try JobQueue().queueSettings(on: connection).compactMap(Self.pausedQueue)
         let figures = try JobQueue().figures(on: connection)
-        for (queue, seconds) in figures.oldestReady.sorted(by: { $0.key < $1.key })
-        where seconds > JobFigures.Limits.oldestReady {
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "jobs.age",
-                    "a job in the queue \(queue) has been waiting to run for \(Wording.length(.seconds(Int(seconds))))",
-                    why: "Work comes in faster than it is done, or nobody does it.",
-                    todo: "Start more workers, or see what they do: accountctl jobs list"
-                )
-            )
-        }
-        if figures.exhausted > 0 {
-            findings.append(
-                DoctorFinding(
-                    .error,
-                    "jobs.exhausted",
-                    Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
-                    why: "They are tried once a day only, and somebody waits for them.",
-                    todo: "accountctl jobs list names them and their last errors."
-                )
-            )
-        }
-        if figures.defaultRows > 0 {
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "jobs.partitions",
-                    "\(figures.defaultRows) rows of the job history have no day's partition",
-                    why: "Partitions were not made ahead: no worker ran, or it may not create tables.",
-                    todo: "Let a worker run; it makes them and moves the rows."
-                )
-            )
-        }
-        if let finding = Self.deadRows(figures) { findings.append(finding) }
-        if let owner = try JobQueue().ownerWhoVacuums(on: connection) {
-            findings.append(Self.foreignTable(of: SafeText.line(owner)))
-        }
-        return findings
+        let late = figures.oldestReady.sorted { $0.key < $1.key }
+            .compactMap { Self.lateQueue($0.key, oldest: $0.value) }
+        let owner = try JobQueue().ownerWhoVacuums(on: connection)
+        let whole = [
+            Self.exhausted(figures), Self.strayRows(figures), Self.deadRows(figures),
+            owner.map { Self.foreignTable(of: SafeText.line($0)) },
+        ]
+        return [Self.workers(alive, lastBeat: lastBeat, patience)] + paused + late + whole.compactMap(\.self)
+    }
+
+    /// Whether anybody works.
+    private static func workers(_ alive: Int, lastBeat: Duration?, _ patience: Duration) -> DoctorFinding {
+        if alive > 0 { return .ok("workers.alive", Wording.count(alive, "worker") + " alive") }
+        let last =
+            lastBeat.map { "the last one was seen \(Wording.length(.seconds($0.components.seconds))) ago" }
+            ?? "none was ever seen"
+        return DoctorFinding(
+            // A code dies within five minutes: longer than a restart takes is too long.
+            lastBeat.map { $0 <= patience } == true ? .warning : .error,
+            "workers.alive",
+            "no worker is alive; \(last)",
+            why: "Requests wait, and Apple's codes expire after five minutes.",
+            todo: "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
+        )
+    }
+
+    private static func pausedQueue(_ setting: QueueSetting) -> DoctorFinding? {
+        guard let since = setting.pausedAt else { return nil }
+        let hasCodes = setting.name == AccountLifecycle.queueOfCodes
+        let reason = setting.pauseReason.map { ": \(SafeText.line($0))" } ?? ""
+        return DoctorFinding(
+            // What waits there is worth nothing after five minutes.
+            hasCodes ? .error : .warning,
+            "jobs.paused",
+            "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
+            why: hasCodes
+                ? "Apple's codes expire after five minutes: accounts that sign up now can never be revoked at Apple."
+                : "None of its jobs start until the queue is resumed.",
+            todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
+        )
+    }
+
+    private static func lateQueue(_ queue: String, oldest seconds: Double) -> DoctorFinding? {
+        guard seconds > JobFigures.Limits.oldestReady else { return nil }
+        return DoctorFinding(
+            .warning,
+            "jobs.age",
+            "a job in the queue \(queue) has been waiting to run for \(Wording.length(.seconds(Int(seconds))))",
+            why: "Work comes in faster than it is done, or nobody does it.",
+            todo: "Start more workers, or see what they do: accountctl jobs list"
+        )
+    }
+
+    private static func exhausted(_ figures: JobFigures) -> DoctorFinding? {
+        guard figures.exhausted > 0 else { return nil }
+        return DoctorFinding(
+            .error,
+            "jobs.exhausted",
+            Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
+            why: "They are tried once a day only, and somebody waits for them.",
+            todo: "accountctl jobs list names them and their last errors."
+        )
+    }
+
+    /// Rows of the history that no day's partition takes.
+    private static func strayRows(_ figures: JobFigures) -> DoctorFinding? {
+        guard figures.defaultRows > 0 else { return nil }
+        return DoctorFinding(
+            .warning,
+            "jobs.partitions",
+            "\(figures.defaultRows) rows of the job history have no day's partition",
+            why: "Partitions were not made ahead: no worker ran, or it may not create tables.",
+            todo: "Let a worker run; it makes them and moves the rows."
+        )
     }
 
     /// What keeps dead rows, or else that there are too many; nil where all is well.

@@ -36,72 +36,69 @@ struct JobsStatsCommand: AccountctlCommand {
                 try queue.kindLimits(on: connection)
             )
         }
-        let names = Set(figures.depths.map(\.queue)).sorted()
+        try context.output.show(
+            Sheet([Self.depths(figures), Self.section(settings), Self.section(limits), Self.totals(figures)])
+        )
+        return figures.exhausted > 0 || figures.defaultRows > 0 ? .advice : .ok
+    }
+
+    /// How much waits and runs in each queue.
+    private static func depths(_ figures: JobFigures) -> Sheet.Section {
+        let queues = Set(figures.depths.map(\.queue)).sorted()
         let states: [JobState] = [.available, .running, .scheduled, .parked]
-        let rows = names.map { name -> [OutputValue] in
+        let rows = queues.map { queue -> [OutputValue] in
             let counts = states.map { state in
-                OutputValue.integer(figures.depths.first { $0.queue == name && $0.state == state }?.count ?? 0)
+                OutputValue.integer(figures.depths.first { $0.queue == queue && $0.state == state }?.count ?? 0)
             }
-            let oldest = figures.oldestReady[name].map { OutputValue.duration(.seconds($0)) } ?? .null
-            return [.text(name)] + counts + [oldest]
+            let oldest = figures.oldestReady[queue].map { OutputValue.duration(.seconds($0)) } ?? .null
+            return [.text(queue)] + counts + [oldest]
         }
-        let ended = figures.lastMinute.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         let columns =
             [TableColumn("Queue")]
             + ["Available", "Running", "Scheduled", "Parked"].map { TableColumn($0, alignment: .right) }
             + [TableColumn("Oldest")]
-        try context.output.show(
-            Sheet([
+        let names = ["queue"] + states.map(\.rawValue) + ["oldest_ready_seconds"]
+        return .init("queues", .table(columns, rows: rows, names: names, whenEmpty: "No unfinished jobs."))
+    }
+
+    /// What is counted over all queues.
+    private static func totals(_ figures: JobFigures) -> Sheet.Section {
+        let ended = figures.lastMinute.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
+        return .init(
+            .facts([
                 .init(
-                    "queues",
-                    .table(
-                        columns,
-                        rows: rows,
-                        names: ["queue"] + states.map(\.rawValue) + ["oldest_ready_seconds"],
-                        whenEmpty: "No unfinished jobs."
-                    )
+                    "exhausted",
+                    "Beyond usual attempts",
+                    .integer(figures.exhausted),
+                    figures.exhausted > 0 ? .bad : .none
                 ),
-                Self.section(settings),
-                Self.section(limits),
                 .init(
-                    .facts([
-                        .init(
-                            "exhausted",
-                            "Beyond usual attempts",
-                            .integer(figures.exhausted),
-                            figures.exhausted > 0 ? .bad : .none
-                        ),
-                        .init(
-                            "ended_last_minute",
-                            "Ended in the last minute",
-                            .object(Dictionary(uniqueKeysWithValues: ended.map { ($0.0, .integer($0.1)) })),
-                            shown: ended.isEmpty
-                                ? "none" : ended.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
-                        ),
-                        .init(
-                            "oldest_snapshot_seconds",
-                            "Oldest snapshot",
-                            .duration(.seconds(figures.oldestSnapshot)),
-                            figures.oldestSnapshot > JobFigures.Limits.oldestSnapshot ? .caution : .none
-                        ),
-                        .init(
-                            "oldest_xmin_age",
-                            "In transactions, with standbys",
-                            .integer(figures.oldestXminAge),
-                            figures.oldestXminAge > JobFigures.Limits.oldestXminAge ? .caution : .none
-                        ),
-                        .init("dead_rows", "Dead rows", .integer(figures.deadRows)),
-                        .init(
-                            "history_default_rows",
-                            "History outside partitions",
-                            .integer(figures.defaultRows),
-                            figures.defaultRows > 0 ? .bad : .none
-                        ),
-                    ])
+                    "ended_last_minute",
+                    "Ended in the last minute",
+                    .object(Dictionary(uniqueKeysWithValues: ended.map { ($0.0, .integer($0.1)) })),
+                    shown: ended.isEmpty ? "none" : ended.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+                ),
+                .init(
+                    "oldest_snapshot_seconds",
+                    "Oldest snapshot",
+                    .duration(.seconds(figures.oldestSnapshot)),
+                    figures.oldestSnapshot > JobFigures.Limits.oldestSnapshot ? .caution : .none
+                ),
+                .init(
+                    "oldest_xmin_age",
+                    "In transactions, with standbys",
+                    .integer(figures.oldestXminAge),
+                    figures.oldestXminAge > JobFigures.Limits.oldestXminAge ? .caution : .none
+                ),
+                .init("dead_rows", "Dead rows", .integer(figures.deadRows)),
+                .init(
+                    "history_default_rows",
+                    "History outside partitions",
+                    .integer(figures.defaultRows),
+                    figures.defaultRows > 0 ? .bad : .none
                 ),
             ])
         )
-        return figures.exhausted > 0 || figures.defaultRows > 0 ? .advice : .ok
     }
 
     private static func section(_ settings: [QueueSetting]) -> Sheet.Section {

@@ -28,7 +28,8 @@ struct UserHoldCommand: ActCommand {
                 // By its number: of several holds a release asks which.
                 case .holding(.held(let hold)), .holding(.heldLate(let hold, _, _)):
                     "undo with: accountctl user release \(names.id) --hold \(hold)"
-                case .holding(.unchanged), .holding(.unknownUser), .holding(.notNow), .acted, .released, .severalHolds: nil
+                case .holding(.unchanged), .holding(.unknownUser), .holding(.notNow), .acted, .released, .severalHolds:
+                    nil
                 }
             },
             perform: { actor, _, user, connection in
