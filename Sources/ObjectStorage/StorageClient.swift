@@ -15,7 +15,7 @@ import Waiting
 package struct StorageClient: Sendable {
     /// The most keys in one delete call: the service works in transactions of this size, so that a larger call can be
     /// half done.
-    static let largestBatch = 500
+    package static let largestBatch = 500
 
     private let address: ServiceAddress
     private let key: StorageKey

@@ -53,8 +53,6 @@ package struct AvatarSweep: Sendable {
         case storage(Situation)
     }
 
-    /// The most objects of one call to Storage.
-    package static let batch = 500
     /// Objects and accounts read with one statement.
     static let page = (objects: 500, accounts: 5000)
 
@@ -155,7 +153,7 @@ package struct AvatarSweep: Sendable {
         return leftovers.filter { !newest.contains($0.key) }
     }
 
-    /// Has Storage delete those of some objects, at most ``batch``, that are left behind still.
+    /// Has Storage delete those of some objects, at most `StorageClient.largestBatch`, that are left behind still.
     ///
     /// Others, judged pages ago, may have been uploaded anew, be named by their owners or under a hold by now, and
     /// Storage deletes by key.

@@ -1,6 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 import HTTPCalls
+import ObjectStorage
 import Postgres
 import Terminal
 
@@ -158,7 +159,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
             if .now - readAt > Self.longestTrusted {
                 (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, .now)
             }
-            let limit = min(AvatarSweep.batch, survey.objects - swept.done)
+            let limit = min(StorageClient.largestBatch, survey.objects - swept.done)
             let batch = try await pool.withConnection { [last, names] connection in
                 try Self.refuse(on: connection)
                 return try sweep.next(after: last, limit: limit, except: names, on: connection)

@@ -2,8 +2,6 @@ import ObjectStorage
 import Postgres
 
 extension DeletionRun {
-    /// Keys in one call: Storage deletes in transactions of 500, so that a longer call can be half done.
-    private static let keysPerCall = 500
     /// How often what remains is looked for again within one attempt.
     private static let rounds = 5
 
@@ -41,8 +39,8 @@ extension DeletionRun {
             }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
-                for start in stride(from: 0, to: objects.count, by: Self.keysPerCall) {
-                    let part = Array(objects[start..<min(start + Self.keysPerCall, objects.count)])
+                for start in stride(from: 0, to: objects.count, by: StorageClient.largestBatch) {
+                    let part = Array(objects[start..<min(start + StorageClient.largestBatch, objects.count)])
                     let (deletion, trouble) = try await services.storage.delete(in: bucket) {
                         try await stillOwned(part)
                     }
