@@ -12,12 +12,12 @@ import SignInWithApple
 ///
 /// A job of its own: once a day for all workers together, and for one that cron starts every few minutes too.
 package struct WebSecretReminder: Sendable {
-    /// A job without arguments.
-    struct Nothing: Codable, Sendable, Hashable {
-        init() {}
-    }
-
-    static let kind = JobKind<Nothing>("apple.remind_web_secret", queue: "apple", priority: 9, timeout: .seconds(60))
+    static let kind = JobKind<NoArguments>(
+        "apple.remind_web_secret",
+        queue: "apple",
+        priority: 9,
+        timeout: .seconds(60)
+    )
 
     private let copy: WebSecretCopy
     private let now: @Sendable () -> Date
@@ -44,7 +44,7 @@ package struct WebSecretReminder: Sendable {
     }
 
     static func periodic() throws -> PeriodicJob {
-        try PeriodicJob(name: kind.name, schedule: "0 6 * * *", job: kind.job(Nothing(), uniqueKey: kind.name))
+        try PeriodicJob(name: kind.name, schedule: "0 6 * * *", job: kind.job(NoArguments(), uniqueKey: kind.name))
     }
 
     /// Writes the line if it is time for it.

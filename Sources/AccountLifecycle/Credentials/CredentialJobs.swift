@@ -8,11 +8,6 @@ enum CredentialJobs {
         let event: Int64
     }
 
-    /// A job without arguments.
-    struct Nothing: Codable, Sendable, Hashable {
-        init() {}
-    }
-
     /// Handles one event.
     static let handle = JobKind<Event>(
         "apple.handle_event",
@@ -23,13 +18,23 @@ enum CredentialJobs {
     )
 
     /// Handles what devices reported, and what is left of Apple's events.
-    static let sweepEvents = JobKind<Nothing>("apple.sweep_events", queue: "apple", priority: 3, timeout: .seconds(600))
+    static let sweepEvents = JobKind<NoArguments>(
+        "apple.sweep_events",
+        queue: "apple",
+        priority: 3,
+        timeout: .seconds(600)
+    )
 
     /// Checks the credentials whose day is over.
-    static let check = JobKind<Nothing>("apple.check_credentials", queue: "apple", priority: 7, timeout: .seconds(3600))
+    static let check = JobKind<NoArguments>(
+        "apple.check_credentials",
+        queue: "apple",
+        priority: 7,
+        timeout: .seconds(3600)
+    )
 
     /// Verifies what lies in the inbox.
-    static let inbox = JobKind<Nothing>("apple.read_inbox", queue: "apple", priority: 2, timeout: .seconds(300))
+    static let inbox = JobKind<NoArguments>("apple.read_inbox", queue: "apple", priority: 2, timeout: .seconds(300))
 
     /// Registers every handler and the periodic jobs.
     ///
@@ -61,7 +66,7 @@ enum CredentialJobs {
 
     static func periodic() throws -> [PeriodicJob] {
         try [sweepEvents, check, inbox].map { kind in
-            try PeriodicJob(name: kind.name, schedule: "* * * * *", job: kind.job(Nothing(), uniqueKey: kind.name))
+            try PeriodicJob(name: kind.name, schedule: "* * * * *", job: kind.job(NoArguments(), uniqueKey: kind.name))
         }
     }
 

@@ -19,11 +19,6 @@ package enum DeletionJobs {
         let code: Int64
     }
 
-    /// A job without arguments.
-    struct Nothing: Codable, Sendable, Hashable {
-        init() {}
-    }
-
     /// Drives one request until it ends.
     ///
     /// Never given up: failed long enough it is tried daily, and alarmed.
@@ -52,11 +47,11 @@ package enum DeletionJobs {
     )
 
     /// Tries again to revoke what could not be revoked while its account was there.
-    static let revocations = JobKind<Nothing>("apple.retry_revocations", queue: "apple", timeout: .seconds(600))
+    static let revocations = JobKind<NoArguments>("apple.retry_revocations", queue: "apple", timeout: .seconds(600))
 
     /// Keeps the books: wipes codes, gives each open request its job, forgets the ids of accounts that went another
     /// way.
-    static let upkeep = JobKind<Nothing>("deletion.upkeep", queue: "deletions", timeout: .seconds(300))
+    static let upkeep = JobKind<NoArguments>("deletion.upkeep", queue: "deletions", timeout: .seconds(300))
 
     /// The key by which a request has one live job.
     static func key(of request: UUID) -> String { keyPrefix + request.uuidString.lowercased() }
@@ -120,12 +115,12 @@ package enum DeletionJobs {
             try PeriodicJob(
                 name: "deletion.upkeep",
                 schedule: "* * * * *",
-                job: upkeep.job(Nothing(), uniqueKey: "deletion.upkeep")
+                job: upkeep.job(NoArguments(), uniqueKey: "deletion.upkeep")
             ),
             try PeriodicJob(
                 name: "apple.retry_revocations",
                 schedule: "*/10 * * * *",
-                job: revocations.job(Nothing(), uniqueKey: "apple.retry_revocations")
+                job: revocations.job(NoArguments(), uniqueKey: "apple.retry_revocations")
             ),
         ]
     }
