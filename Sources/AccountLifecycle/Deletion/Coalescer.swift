@@ -94,7 +94,9 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         let start = ContinuousClock.now
         let result: Result<[Answer], any Error>
         do {
-            result = .success(batch.isEmpty ? [] : try await work(batch.map(\.item)))
+            let answers = batch.isEmpty ? [] : try await work(batch.map(\.item))
+            precondition(answers.count == batch.count, "one answer for each item")
+            result = .success(answers)
         } catch {
             result = .failure(error)
         }
