@@ -133,7 +133,7 @@ package struct DeletionDriver: Sendable {
         }
         try await services.probe(.done(step))
         if case .back = result { returns += 1 }
-        // Whatever makes the same work again and again is not to be kept up with at full speed.
+        // Something makes new data as fast as it is removed: back off instead of looping.
         if returns > Self.returnLimit {
             let situation = Situation(.failing, detail: "\(step.rawValue) keeps finding new data")
             return try await settle(.failed(situation), of: step, of: record, state, journal)

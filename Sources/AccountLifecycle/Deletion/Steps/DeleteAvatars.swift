@@ -15,7 +15,7 @@ extension DeletionRun {
         do {
             result = try await deleteAvatars(counting: &deleted)
         } catch {
-            // What held it up is told, whether or not this can be.
+            // The error that stopped the step is thrown, even if the count cannot be stored.
             try? await remember(deleted)
             throw error
         }
