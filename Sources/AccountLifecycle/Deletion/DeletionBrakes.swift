@@ -46,7 +46,7 @@ enum DeletionBrakes {
                     and s.finished_at is not null
               )
             """,
-            as: (UUID).self
+            as: UUID.self
         )
     }
 }

@@ -88,7 +88,7 @@ struct HourlyCeiling: Sendable {
     private func defaultCeiling(on connection: isolated Connection) throws -> Int {
         let accounts = try connection.one(
             "select greatest(reltuples, 0)::bigint from pg_catalog.pg_class where oid = 'auth.users'::regclass",
-            as: (Int64).self
+            as: Int64.self
         )
         return max(50, Int(accounts / 100))
     }

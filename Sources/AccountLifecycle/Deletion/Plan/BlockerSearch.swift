@@ -109,7 +109,7 @@ package struct BlockerSearch: Sendable {
         for part in plan.parts where part.reachedBy.contains(where: { $0.estimatedRows > maximum }) {
             let rows = try connection.one(
                 plan.goingRows(of: part, user: user).counting(upTo: maximum + 1),
-                as: (Int64).self,
+                as: Int64.self,
                 deadline: deadline
             )
             if rows > maximum {

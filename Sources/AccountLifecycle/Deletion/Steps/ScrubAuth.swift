@@ -75,14 +75,14 @@ enum AuthScrub {
         count(
             try connection.query(
                 AuthFlows.deleting(of: users, onlyOpen: false, on: connection),
-                as: (String?).self
+                as: String?.self
             ),
             \.flowStates
         )
         count(
             try connection.query(
                 "\(AccountSessions.deletingOldTokens(of: users)) returning user_id::text",
-                as: (String?).self
+                as: String?.self
             ),
             \.refreshTokens
         )
@@ -100,7 +100,7 @@ enum AuthScrub {
                   and u.bucket_id <> all(\(keptBuckets.sorted()))
                 returning a.id
                 """,
-                as: (String?).self
+                as: String?.self
             ),
             \.uploads
         )
@@ -119,7 +119,7 @@ enum AuthScrub {
             select e.id
             \(entriesNaming(texts))
             """,
-            as: (UUID).self,
+            as: UUID.self,
             deadline: deadline
         )
     }
@@ -211,7 +211,7 @@ enum AuthScrub {
             ) as ids (distinct_id)
             where distinct_id is not null
             """,
-            as: (String?).self,
+            as: String?.self,
             deadline: deadline
         )
     }
