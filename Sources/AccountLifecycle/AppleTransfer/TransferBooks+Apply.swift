@@ -102,11 +102,8 @@ extension TransferBooks {
         }
     }
 
-    /// What keeps an account from getting its new identity; recorded as the reason.
-    private enum Conflict {
-        /// The account has several Apple identities, and which of them is to move is not recorded here.
-        static let severalIdentities = "several_apple_identities"
-    }
+    /// The recorded reason where the account has several Apple identities and nobody knows which is to move.
+    private static let severalIdentities = "several_apple_identities"
 
     /// - Returns: False when somebody else has the new sub or address, or nobody knows which identity is to move.
     private func applyOne(_ id: Int64) async throws -> Bool {
@@ -166,7 +163,7 @@ extension TransferBooks {
             """,
             as: (String, String?).self
         )
-        guard candidates.count <= 1 else { return Conflict.severalIdentities }
+        guard candidates.count <= 1 else { return severalIdentities }
         if let (oldSub, oldEmail) = candidates.first {
             try moveIdentity(of: user, from: oldSub, to: sub, email, on: connection)
             if let email, let oldEmail {
