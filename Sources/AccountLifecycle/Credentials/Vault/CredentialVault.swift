@@ -41,6 +41,13 @@ package struct CredentialVault: Sendable {
         package var failed = 0
     }
 
+    /// What is sealed with a key.
+    private enum Use: String, PostgresDecodable {
+        case credential
+        case pendingRevocation = "pending_revocation"
+        case deletionRequest = "deletion_request"
+    }
+
     private let pool: Pool
     private let keys: KeyRing
 
@@ -65,31 +72,31 @@ package struct CredentialVault: Sendable {
     package static func uses(of keys: KeyRing, on connection: isolated Connection) throws -> [KeyUse] {
         let rows = try connection.query(
             """
-            select sealing_key_id, count(*), 1
+            select sealing_key_id, count(*), \(Use.credential.rawValue)
             from accountctl.apple_credentials
             group by sealing_key_id
             union all
-            select sealing_key_id, count(*), 2
+            select sealing_key_id, count(*), \(Use.pendingRevocation.rawValue)
             from accountctl.pending_revocations
             where sealing_key_id is not null
             group by sealing_key_id
             union all
-            select sealing_key_id, count(*), 3
+            select sealing_key_id, count(*), \(Use.deletionRequest.rawValue)
             from accountctl.deletion_requests
             where sealing_key_id is not null
             and not without_identifiers
             group by sealing_key_id
             """,
-            as: (String, Int, Int32).self
+            as: (String, Int, Use).self
         )
         let another = try otherKeys(keys, on: connection)
         var uses: [String: KeyUse] = [:]
         for id in keys.ids { uses[id.text] = KeyUse(key: id.text) }
-        for (key, count, table) in rows {
-            switch table {
-            case 1: uses[key, default: KeyUse(key: key)].credentials = count
-            case 2: uses[key, default: KeyUse(key: key)].pendingRevocations = count
-            default: uses[key, default: KeyUse(key: key)].deletionRequests = count
+        for (key, count, use) in rows {
+            switch use {
+            case .credential: uses[key, default: KeyUse(key: key)].credentials = count
+            case .pendingRevocation: uses[key, default: KeyUse(key: key)].pendingRevocations = count
+            case .deletionRequest: uses[key, default: KeyUse(key: key)].deletionRequests = count
             }
         }
         return uses.values.map { use in
