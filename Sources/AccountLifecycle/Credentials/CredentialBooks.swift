@@ -141,7 +141,9 @@ package enum CredentialBooks {
             guard user != nil else { return .unknownAccount }
             switch CredentialEvent.Kind(stored: kind) {
             case .emailEnabled, .emailDisabled: return .notKept
-            default: break
+            case .consentRevoked, .accountDeleted, .grantGone, .stateAuthorized, .stateRevoked, .stateNotFound,
+                .stateTransferred, .other:
+                break
             }
             try connection.execute(
                 """

@@ -15,7 +15,7 @@ package enum ErasureProof: String, Sendable, Hashable {
         case .ok: self = .searched
         case .notVerifiable: self = isLeft ? .userIDOnlyAccepted : .userIDOnly
         case .accepted: self = .accepted
-        default: return nil
+        case .alreadyGone, .nothingFound, .notHeld, .revoked, .pending, .notRevoked, .grantUnknown, nil: return nil
         }
     }
 }
