@@ -78,17 +78,19 @@ package struct OperatorLog: Sendable {
             as: (Int64, Date, String, String, String?, String?, String, String?, String, String?, [UInt8]?).self
         )
         .map { row in
-            Entry(
-                id: row.0,
-                loggedAt: row.1,
-                operatorName: row.2,
-                databaseRole: row.3,
-                machineUser: row.4,
-                ticket: row.5,
-                action: row.6,
-                reason: row.7,
-                facts: row.8,
-                subject: SubjectHash(keyID: row.9, bytes: row.10)
+            let (id, loggedAt, operatorName, databaseRole, machineUser, ticket, action, reason, facts, keyID, hash) =
+                row
+            return Entry(
+                id: id,
+                loggedAt: loggedAt,
+                operatorName: operatorName,
+                databaseRole: databaseRole,
+                machineUser: machineUser,
+                ticket: ticket,
+                action: action,
+                reason: reason,
+                facts: facts,
+                subject: SubjectHash(keyID: keyID, bytes: hash)
             )
         }
     }

@@ -85,8 +85,8 @@ package enum CredentialBooks {
             order by id desc
             limit \(filter.limit)
             """,
-            as: EventRecord.Row.self
-        ).map { EventRecord($0) }
+            into: EventRecord.init
+        )
     }
 
     /// Reads one event.
@@ -103,8 +103,8 @@ package enum CredentialBooks {
             from accountctl.credential_events
             where id = \(id)
             """,
-            as: EventRecord.Row.self
-        ).map { EventRecord($0) }
+            into: EventRecord.init
+        )
     }
 
     /// What came of asking for an event to be handled again.
@@ -181,8 +181,8 @@ package enum CredentialBooks {
             order by id desc
             limit \(limit)
             """,
-            as: CredentialRecord.Row.self
-        ).map { CredentialRecord($0) }
+            into: CredentialRecord.init
+        )
     }
 
     /// Reads one held credential.
@@ -199,31 +199,19 @@ package enum CredentialBooks {
             from accountctl.apple_credentials
             where id = \(id)
             """,
-            as: CredentialRecord.Row.self
-        ).map { CredentialRecord($0) }
+            into: CredentialRecord.init
+        )
     }
 }
 
 extension CredentialBooks.EventRecord {
-    fileprivate typealias Row = (Int64, String, String, String?, UUID?, Date, Date, Date?, String?)
-
-    /// The columns of a ``Row``.
+    /// The columns of a record, in its order.
     fileprivate static let columns: Statement =
         "id, source, kind, client_id, user_id, happened_at, received_at, handled_at, outcome"
-
-    fileprivate init(_ row: Row) {
-        (id, source, kind, clientID, user, happenedAt, receivedAt, handledAt, outcome) = row
-    }
 }
 
 extension CredentialBooks.CredentialRecord {
-    fileprivate typealias Row = (Int64, UUID, String, String, Date, Date?, Date?, Int, Date)
-
-    /// The columns of a ``Row``.
+    /// The columns of a record, in its order.
     fileprivate static let columns: Statement =
         "id, user_id, client_id, sealing_key_id, obtained_at, checked_at, last_live_at, doubts::bigint, check_after"
-
-    fileprivate init(_ row: Row) {
-        (id, user, clientID, sealingKey, obtainedAt, checkedAt, lastLiveAt, doubts, checkAfter) = row
-    }
 }

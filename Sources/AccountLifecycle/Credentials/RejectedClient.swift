@@ -25,8 +25,7 @@ package struct RejectedClient: Sendable, Hashable {
             from accountctl.apple_rejections
             order by client_id
             """,
-            as: (String, String, String, String, Date).self
+            into: RejectedClient.init
         )
-        .map(RejectedClient.init)
     }
 }

@@ -124,17 +124,21 @@ package struct AccountListing: Sendable {
             as: (UUID, String?, Date?, Date?, Date?, Date?, Bool, [String], String?, Bool).self
         )
         .map { row in
-            Account(
-                id: row.0,
-                email: row.1,
-                createdAt: row.2,
-                lastSignInAt: row.3,
-                ban: AccountBan(until: row.4),
-                deletedAt: row.5,
-                isAnonymous: row.6,
-                providers: row.7,
-                deletionState: row.8,
-                isHeld: row.9
+            let (
+                id, email, createdAt, lastSignInAt, bannedUntil, deletedAt, isAnonymous, providers, deletionState,
+                isHeld
+            ) = row
+            return Account(
+                id: id,
+                email: email,
+                createdAt: createdAt,
+                lastSignInAt: lastSignInAt,
+                ban: AccountBan(until: bannedUntil),
+                deletedAt: deletedAt,
+                isAnonymous: isAnonymous,
+                providers: providers,
+                deletionState: deletionState,
+                isHeld: isHeld
             )
         }
     }

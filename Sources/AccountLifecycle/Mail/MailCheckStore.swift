@@ -118,16 +118,16 @@ package enum MailCheckStore {
                 JSON<[StoredMailCheck.StoredAnswer]>
             ).self
         )
-        .map { row in
+        .map { checkedAt, spf, dkim, reachable, conclusion, isChange, findings, answers in
             StoredMailCheck(
-                checkedAt: row.0,
-                spf: row.1,
-                dkim: row.2,
-                reachable: row.3,
-                conclusion: row.4,
-                isChange: row.5,
-                findings: row.6.value,
-                answers: row.7.value
+                checkedAt: checkedAt,
+                spf: spf,
+                dkim: dkim,
+                reachable: reachable,
+                conclusion: conclusion,
+                isChange: isChange,
+                findings: findings.value,
+                answers: answers.value
             )
         }
     }

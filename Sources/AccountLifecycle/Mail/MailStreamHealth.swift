@@ -44,22 +44,7 @@ extension MailStreamStore {
             ) as seen on true
             order by stream.name
             """,
-            as: (
-                String, Reachability?, PathVerdict?, PathVerdict?, Bool, Bool, Bool, PathVerdict?, PathVerdict?
-            ).self
+            into: MailStreamHealth.init
         )
-        .map {
-            MailStreamHealth(
-                name: $0.0,
-                reachable: $0.1,
-                spf: $0.2,
-                dkim: $0.3,
-                isOld: $0.4,
-                isOverdue: $0.5,
-                isSilent: $0.6,
-                seenSPF: $0.7,
-                seenDKIM: $0.8
-            )
-        }
     }
 }

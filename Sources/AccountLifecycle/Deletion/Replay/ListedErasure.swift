@@ -106,20 +106,24 @@ extension ListedErasure {
             ).self
         )
         .map { row in
-            let subject = row.2.map { SubjectHash($0, key: key) } ?? SubjectHash(keyID: row.3, bytes: row.4)
+            let (
+                request, state, user, keyID, hash, requestedAt, runAfter, finishedAt, legalDeadline, receipt, isPaused,
+                isHeld
+            ) = row
+            let subject = user.map { SubjectHash($0, key: key) } ?? SubjectHash(keyID: keyID, bytes: hash)
             // Left out, it would be missing from a list that says that it is whole.
-            guard let subject else { throw NamelessRequest(request: row.0) }
+            guard let subject else { throw NamelessRequest(request: request) }
             return ListedErasure(
-                request: row.0,
-                state: row.1,
+                request: request,
+                state: state,
                 subject: subject,
-                requestedAt: row.5,
-                runAfter: row.6,
-                finishedAt: row.7,
-                legalDeadline: row.8,
-                receipt: row.9,
-                isPaused: row.10,
-                isHeld: row.11
+                requestedAt: requestedAt,
+                runAfter: runAfter,
+                finishedAt: finishedAt,
+                legalDeadline: legalDeadline,
+                receipt: receipt,
+                isPaused: isPaused,
+                isHeld: isHeld
             )
         }
     }

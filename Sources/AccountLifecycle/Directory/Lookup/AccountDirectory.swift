@@ -220,21 +220,23 @@ package struct AccountDirectory: Sendable {
             """,
             as: (UUID, Date, Date?, Int64?, UUID?, DeletionState, Date, DeletionStep?).self
         )
-        return rows.reduce(into: Gone()) { gone, row in
-            if let erasedAt = row.2 {
+        var gone = Gone()
+        for (request, requestedAt, erasedAt, receipt, account, state, legalDeadline, step) in rows {
+            if let erasedAt {
                 gone.erased.append(
-                    ErasedAccount(request: row.0, requestedAt: row.1, erasedAt: erasedAt, receipt: row.3)
+                    ErasedAccount(request: request, requestedAt: requestedAt, erasedAt: erasedAt, receipt: receipt)
                 )
-            } else if let account = row.4 {
+            } else if let account {
                 let deletion = DeletionInBrief(
-                    request: row.0,
-                    state: row.5,
-                    step: row.7,
-                    requestedAt: row.1,
-                    legalDeadline: row.6
+                    request: request,
+                    state: state,
+                    step: step,
+                    requestedAt: requestedAt,
+                    legalDeadline: legalDeadline
                 )
                 gone.leaving.append(LeavingAccount(id: account, deletion: deletion))
             }
         }
+        return gone
     }
 }

@@ -53,8 +53,7 @@ extension AccountReport {
             order by logged_at desc
             limit 10
             """,
-            as: (Date, String, String, String?).self
+            into: Operation.init
         )
-        .map(Operation.init)
     }
 }

@@ -85,19 +85,23 @@ extension AccountReport {
             ).self
         )
         .map { row in
-            Sign(
-                email: row.0,
-                emailConfirmedAt: row.1,
-                phone: row.2,
-                phoneConfirmedAt: row.3,
-                createdAt: row.4,
-                lastSignInAt: row.5,
-                ban: AccountBan(until: row.6),
-                deletedAt: row.7,
-                isAnonymous: row.8,
-                isSSO: row.9,
-                sessions: row.10,
-                factors: row.11
+            let (
+                email, emailConfirmedAt, phone, phoneConfirmedAt, createdAt, lastSignInAt, bannedUntil, deletedAt,
+                isAnonymous, isSSO, sessions, factors
+            ) = row
+            return Sign(
+                email: email,
+                emailConfirmedAt: emailConfirmedAt,
+                phone: phone,
+                phoneConfirmedAt: phoneConfirmedAt,
+                createdAt: createdAt,
+                lastSignInAt: lastSignInAt,
+                ban: AccountBan(until: bannedUntil),
+                deletedAt: deletedAt,
+                isAnonymous: isAnonymous,
+                isSSO: isSSO,
+                sessions: sessions,
+                factors: factors
             )
         }
     }
@@ -118,9 +122,8 @@ extension AccountReport {
             where user_id = \(id)
             order by created_at, provider, provider_id
             """,
-            as: (String, String, String?, Bool?, Date?).self
+            into: Identity.init
         )
-        .map(Identity.init)
     }
 
     private static func credentials(_ id: UUID, on connection: isolated Connection) throws -> [Credential] {
@@ -131,9 +134,8 @@ extension AccountReport {
             where user_id = \(id)
             order by client_id
             """,
-            as: (String, Date?).self
+            into: Credential.init
         )
-        .map(Credential.init)
     }
 
     private static func mark(_ id: UUID, on connection: isolated Connection) throws -> Mark? {
@@ -151,9 +153,8 @@ extension AccountReport {
                     and greatest(i.last_sign_in_at, i.updated_at) > m.since
               )
             """,
-            as: (String, Date).self
+            into: Mark.init
         )
-        .map(Mark.init)
     }
 
     private static func events(_ id: UUID, on connection: isolated Connection) throws -> [Event] {
@@ -165,9 +166,8 @@ extension AccountReport {
             order by received_at desc
             limit 5
             """,
-            as: (String, String, Date, String?).self
+            into: Event.init
         )
-        .map(Event.init)
     }
 
     /// An app's own table of profiles may be keyed otherwise: then it is left to the list of dependents.
