@@ -49,7 +49,7 @@ import Testing
                 Issue.record("went on")
                 return
             }
-            #expect(situation.code == .appleUnreachable && delay == 1800)
+            #expect(situation.code == .appleUnreachable && delay == .seconds(1800))
             // Not so long that the people who look at it have gone home.
             stage.sandbox.faults.clearAll()
             stage.sandbox.faults.set(.status(503, retryAfter: "86400"), for: .appleRevoke)
@@ -57,7 +57,7 @@ import Testing
                 Issue.record("went on")
                 return
             }
-            #expect(bounded == 3600)
+            #expect(bounded == .seconds(3600))
             stage.sandbox.faults.clearAll()
             #expect(try await stage.drive(request) == .ended(.verified))
         }
@@ -89,14 +89,14 @@ import Testing
                 Issue.record("was not put off")
                 return
             }
-            #expect(soon == 60)
+            #expect(soon == .seconds(60))
             stage.sandbox.faults.set(.status(429, retryAfter: "3600").times(1), for: .appleToken)
             let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
             guard case .again(let last, _) = try await CodeExchange(stage.services()).run(id) else {
                 Issue.record("was not put off")
                 return
             }
-            #expect(last > 200 && last <= 280)
+            #expect(last > .seconds(200) && last <= .seconds(280))
             #expect(try await CodeExchange(stage.services()).run(id) == .settled(.exchanged))
         }
     }

@@ -71,7 +71,7 @@ import Testing
     @Test func aPreflightHoldsAsLongAsItTook() {
         func facts(took: TimeInterval, ago: TimeInterval) -> DeletionFacts {
             self.facts {
-                $0.preflightTook = took
+                $0.preflightTook = .seconds(took)
                 $0.finished[.preflight] = now.addingTimeInterval(-ago)
             }
         }
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func brakesHoldBeforeAndAfterTheLockOut() {
-        let later = now.addingTimeInterval(DeletionMachine.lookAgainAfter)
+        let later = now.addingTimeInterval(DeletionMachine.lookAgainAfter / .seconds(1))
         for facts in [facts(), lockedOut(), lockedOut(done: [.revokeApple, .deleteAvatars])] {
             var held = facts
             held.isHeld = true
@@ -194,9 +194,10 @@ import Testing
     }
 
     @Test func failingStepsAreTriedEverLater() {
-        #expect((1...9).map(DeletionMachine.delay(afterFailures:)) == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
-        #expect(DeletionMachine.delay(afterFailures: 0) == 30)
-        #expect(DeletionMachine.delay(afterFailures: .max) == 3600)
+        let delays = (1...9).map { DeletionMachine.delay(afterFailures: $0) / .seconds(1) }
+        #expect(delays == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
+        #expect(DeletionMachine.delay(afterFailures: 0) == .seconds(30))
+        #expect(DeletionMachine.delay(afterFailures: .max) == .seconds(3600))
     }
 
     /// Walks every reachable combination of recorded steps: whatever a crash leaves, the machine names the first step

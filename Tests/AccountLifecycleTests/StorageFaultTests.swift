@@ -72,7 +72,7 @@ import Testing
                     Issue.record("went on with \(fault)")
                     return
                 }
-                #expect(delay >= 30)
+                #expect(delay >= .seconds(30))
                 #expect(situation.code == .storageUnusable)
                 #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
                 stage.sandbox.faults.clear(id)
@@ -92,7 +92,8 @@ import Testing
                     Issue.record("went on with \(fault)")
                     return
                 }
-                if case .status = fault.answer { #expect(delay == 900) } else { #expect(delay < 900) }
+                let asked = Duration.seconds(900)
+                if case .status = fault.answer { #expect(delay == asked) } else { #expect(delay < asked) }
                 #expect(situation.code == .storageUnusable)
                 stage.sandbox.faults.clear(id)
             }

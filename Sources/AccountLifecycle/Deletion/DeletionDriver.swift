@@ -18,8 +18,8 @@ package struct DeletionDriver: Sendable {
         case ended(DeletionState?)
         /// To be driven again at this time.
         case until(Date)
-        /// To be driven again after this many seconds, since a step failed.
-        case failed(after: Double, Situation)
+        /// To be driven again after this time, since a step failed.
+        case failed(after: Duration, Situation)
     }
 
     /// Throws unless the driver's right to the request outlasts a length of time.
@@ -163,7 +163,7 @@ package struct DeletionDriver: Sendable {
                 try journal.takeBack(DeletionMachine.steps(toRepeatFrom: earlier), on: connection)
             }
             log.info("step repeated", metadata: ["step": "\(earlier.rawValue)", "found_by": "\(step.rawValue)"])
-        case .stopped(let state, let situation, let seconds):
+        case .stopped(let state, let situation, let pause):
             // Counted from the end of the step, which may have taken longer than that.
             let now = try await services.pool.withConnection { connection in
                 try journal.stop(state, situation, on: connection)
@@ -175,7 +175,7 @@ package struct DeletionDriver: Sendable {
                     "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
                 ]
             )
-            return .pause(.until(now.addingTimeInterval(situation.delay(atLeast: seconds))))
+            return .pause(.until(now.addingTimeInterval(situation.delay(atLeast: pause) / .seconds(1))))
         case .failed(let situation):
             try await services.pool.withConnection { connection in
                 // The patience with Apple counts from the first time that a credential could not be revoked, for

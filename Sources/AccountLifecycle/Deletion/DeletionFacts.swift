@@ -25,7 +25,7 @@ package struct DeletionFacts: Sendable, Hashable {
     /// The steps that are done, and when.
     package var finished: [DeletionStep: Date]
     /// How long the last preflight took.
-    package var preflightTook: TimeInterval
+    package var preflightTook: Duration
 
     package init(
         state: DeletionState,
@@ -37,7 +37,7 @@ package struct DeletionFacts: Sendable, Hashable {
         isHeld: Bool = false,
         isOtherAccount: Bool = false,
         finished: [DeletionStep: Date] = [:],
-        preflightTook: TimeInterval = 0
+        preflightTook: Duration = .zero
     ) {
         self.state = state
         self.now = now

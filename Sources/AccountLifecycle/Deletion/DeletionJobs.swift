@@ -94,7 +94,7 @@ package enum DeletionJobs {
             try context.requireLease(outlasting: services.apple.longestCall)
             return switch try await exchange.run(arguments.code, fence: context.fence) {
             case .settled, .handedOver, .unknown: .completed()
-            case .again(let seconds, let situation): .retry(after: .seconds(seconds), reason: situation.code.rawValue)
+            case .again(let delay, let situation): .retry(after: delay, reason: situation.code.rawValue)
             }
         }
         try registry.register(revocations) { _, context in
@@ -130,7 +130,7 @@ package enum DeletionJobs {
         case .ended(.none): .discard(reason: "the request does not exist")
         case .ended(.some): .completed()
         case .until(let date): .snooze(until: date)
-        case .failed(let seconds, let situation): .retry(after: .seconds(seconds), reason: situation.code.rawValue)
+        case .failed(let delay, let situation): .retry(after: delay, reason: situation.code.rawValue)
         }
     }
 

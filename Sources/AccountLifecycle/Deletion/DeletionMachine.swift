@@ -23,13 +23,13 @@ package enum DeletionMachine {
     ///
     /// It holds as long as it took itself where that is longer: on a slow database the lock-out is slow to begin, too,
     /// and would never find one that is fresh.
-    static let preflightLasts: TimeInterval = 60
+    static let preflightLasts = Duration.seconds(60)
 
     /// How often a request that waits for people or brakes looks again by itself.
-    package static let lookAgainAfter: TimeInterval = 300
+    package static let lookAgainAfter = Duration.seconds(300)
 
     /// How often a request whose account is another one by now looks again.
-    static let lookAtOtherAccountAfter: TimeInterval = 3600
+    static let lookAtOtherAccountAfter = Duration.seconds(3600)
 
     /// What to do now with a request of which these facts hold.
     package static func next(_ facts: DeletionFacts) -> Decision {
@@ -41,10 +41,10 @@ package enum DeletionMachine {
     /// What stops a request wherever it is past its grace, the strongest first.
     private static func brake(_ facts: DeletionFacts) -> Decision? {
         if facts.isOtherAccount {
-            let later = facts.now.addingTimeInterval(lookAtOtherAccountAfter)
+            let later = facts.now.addingTimeInterval(lookAtOtherAccountAfter / .seconds(1))
             return .wait(.blocked, Situation(.otherAccount), until: later)
         }
-        let later = facts.now.addingTimeInterval(lookAgainAfter)
+        let later = facts.now.addingTimeInterval(lookAgainAfter / .seconds(1))
         if facts.isHeld { return .wait(.held, Situation(.legalHold), until: later) }
         if facts.isPaused { return .wait(.held, Situation(.paused), until: later) }
         return nil
@@ -55,7 +55,8 @@ package enum DeletionMachine {
         if let brake = brake(facts) { return brake }
         guard let preflight = facts.finished[.preflight],
             // A clock that was set back makes none fresh.
-            (0..<max(preflightLasts, facts.preflightTook)).contains(facts.now.timeIntervalSince(preflight))
+            (.zero..<max(preflightLasts, facts.preflightTook))
+                .contains(.seconds(facts.now.timeIntervalSince(preflight)))
         else { return .perform(.preflight, .requested) }
         return .perform(.lockOut, .requested)
     }
@@ -94,8 +95,8 @@ package enum DeletionMachine {
 
     /// How long to wait before trying a step again that has failed so often in a row: half a minute, doubling up to an
     /// hour.
-    package static func delay(afterFailures failures: Int) -> TimeInterval {
+    package static func delay(afterFailures failures: Int) -> Duration {
         let doublings = min(max(failures, 1) - 1, 7)
-        return min(30 * Double(1 << doublings), 3600)
+        return min(.seconds(30) * (1 << doublings), .seconds(3600))
     }
 }

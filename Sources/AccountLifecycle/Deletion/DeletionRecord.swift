@@ -146,7 +146,7 @@ struct DeletionRecord: Sendable {
                     isHeld: isHeld,
                     isOtherAccount: isOtherAccount,
                     finished: Dictionary(uniqueKeysWithValues: steps),
-                    preflightTook: finished.value.first { $0.step == .preflight }?.took ?? 0
+                    preflightTook: .seconds(finished.value.first { $0.step == .preflight }?.took ?? 0)
                 )
             )
         }

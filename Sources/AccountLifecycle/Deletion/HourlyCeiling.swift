@@ -17,7 +17,7 @@ struct HourlyCeiling: Sendable {
     let configured: Int?
 
     /// How long those who wait do so when nobody calls them.
-    private static let lookAgainAfter = 3600.0
+    private static let lookAgainAfter = Duration.seconds(3600)
 
     /// What stops a request that has not passed the ceiling, before anything is done for it: the ceiling is reached, or
     /// others who wait are as many as it leaves room for, and come first.

@@ -118,8 +118,8 @@ package struct Situation: Sendable, Hashable, Codable {
         }
     }
 
-    /// So many seconds, or more where Apple or Storage asked for more.
-    func delay(atLeast seconds: Double) -> Double {
-        max(seconds, retryAfter.map { $0 / .seconds(1) } ?? 0)
+    /// So long, or longer where Apple or Storage asked for more.
+    func delay(atLeast least: Duration) -> Duration {
+        max(least, retryAfter ?? .zero)
     }
 }

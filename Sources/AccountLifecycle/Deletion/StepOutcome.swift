@@ -65,7 +65,7 @@ enum StepResult: Sendable, Hashable {
     /// Done and recorded in the transaction of its effect.
     case recorded
     /// The request stands still in this state until something changes; looked at again after the time.
-    case stopped(DeletionState, Situation, lookAgainAfter: Double)
+    case stopped(DeletionState, Situation, lookAgainAfter: Duration)
     /// Did not work this time; tried again, later each time.
     case failed(Situation)
     /// Found work for an earlier step.

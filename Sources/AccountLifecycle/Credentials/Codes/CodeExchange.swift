@@ -29,15 +29,15 @@ package struct CodeExchange: Sendable {
         case handedOver
         /// There is no such code: it went with its account.
         case unknown
-        /// Not yet: try again after so many seconds.
-        case again(after: Double, Situation)
+        /// Not yet: try again after so long.
+        case again(after: Duration, Situation)
     }
 
     /// How long an exchange may take, from taking the code to storing the grant: then its job is cancelled.
     package static let longest = Duration.seconds(60)
 
-    /// How many seconds before a code's end it is tried for the last time, whatever Apple asked for.
-    private static let lastTry = 20.0
+    /// How long before a code's end it is tried for the last time, whatever Apple asked for.
+    private static let lastTry = Duration.seconds(20)
 
     private let services: DeletionServices
 
@@ -54,7 +54,7 @@ package struct CodeExchange: Sendable {
         guard let code = try await take(id, fence) else { return .unknown }
         guard let secret = code.secret else { return .settled(code.state) }
         guard code.state == .received else { return try await settle(id, .grantUnknown, fence) }
-        guard code.life > 0 else { return try await settle(id, .expired, fence) }
+        guard code.life > .zero else { return try await settle(id, .expired, fence) }
         try await services.probe(.beforeExchange)
         let exchange = try await services.apple.exchange(
             secret,
@@ -78,7 +78,8 @@ package struct CodeExchange: Sendable {
         case .trouble(let situation):
             try await giveBack(id, fence)
             // Later than Apple asks rather than never: a last try comes while the code still lives.
-            return .again(after: max(5, min(situation.delay(atLeast: 5), code.life - Self.lastTry)), situation)
+            let least = Duration.seconds(5)
+            return .again(after: max(least, min(situation.delay(atLeast: least), code.life - Self.lastTry)), situation)
         }
     }
 
@@ -89,8 +90,8 @@ package struct CodeExchange: Sendable {
         let redirectURI: String?
         /// Before it was taken: of one that was tried, an earlier attempt may have reached Apple.
         let state: AuthorizationCodeState
-        /// The seconds until it expires.
-        let life: Double
+        /// How long until it expires.
+        let life: Duration
         /// Apple's names for the account, as long as it is there to be asked.
         let subjects: [String]
     }
@@ -129,7 +130,7 @@ package struct CodeExchange: Sendable {
                 clientID: clientID,
                 redirectURI: redirectURI,
                 state: state,
-                life: life,
+                life: .seconds(life),
                 subjects: subjects
             )
         }

@@ -94,7 +94,7 @@ extension DeletionRun {
     }
 
     /// How the step ends while a code of the account may still become a credential.
-    var codeIsUnderWay: StepResult { .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: 5) }
+    var codeIsUnderWay: StepResult { .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: .seconds(5)) }
 
     /// Whether a code of the account may still become a credential.
     func isCodeUnderWay(on connection: isolated Connection) throws -> Bool {

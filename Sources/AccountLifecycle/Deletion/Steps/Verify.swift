@@ -3,7 +3,7 @@ import Sealing
 
 extension DeletionRun {
     /// How long until residue is looked at again without being asked.
-    private static let lookAtResidueAfter = 3600.0
+    private static let lookAtResidueAfter = Duration.seconds(3600)
 
     /// Searches everything readable for every identifier, together with every request that waits for it; the same for
     /// ``DeletionStep/verify`` and, for the last time, for ``DeletionStep/settle``.
