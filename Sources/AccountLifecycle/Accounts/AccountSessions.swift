@@ -48,6 +48,6 @@ package enum AccountSessions {
     }
 
     private static func isOldToken(of users: [UUID]) -> Statement {
-        "session_id is null and user_id = any(\(users.map { $0.uuidString.lowercased() }))"
+        "session_id is null and user_id = any(\(users.map(\.text)))"
     }
 }

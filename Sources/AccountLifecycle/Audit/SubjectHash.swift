@@ -19,7 +19,7 @@ package struct SubjectHash: Sendable, Hashable {
     /// Hashes a user id.
     package init(_ user: UUID, key: HashKey) {
         keyID = key.id.text
-        bytes = key.hash(user.uuidString.lowercased(), purpose: "account")
+        bytes = key.hash(user.text, purpose: "account")
     }
 
     /// Hashes a user id to look for what was hashed here before.

@@ -28,7 +28,7 @@ package struct AppleCredential: Sendable {
 
     /// What a token is bound to: the account and the client id.
     static func context(user: UUID, clientID: String) -> SealingContext {
-        SealingContext(purpose: "apple-refresh-token", ids: [user.uuidString.lowercased(), clientID])
+        SealingContext(purpose: "apple-refresh-token", ids: [user.text, clientID])
     }
 
     /// Whether another account has the identity that the token of a credential `c` speaks for.

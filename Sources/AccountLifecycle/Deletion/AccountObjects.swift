@@ -54,7 +54,7 @@ enum AccountObjects {
             """
             select a.id, o.bucket_id, o.name
             from storage.objects as o
-            join unnest(\(users), \(users.map(text))) as a (id, text) on a.text = \(owner)
+            join unnest(\(users), \(users.map(\.text))) as a (id, text) on a.text = \(owner)
             where o.bucket_id is not null
               and o.name is not null
             """,
@@ -157,11 +157,11 @@ enum AccountObjects {
             select o.bucket_id, o.name
             from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
             join storage.objects as o on o.bucket_id = k.bucket and o.name = k.key
-            where \(owner) = \(text(user))
+            where \(owner) = \(user.text)
                or (
                    \(owner) is null
                    and (
-                       starts_with(lower(o.name), \(text(user) + "/"))
+                       starts_with(lower(o.name), \(user.text + "/"))
                        or (o.bucket_id = \(bucketOfProfiles) and o.name = any(\(named.map(\.key))))
                    )
                )
@@ -215,6 +215,4 @@ enum AccountObjects {
                 """
         )
     }
-
-    private static func text(_ user: UUID) -> String { user.uuidString.lowercased() }
 }

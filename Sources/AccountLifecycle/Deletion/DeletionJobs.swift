@@ -54,7 +54,7 @@ package enum DeletionJobs {
     static let upkeep = JobKind<NoArguments>("deletion.upkeep", queue: "deletions", timeout: .seconds(300))
 
     /// The key by which a request has one live job.
-    static func key(of request: UUID) -> String { keyPrefix + request.uuidString.lowercased() }
+    static func key(of request: UUID) -> String { keyPrefix + request.text }
 
     /// The same of the request that an expression names.
     static func key(of request: Statement) -> Statement { "\(keyPrefix)::text || \(request)" }

@@ -13,9 +13,6 @@ struct DeletionRun: Sendable {
     /// Called with the longest time that a call to another system may take, before each that cannot be undone.
     let lease: DeletionDriver.LeaseCheck?
 
-    /// The user id as Postgres writes it.
-    var userText: String { user.uuidString.lowercased() }
-
     /// Takes a step that was recorded as begun.
     func take(_ step: DeletionStep) async throws -> StepResult {
         switch step {

@@ -111,7 +111,7 @@ package struct DeletionServices: Sendable {
     /// A logger that names the request, and never the account.
     func logger(for request: UUID) -> Logger {
         var logger = log
-        logger[metadataKey: "request"] = "\(request.uuidString.lowercased())"
+        logger[metadataKey: "request"] = "\(request.text)"
         return logger
     }
 }

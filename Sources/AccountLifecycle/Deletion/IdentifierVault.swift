@@ -1,3 +1,4 @@
+import Postgres
 package import Sealing
 
 #if canImport(FoundationEssentials)
@@ -47,7 +48,7 @@ package struct IdentifierVault: Sendable {
     private static func context(request: UUID, user: UUID) -> SealingContext {
         SealingContext(
             purpose: "deletion-identifiers",
-            ids: [request.uuidString.lowercased(), user.uuidString.lowercased()]
+            ids: [request.text, user.text]
         )
     }
 }

@@ -109,7 +109,7 @@ package struct AccountExport: Sendable {
     }
 
     private func isAnothers(_ file: ExportManifest.StoredFile, than user: UUID) async throws -> Bool {
-        let id = user.uuidString.lowercased()
+        let id = user.text
         return try await pool.withConnection { connection in
             try connection.one(
                 """

@@ -22,3 +22,8 @@ extension UUID: PostgresEncodable, PostgresDecodable {
         return id
     }
 }
+
+extension UUID {
+    /// The id as Postgres writes it: lower case.
+    package var text: String { uuidString.lowercased() }
+}

@@ -25,7 +25,7 @@ enum AccountFace {
     }
 
     private static func named(_ id: UUID, _ face: String?) -> String {
-        id.uuidString.lowercased() + (face.map { " (\($0))" } ?? "")
+        id.text + (face.map { " (\($0))" } ?? "")
     }
 
     private static func of(_ match: AccountMatch) -> String {

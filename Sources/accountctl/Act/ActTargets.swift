@@ -35,7 +35,7 @@ struct AccountTarget: ActTarget {
         _ words: ActWords,
         in context: CommandContext
     ) throws -> ActOutcome {
-        let name = id.uuidString.lowercased()
+        let name = id.text
         switch outcome {
         case .acted(.unchanged), .holding(.unchanged), .released(0):
             context.messages.note("Nothing to do.")
@@ -93,7 +93,7 @@ struct RequestTarget: ActTarget {
         _ words: ActWords,
         in context: CommandContext
     ) throws -> ActOutcome {
-        let name = id.uuidString.lowercased()
+        let name = id.text
         switch outcome {
         case .done:
             let said = words.isRehearsed ? words.plan : words.done

@@ -27,14 +27,14 @@ extension CommandContext {
             }
             return (id, account, question(try AccountFace.named(id, account: account, on: connection)))
         }
-        let text = id.uuidString.lowercased()
+        let text = id.text
         let isRehearsed = consent.dryRun
         if let question {
             if !isRehearsed { try consent.ask(question, id: text, in: self) }
             // What is asked of some only is what makes these another matter.
             if isRehearsed, act.asks != nil { messages.note("would ask: \(question)") }
         }
-        let names = ActNames(id: text, account: account?.uuidString.lowercased())
+        let names = ActNames(id: text, account: account?.text)
         // A dry run does it, and undoes it: what it says is what would come of it.
         let (outcome, brakes, unasked) = try await withConnection { connection in
             try await connection.transaction(rehearsed: isRehearsed) { connection in

@@ -1,3 +1,4 @@
+import Postgres
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -21,6 +22,6 @@ struct CommandNaming {
     /// A command, of a request where it acts on one.
     func callAsFunction(_ name: String, on request: UUID? = nil) -> String {
         guard let whole else { return name }
-        return whole("accountctl \(name)" + (request.map { " " + $0.uuidString.lowercased() } ?? ""))
+        return whole("accountctl \(name)" + (request.map { " " + $0.text } ?? ""))
     }
 }

@@ -1,4 +1,5 @@
 import AccountLifecycle
+import Postgres
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -21,7 +22,7 @@ struct DeletionCancelResult: Sendable {
 
     /// One that was looked at.
     init(_ request: UUID, _ act: DeletionDesk.Act, isRehearsed: Bool) {
-        let name = request.uuidString.lowercased()
+        let name = request.text
         switch act {
         case .done where isRehearsed: self.init(request, .wouldBeDone, "would be cancelled")
         case .done: self.init(request, .done, "cancelled")

@@ -71,7 +71,7 @@ struct DeletionPauseCommand: AccountctlCommand {
         try context.output.show(BrakeTarget.sheet(isChanged ? .done : .unchanged))
         context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
         for one in underWay {
-            let request = one.request.uuidString.lowercased()
+            let request = one.request.text
             context.messages.warning(
                 "\(one.step.rawValue) of \(request) was under way and goes on to its end; nothing follows it"
             )

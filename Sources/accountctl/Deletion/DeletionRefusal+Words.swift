@@ -1,4 +1,5 @@
 import AccountLifecycle
+import Postgres
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -14,7 +15,7 @@ extension DeletionRefusal {
         case .underWay(let step, let request):
             """
             the step \(step.rawValue) is under way, which nothing interrupts; try again, and see: accountctl deletion show \
-            \(request.uuidString.lowercased())
+            \(request.text)
             """
         case .nothingLost: "it holds no sealed identifiers: none of them is lost"
         case .busy: "somebody else is at work on it; try again"

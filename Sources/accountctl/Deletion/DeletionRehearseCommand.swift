@@ -67,7 +67,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
             try context.refuseClone(settings, on: connection)
             return try context.oneAccount(term, in: directory, on: connection)
         }
-        let id = account.id.uuidString.lowercased()
+        let id = account.id.text
         if !confirmation.dryRun {
             let named = AccountFace.named(account.id, account)
             try context.confirmIrreversible("Erase the account \(named) now, for good?", id: id, confirmation)
@@ -100,7 +100,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     throw CommandError(
                         .blocked,
                         "\(error), which ends the rehearsal and not the deletion: a worker goes on with it",
-                        hint: "Stop that: accountctl deletion pause \(rehearsal.request.uuidString.lowercased())"
+                        hint: "Stop that: accountctl deletion pause \(rehearsal.request.text)"
                     )
                 }
                 let details = try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
@@ -135,13 +135,13 @@ struct DeletionRehearseCommand: AccountctlCommand {
         case .driven(let request):
             throw CommandError(
                 .blocked,
-                "a worker drives the request \(request.uuidString.lowercased()) of this account already",
+                "a worker drives the request \(request.text) of this account already",
                 hint: "Take an account whose deletion nobody asked for yet."
             )
         case .setAside(let request, let job):
             throw CommandError(
                 .blocked,
-                "the job of the request \(request.uuidString.lowercased()) of this account is set aside",
+                "the job of the request \(request.text) of this account is set aside",
                 hint: "See why: accountctl jobs show \(job)"
             )
         case .queuePaused(let reason):
@@ -159,7 +159,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
         _ pool: Pool,
         _ context: CommandContext
     ) async throws -> ExitStatus {
-        let id = account.uuidString.lowercased()
+        let id = account.text
         let (isNew, foresight, brakes) = try await pool.withConnection { connection in
             try await connection.transaction(rehearsed: true) { connection in
                 let rehearsal = try begin(account, actor, lease, on: connection)
@@ -176,7 +176,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
         )
         context.messages.note(Self.words(foresight, of: id))
         if state == .held {
-            let names = ActNames(id: foresight.details.summary.id.uuidString.lowercased(), account: id)
+            let names = ActNames(id: foresight.details.summary.id.text, account: id)
             for brake in brakes.words(of: names) { context.messages.warning(brake) }
         }
         return ExitStatus(state)

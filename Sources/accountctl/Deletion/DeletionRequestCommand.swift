@@ -75,7 +75,7 @@ struct DeletionRequestCommand: AccountctlCommand {
         let term = try lookup.term(user ?? "")
         let directory = AccountDirectory(hashKey: actor.hashKey)
         let account = try await context.withConnection { try context.oneAccount(term, in: directory, on: $0) }
-        let id = account.id.uuidString.lowercased()
+        let id = account.id.text
         if account.isHeld {
             context.messages.warning(
                 "the account is under a legal hold: it is not erased until accountctl user release"
@@ -98,7 +98,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             try context.output.show(sheet("would_be_requested", request: nil, user: id, isHeld: account.isHeld))
         case .opened(let request):
             context.messages.note(
-                "requested; cancel with: accountctl deletion cancel \(request.uuidString.lowercased())"
+                "requested; cancel with: accountctl deletion cancel \(request.text)"
             )
             try context.output.show(sheet("requested", request: request, user: id, isHeld: account.isHeld))
         case .found(let request):

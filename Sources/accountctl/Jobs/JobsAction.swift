@@ -95,7 +95,7 @@ extension CommandContext {
     /// Warns of jobs that carry out deletions: each gets another one, for as long as its request is open.
     func warnOfDeletions(drivenBy ids: [Int64]) async throws {
         for driven in try await withConnection({ try DeletionJobs.requests(drivenBy: ids, on: $0) }) {
-            let request = driven.request.uuidString.lowercased()
+            let request = driven.request.text
             messages.warning(
                 "job \(driven.job) carries out a deletion, which goes on with another job; "
                     + "end it with: accountctl deletion cancel \(request)"

@@ -1,4 +1,5 @@
 import AccountLifecycle
+import Postgres
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -9,7 +10,7 @@ import AccountLifecycle
 extension AccountReport.Warning {
     /// A sentence, with the command that tells more or ends it, where there is one.
     func words(about user: UUID) -> String {
-        let id = user.uuidString.lowercased()
+        let id = user.text
         return switch self {
         case .noCredential:
             "Signs in with Apple, but no credential is held: erasing it cannot revoke at Apple."
@@ -38,6 +39,6 @@ extension AccountReport.Warning {
     }
 
     private static func see(_ request: UUID) -> String {
-        "see accountctl deletion show \(request.uuidString.lowercased())"
+        "see accountctl deletion show \(request.text)"
     }
 }

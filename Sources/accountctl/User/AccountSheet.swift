@@ -1,5 +1,6 @@
 import AccountLifecycle
 import JobQueue
+import Postgres
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -28,7 +29,7 @@ struct AccountSheet {
         let known = report.warnings.map { $0.words(about: report.id) }
         let paused = report.openDeletion.flatMap { deletion in
             report.brakes?.pausedWhole.map { why in
-                "Its deletion is paused: \(why); see accountctl deletion show \(deletion.request.uuidString.lowercased())."
+                "Its deletion is paused: \(why); see accountctl deletion show \(deletion.request.text)."
             }
         }
         return (known + [paused].compactMap(\.self)).map(rewrite)

@@ -122,10 +122,10 @@ extension LookupAnswer {
     fileprivate var named: [String] {
         let present = matches.map { match in
             let kinds = match.matched.map(\.rawValue).joined(separator: ", ")
-            return match.id.uuidString.lowercased() + (kinds.isEmpty ? "" : " (\(kinds))")
+            return match.id.text + (kinds.isEmpty ? "" : " (\(kinds))")
         }
         let leaving = leaving.map {
-            "\($0.id.uuidString.lowercased()), which is gone (request \($0.deletion.request.uuidString.lowercased()))"
+            "\($0.id.text), which is gone (request \($0.deletion.request.text))"
         }
         let erased = erased.map { gone in
             "one that was erased on \(Wording.moment(gone.erasedAt))" + (gone.receipt.map { " (receipt \($0))" } ?? "")
@@ -144,7 +144,7 @@ extension LookupAnswer {
     /// What to do where there is no account of the whole term.
     var hintOfAbsence: String? {
         if let leaving = leaving.first {
-            return "See: accountctl deletion show \(leaving.deletion.request.uuidString.lowercased())"
+            return "See: accountctl deletion show \(leaving.deletion.request.text)"
         }
         if case .otherHashKeys(let names) = doubt, let others = OtherHashKeys(names) { return others.hint }
         return erased.isEmpty ? Self.partsHint : nil
@@ -188,7 +188,7 @@ extension DeletionInBrief {
 extension LeavingAccount {
     /// What there is to say of it, in a sentence on one line.
     var sentence: String {
-        "the account \(id.uuidString.lowercased()) is gone and its erasure, due by \(Wording.moment(deletion.legalDeadline)), "
-            + "is not finished: \(deletion.place); request \(deletion.request.uuidString.lowercased())"
+        "the account \(id.text) is gone and its erasure, due by \(Wording.moment(deletion.legalDeadline)), "
+            + "is not finished: \(deletion.place); request \(deletion.request.text)"
     }
 }

@@ -51,7 +51,7 @@ struct UserReleaseCommand: ActCommand {
             },
             brakes: { user, names, connection in
                 guard let request = try DeletionDesk.openRequest(of: user, on: connection) else { return [] }
-                let its = ActNames(id: request.uuidString.lowercased(), account: names.account)
+                let its = ActNames(id: request.text, account: names.account)
                 return try StandingBrakes.read(of: request, on: connection).words(of: its)
             },
             perform: { [hold, allHolds] actor, _, user, connection in
@@ -62,7 +62,7 @@ struct UserReleaseCommand: ActCommand {
                     throw CommandError(
                         .notFound,
                         why,
-                        hint: "See: accountctl user show \(user.uuidString.lowercased())"
+                        hint: "See: accountctl user show \(user.text)"
                     )
                 case .these(let meant, _):
                     let desk = DeletionDesk(actor)

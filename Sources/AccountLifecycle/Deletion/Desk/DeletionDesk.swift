@@ -265,7 +265,7 @@ package struct DeletionDesk: Sendable {
         request: UUID?,
         on connection: isolated Connection
     ) throws {
-        let facts = request.map { ["request": $0.uuidString.lowercased()] } ?? [:]
+        let facts = request.map { ["request": $0.text] } ?? [:]
         try actor.log(action, on: user, reason: reason, facts: facts, connection)
     }
 }

@@ -199,7 +199,7 @@ package struct ErasureReplay: Sendable {
                 from accountctl.operator_log
                 where action = 'deletion.resume'
                   and (\(moment)::timestamptz is null or logged_at >= \(moment))
-                  and facts ->> 'request' = any(\(requests.map { $0.uuidString.lowercased() }))
+                  and facts ->> 'request' = any(\(requests.map(\.text)))
                 """,
                 as: UUID.self
             )

@@ -1,3 +1,5 @@
+import Postgres
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -8,5 +10,5 @@
 struct NamelessRequest: Error, CustomStringConvertible {
     let request: UUID
 
-    var description: String { "the deletion request \(request.uuidString.lowercased()) names no account" }
+    var description: String { "the deletion request \(request.text) names no account" }
 }

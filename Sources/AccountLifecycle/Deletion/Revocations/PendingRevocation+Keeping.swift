@@ -10,12 +10,12 @@ import Sealing
 extension PendingRevocation {
     /// What a token is bound to once there is no account.
     static func context(binding: UUID, clientID: String) -> SealingContext {
-        SealingContext(purpose: "apple-pending-revocation", ids: [binding.uuidString.lowercased(), clientID])
+        SealingContext(purpose: "apple-pending-revocation", ids: [binding.text, clientID])
     }
 
     /// What the sealed name of whom the token speaks for is bound to.
     static func subjectContext(binding: UUID, clientID: String) -> SealingContext {
-        SealingContext(purpose: "apple-pending-subject", ids: [binding.uuidString.lowercased(), clientID])
+        SealingContext(purpose: "apple-pending-subject", ids: [binding.text, clientID])
     }
 
     /// An insert of a token that is to be revoked without its account, once for each row of `source`.

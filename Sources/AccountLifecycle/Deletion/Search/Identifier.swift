@@ -1,3 +1,5 @@
+import Postgres
+
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else
@@ -29,7 +31,7 @@ package struct Identifier: Sendable, Hashable, Codable {
     /// The user id.
     package init(userID: UUID) {
         kind = .userID
-        value = userID.uuidString.lowercased()
+        value = userID.text
     }
 
     /// An e-mail address, or nil for text that is none.

@@ -101,7 +101,7 @@ extension DeletionRun {
     private func listedByStorage() async throws -> Situation? {
         guard services.storage.isConfigured else { return nil }
         for bucket in services.policy.buckets.sorted() {
-            for prefix in [userText + "/", userText.uppercased() + "/"] {
+            for prefix in [user.text + "/", user.text.uppercased() + "/"] {
                 switch try await services.storage.list(prefix, in: bucket) {
                 case .trouble(let situation): return situation
                 case .keys(let keys):

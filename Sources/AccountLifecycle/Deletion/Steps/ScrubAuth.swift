@@ -65,7 +65,7 @@ enum AuthScrub {
         _ keptBuckets: Set<String>,
         on connection: isolated Connection
     ) throws -> [UUID: Counts] {
-        let texts = users.map { $0.uuidString.lowercased() }
+        let texts = users.map(\.text)
         var counts: [UUID: Counts] = [:]
         func count(_ ids: [String?], _ field: WritableKeyPath<Counts, Int>) {
             for user in ids.compactMap({ $0.flatMap(UUID.init(uuidString:)) }) where users.contains(user) {
@@ -113,7 +113,7 @@ enum AuthScrub {
     /// The ids in the documents have no index: one pass serves all accounts.
     private static func auditEntries(of users: [UUID], on connection: isolated Connection) throws -> [UUID] {
         guard !users.isEmpty else { return [] }
-        let texts = users.map { $0.uuidString.lowercased() }
+        let texts = users.map(\.text)
         return try connection.query(
             """
             select e.id

@@ -34,7 +34,7 @@ extension AccountReport {
         byOwner: Bool,
         on connection: isolated Connection
     ) async throws -> [Files] {
-        let text = id.uuidString.lowercased()
+        let text = id.text
         let namesFiles = profile?.keys.contains("avatar_url") == true
         let url = profile?["avatar_url"]?.text
         let (named, shared) = try await named(by: id, on: connection)

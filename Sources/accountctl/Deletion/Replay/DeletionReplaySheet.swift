@@ -1,4 +1,5 @@
 import AccountLifecycle
+import Postgres
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -53,7 +54,7 @@ enum DeletionReplaySheet {
                     [TableColumn("Act"), TableColumn("Account"), TableColumn("Request"), TableColumn("Requested")],
                     rows: steps.prefix(shown).map { step in
                         [
-                            .text(step.act.rawValue), .personal(step.user.uuidString.lowercased(), .identifier),
+                            .text(step.act.rawValue), .personal(step.user.text, .identifier),
                             .uuid(step.listed.request), .date(step.listed.requestedAt),
                         ]
                     },

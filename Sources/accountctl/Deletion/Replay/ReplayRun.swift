@@ -161,7 +161,7 @@ struct ReplayRun {
         case .done: done.counts[step.act, default: 0] += 1
         case .refused(let why):
             done.refused += 1
-            context.messages.warning("\(request.uuidString.lowercased()): \(why.words)")
+            context.messages.warning("\(request.text): \(why.words)")
         case .unchanged, .waiting, .unknownRequest, .ended: break
         }
     }
