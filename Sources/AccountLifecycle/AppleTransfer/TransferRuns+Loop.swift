@@ -10,12 +10,11 @@ import SignInWithApple
 
 /// The loop that both sides of a transfer share.
 ///
-/// What Apple answers where a user cannot be moved is documented (`invalid_request`, TN3159 and TN3107), and is the
-/// same as for a request that is wrong for everybody: another target team, a time outside the window, an access token
-/// that does not fit. What it answers when the migration token has died is documented nowhere; HTTP 401 and every
-/// refusal may mean it. So a user who is refused after another was moved is asked about again with a new token, and
-/// many in a row are not believed at all: nothing is recorded about them unless another, whom Apple named before, is
-/// still named: then they are users of other teams' apps, say.
+/// Apple's documented answer for a user who cannot be moved (`invalid_request`, TN3159, TN3107) is also its answer to a
+/// request that is wrong for everybody. Its answer to a dead migration token is undocumented: HTTP 401 and every refusal
+/// may mean that. So a user refused after another was moved is asked about again with a new token. After many refusals
+/// in a row, one who was named before is asked about: if Apple still names that user, the refusals are recorded (they
+/// may be users of another team's apps); otherwise nothing is recorded and the run stops.
 extension TransferRuns {
     /// Answers without a verdict in a row after which a run ends, to be started again later.
     private static let patience = 5
@@ -27,6 +26,17 @@ extension TransferRuns {
         let user: UUID
         let subject: String
         let reason: String
+    }
+
+    /// How far a run is.
+    private struct Course: Sendable {
+        var run = TeamTransfer.Run()
+        var tokens: MigrationTokens
+        var doubts: [Doubt] = []
+        /// Whether the user before was refused, with a token that was new then.
+        var isAfterRefusal = false
+        /// Answers without a verdict in a row.
+        var silence = 0
     }
 
     /// Asks about those that are due until none is left.
@@ -48,63 +58,85 @@ extension TransferRuns {
         ask: @Sendable (String, Secret<String>) async throws -> TransferOutcome<Value>,
         record: @escaping @Sendable (UUID, String, Value, isolated Connection) throws -> Void
     ) async throws -> TeamTransfer.Run {
-        var run = TeamTransfer.Run()
-        var tokens = MigrationTokens(client)
-        var doubts: [Doubt] = []
-        var isAfterRefusal = false
-        var silence = 0
+        var course = Course(tokens: MigrationTokens(client))
         while true {
-            let known = doubts.map(\.subject)
+            let known = course.doubts.map(\.subject)
             let users = try await pool.withConnection { try due(known, $0) }
             if users.isEmpty {
-                try await refuse(&doubts, replacing: replaced, &run)
-                return run
+                try await refuse(&course, replacing: replaced)
+                return course.run
             }
             for (user, subject) in users {
                 try await Task.sleep(for: pause, clock: .continuous)
                 let outcome: TransferOutcome<Value>
                 do {
-                    outcome = try await answer(about: subject, &tokens, isTokenNew: isAfterRefusal, ask)
+                    outcome = try await answer(about: subject, &course, ask)
                 } catch let error as MigrationTokens.Refused {
-                    return run.stopped(error.reason)
+                    return course.run.stopped(error.reason)
                 }
                 switch outcome {
                 case .done(let value):
                     try await pool.withConnection { try record(user, subject, value, $0) }
-                    run.done += 1
-                    silence = 0
-                    isAfterRefusal = false
+                    course.run.done += 1
+                    course.silence = 0
+                    course.isAfterRefusal = false
                     // The token, the team and the window are good: those before were refused for themselves.
-                    try await refuse(&doubts, replacing: replaced, &run)
+                    try await refuse(&course, replacing: replaced)
                 case .userRefused(let refusal):
-                    silence = 0
-                    isAfterRefusal = true
-                    doubts.append(Doubt(user: user, subject: subject, reason: refusal.code.text))
-                    // Who was refused before may be refused again: nothing is lost by recording that.
-                    if retriesRefused {
-                        try await refuse(&doubts, replacing: replaced, &run)
-                    } else if doubts.count >= Self.refusalsInARow {
-                        let others = try await pool.withConnection { try witnesses($0) }
-                        guard try await isAnyNamed(others, &tokens, ask) else {
-                            return run.stopped(
-                                "Apple refused \(doubts.count) users in a row, \(refusal), and nobody shows that the request is "
-                                    + "right; nothing was recorded about them: check the team id and that the transfer's sixty "
-                                    + "days are not over. Where many users are of other teams' apps, the next start asks others first"
-                            )
-                        }
-                        isAfterRefusal = false
-                        try await refuse(&doubts, replacing: replaced, &run)
-                    }
-                case .misconfigured(let reason): return run.stopped("\(reason)")
-                case .tokenExpired: return run.stopped("Apple takes no migration token")
+                    course.doubts.append(Doubt(user: user, subject: subject, reason: refusal.code.text))
+                    let reason = try await doubt(refusal, &course, replacing: replaced, witnesses: witnesses, ask)
+                    if let reason { return course.run.stopped(reason) }
+                case .misconfigured(let reason): return course.run.stopped("\(reason)")
+                case .tokenExpired: return course.run.stopped("Apple takes no migration token")
                 case .later(let delay):
-                    silence += 1
-                    if silence >= Self.patience { return run.stopped("\(delay)") }
-                    try await Task.sleep(for: delay.retryAfter ?? .seconds(1), clock: .continuous)
+                    guard try await waitAgain(delay, &course) else { return course.run.stopped("\(delay)") }
                 }
-                progress(run.done + run.refused)
+                progress(course.run.done + course.run.refused)
             }
         }
+    }
+
+    /// Takes up a refusal, the last of the doubts: they are recorded, stay in doubt, or stop the run.
+    ///
+    /// - Returns: Why the run stops; nil to go on.
+    private func doubt<Value: Sendable>(
+        _ refusal: AppleRefusal,
+        _ course: inout Course,
+        replacing replaced: [String],
+        witnesses: @escaping @Sendable (isolated Connection) throws -> [String],
+        _ ask: @Sendable (String, Secret<String>) async throws -> TransferOutcome<Value>
+    ) async throws -> String? {
+        course.silence = 0
+        course.isAfterRefusal = true
+        // Who was refused before may be refused again: nothing is lost by recording that.
+        if retriesRefused {
+            try await refuse(&course, replacing: replaced)
+            return nil
+        }
+        guard course.doubts.count >= Self.refusalsInARow else { return nil }
+        let others = try await pool.withConnection { try witnesses($0) }
+        guard try await isAnyNamed(others, &course.tokens, ask) else {
+            return Self.notBelieved(course.doubts.count, refusal)
+        }
+        course.isAfterRefusal = false
+        try await refuse(&course, replacing: replaced)
+        return nil
+    }
+
+    private static func notBelieved(_ count: Int, _ refusal: AppleRefusal) -> String {
+        "Apple refused \(count) users in a row, \(refusal), and nobody shows that the request is right; nothing was "
+            + "recorded about them: check the team id and that the transfer's sixty days are not over. Where many users "
+            + "are of other teams' apps, the next start asks others first"
+    }
+
+    /// Waits for as long as Apple asks.
+    ///
+    /// - Returns: False, at once, when it gave too many answers without a verdict in a row.
+    private func waitAgain(_ delay: AppleDelay, _ course: inout Course) async throws -> Bool {
+        course.silence += 1
+        guard course.silence < Self.patience else { return false }
+        try await Task.sleep(for: delay.retryAfter ?? .seconds(1), clock: .continuous)
+        return true
     }
 
     /// Whether Apple still names one of those whom it named before: then the token, the team and the window are good.
@@ -127,34 +159,27 @@ extension TransferRuns {
     }
 
     /// Asks about one user; a second time with a new token where the first answer may be about the token.
-    ///
-    /// `isTokenNew` says that the token was got for the user before, who was refused with it.
     private func answer<Value: Sendable>(
         about subject: String,
-        _ tokens: inout MigrationTokens,
-        isTokenNew: Bool,
+        _ course: inout Course,
         _ ask: @Sendable (String, Secret<String>) async throws -> TransferOutcome<Value>
     ) async throws -> TransferOutcome<Value> {
-        let token = try await tokens.token()
+        let token = try await course.tokens.token()
         let outcome = try await ask(subject, token.secret)
         switch outcome {
         case .tokenExpired: break
-        case .userRefused where !isTokenNew: break
+        case .userRefused where !course.isAfterRefusal: break
         case .done, .userRefused, .misconfigured, .later: return outcome
         }
-        tokens.drop()
-        return try await ask(subject, try await tokens.token().secret)
+        course.tokens.drop()
+        return try await ask(subject, try await course.tokens.token().secret)
     }
 
-    private func refuse(
-        _ doubts: inout [Doubt],
-        replacing replaced: [String],
-        _ run: inout TeamTransfer.Run
-    ) async throws {
-        for doubt in doubts {
-            run.refused += try await refuse(doubt, replacing: replaced)
+    private func refuse(_ course: inout Course, replacing replaced: [String]) async throws {
+        for doubt in course.doubts {
+            course.run.refused += try await refuse(doubt, replacing: replaced)
         }
-        doubts = []
+        course.doubts = []
     }
 
     /// - Returns: How many accounts were recorded: none when it was moved on by another of its identities.
