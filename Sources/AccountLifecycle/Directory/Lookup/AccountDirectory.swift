@@ -100,22 +100,20 @@ package struct AccountDirectory: Sendable {
         let isHeld: Statement =
             isInstalled ? "exists (select from accountctl.holds as h where h.user_id = u.id)" : "false"
         let rows = try connection.query(
-            "with hits (id, matched) as (" + hits + ") "
-                + """
-                select u.id, h.matched, u.email::text, u.phone,
-                       (select array_agg(distinct i.provider order by i.provider) from auth.identities as i where i.user_id = u.id),
-                       u.created_at, u.last_sign_in_at, u.deleted_at,
-                       case when u.banned_until > now() then u.banned_until end,
-                       d.id, d.state, d.step, d.requested_at, d.legal_deadline, \(isHeld)
-                from (select id, array_agg(distinct matched order by matched) as matched from hits group by id) as h
-                join auth.users as u on u.id = h.id
-
-                """ + deletion
-                    + """
-
-                    order by u.created_at desc nulls last, u.id
-                    limit \(limit + 1)
-                    """,
+            """
+            with hits (id, matched) as (\(hits))
+            select u.id, h.matched, u.email::text, u.phone,
+                   (select array_agg(distinct i.provider order by i.provider)
+                    from auth.identities as i where i.user_id = u.id),
+                   u.created_at, u.last_sign_in_at, u.deleted_at,
+                   case when u.banned_until > now() then u.banned_until end,
+                   d.id, d.state, d.step, d.requested_at, d.legal_deadline, \(isHeld)
+            from (select id, array_agg(distinct matched order by matched) as matched from hits group by id) as h
+            join auth.users as u on u.id = h.id
+            \(deletion)
+            order by u.created_at desc nulls last, u.id
+            limit \(limit + 1)
+            """,
             into: Hit.init
         )
         return rows.map(\.match)

@@ -34,50 +34,9 @@ extension AccountReport {
         byOwner: Bool,
         on connection: isolated Connection
     ) async throws -> [Files] {
-        let text = id.text
         let namesFiles = profile?.keys.contains("avatar_url") == true
         let url = profile?["avatar_url"]?.text
         let (named, shared) = try await named(by: id, on: connection)
-        let isOwned: Statement = "(\(AccountObjects.owner) = \(text))"
-        let isOwnedOrNobodys: Statement =
-            "(" + isOwned + " or (o.owner is null and coalesce(o.owner_id, '') = ''))"
-        var mine: Statement =
-            """
-            select o.id, o.bucket_id, o.name, o.metadata
-            from storage.buckets as b
-            join storage.objects as o
-                on o.bucket_id = b.id
-                and lower(o.name) collate "C" >= \(text + "/")
-                and lower(o.name) collate "C" < \(text + "0")
-            where
-            """ + isOwnedOrNobodys
-        mine +=
-            """
-
-            union
-            select o.id, o.bucket_id, o.name, o.metadata
-            from avatar as a
-            join storage.objects as o on o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = a.key
-            where
-            """ + isOwned
-        mine +=
-            """
-
-            union
-            select o.id, o.bucket_id, o.name, o.metadata
-            from storage.objects as o
-            where o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = any(\(named))
-            """
-        if byOwner {
-            mine +=
-                """
-
-                union
-                select o.id, o.bucket_id, o.name, o.metadata
-                from storage.objects as o
-                where
-                """ + isOwned
-        }
         let found = try connection.query(
             """
             with avatar as (
@@ -85,18 +44,17 @@ extension AccountReport {
                 from (values (\(url)::text)) as u (url)
             ),
             mine as (
-            """ + mine + """
-
-                )
-                select m.bucket_id, count(*), coalesce(sum((m.metadata ->> 'size')::bigint), 0)::bigint,
-                       case
-                           when \(namesFiles) and m.bucket_id = \(AccountObjects.bucketOfProfiles)
-                               then count(*) filter (where m.name is distinct from (select key from avatar))
-                       end
-                from mine as m
-                group by m.bucket_id
-                order by m.bucket_id
-                """,
+                \(ownObjects(id.text, named: named, byOwner: byOwner))
+            )
+            select m.bucket_id, count(*), coalesce(sum((m.metadata ->> 'size')::bigint), 0)::bigint,
+                   case
+                       when \(namesFiles) and m.bucket_id = \(AccountObjects.bucketOfProfiles)
+                           then count(*) filter (where m.name is distinct from (select key from avatar))
+                   end
+            from mine as m
+            group by m.bucket_id
+            order by m.bucket_id
+            """,
             as: (String, Int, Int64, Int?).self
         )
         var files = found.map { bucket, count, bytes, unused in
@@ -111,10 +69,44 @@ extension AccountReport {
         return files
     }
 
-    /// The keys of nobody's objects that the profile names and that are not shared, and how many are: those that a
-    /// deletion would leave, since another account names them, too, or they are older than this one.
+    /// The rows of the objects of the account with this id, where `avatar` holds the key that its profile names and
+    /// `named` are the unowned ones of its profile; `byOwner` reads all of Storage.
+    private static func ownObjects(_ text: String, named: [String], byOwner: Bool) -> Statement {
+        let isOwned: Statement = "\(AccountObjects.owner) = \(text)"
+        let elsewhere: Statement =
+            byOwner
+            ? """
+            union
+            select o.id, o.bucket_id, o.name, o.metadata
+            from storage.objects as o
+            where \(isOwned)
+            """
+            : ""
+        return """
+            select o.id, o.bucket_id, o.name, o.metadata
+            from storage.buckets as b
+            join storage.objects as o
+                on o.bucket_id = b.id
+                and lower(o.name) collate "C" >= \(text + "/")
+                and lower(o.name) collate "C" < \(text + "0")
+            where (\(isOwned) or (o.owner is null and coalesce(o.owner_id, '') = ''))
+            union
+            select o.id, o.bucket_id, o.name, o.metadata
+            from avatar as a
+            join storage.objects as o on o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = a.key
+            where \(isOwned)
+            union
+            select o.id, o.bucket_id, o.name, o.metadata
+            from storage.objects as o
+            where o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = any(\(named))
+            \(elsewhere)
+            """
+    }
+
+    /// The unowned objects that the profile names and no other account shares, and how many are shared: a deletion
+    /// leaves those, because another account names them too or they are older than this account.
     ///
-    /// Where telling would take long no object counts as shared, and how many are is nil: a deletion's plan tells it.
+    /// Where finding out would take long, nothing counts as shared and the number is nil.
     private static func named(
         by id: UUID,
         on connection: isolated Connection
