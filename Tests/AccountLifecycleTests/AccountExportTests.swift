@@ -17,7 +17,7 @@ import Testing
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         defer { try? FileManager.default.removeItem(atPath: path) }
         let file = try #require(FileHandle(forWritingAtPath: path))
-        let export = AccountExport(pool: stage.pool, storage: StorageDoor(stage.storage))
+        let export = AccountExport(pool: stage.pool, storage: StorageGateway(stage.storage))
         let manifest = try await export.write(person.id, to: file.fileDescriptor, now: Date()) { done, _ in
             if done == 1 { try await afterFirstFile() }
         }

@@ -34,7 +34,7 @@ import Testing
             stage.sandbox.faults.set(fault, for: .storageDeleteMany)
             let recorded = Mutex<[String]>([])
             let delete = Task { [sweep] in
-                try await sweep.delete(found, by: StorageDoor(stage.storage), pool: stage.pool, check: { _ in }) {
+                try await sweep.delete(found, by: StorageGateway(stage.storage), pool: stage.pool, check: { _ in }) {
                     leftovers,
                     _ in
                     recorded.withLock { $0 += leftovers.map(\.key) }
@@ -62,7 +62,7 @@ import Testing
             await #expect(throws: Forbidden.self) {
                 try await sweep.delete(
                     found,
-                    by: StorageDoor(stage.storage),
+                    by: StorageGateway(stage.storage),
                     pool: stage.pool,
                     check: { _ in
                         let isSecond = calls.withLock { calls in
@@ -89,7 +89,7 @@ import Testing
             stage.sandbox.faults.set(Fault(.status(503), effect: .before).times(1), for: .storageDeleteMany)
             let (asked, stayed) = try await sweep.delete(
                 found,
-                by: StorageDoor(stage.storage),
+                by: StorageGateway(stage.storage),
                 pool: stage.pool,
                 check: { _ in },
                 record: { _, _ in }
@@ -112,7 +112,7 @@ import Testing
             let recorded = Mutex(0)
             let (asked, stayed) = try await sweep.delete(
                 found,
-                by: StorageDoor(stage.storage),
+                by: StorageGateway(stage.storage),
                 pool: stage.pool,
                 check: { _ in }
             ) { leftovers, _ in recorded.withLock { $0 += leftovers.count } }

@@ -58,8 +58,8 @@ import Testing
                 pool: stage.pool,
                 policy: policy,
                 vault: stage.vault,
-                apple: AppleDoor(stage.apple),
-                storage: StorageDoor(hasStorage ? stage.storage : nil),
+                apple: AppleGateway(stage.apple),
+                storage: StorageGateway(hasStorage ? stage.storage : nil),
                 logger: .silent
             )
             _ = try await DeletionDriver(services).drive(request)

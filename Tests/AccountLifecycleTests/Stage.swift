@@ -141,8 +141,8 @@ struct Stage: Sendable {
             codes: codes,
             policy: policy,
             vault: vault ?? self.vault,
-            apple: AppleDoor(apple ?? self.apple),
-            storage: StorageDoor(storage),
+            apple: AppleGateway(apple ?? self.apple),
+            storage: StorageGateway(storage),
             logger: logger,
             probe: probe
         )

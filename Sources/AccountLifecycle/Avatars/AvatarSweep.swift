@@ -168,7 +168,7 @@ package struct AvatarSweep: Sendable {
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.
     package func delete(
         _ leftovers: [Leftover],
-        by storage: StorageDoor,
+        by storage: StorageGateway,
         pool: Pool,
         check: @escaping @Sendable (isolated Connection) throws -> Void,
         record: @escaping @Sendable ([Leftover], isolated Connection) throws -> Void

@@ -32,7 +32,7 @@ struct AppleReckoning: Sendable {
     static func read(
         _ request: UUID,
         of user: UUID,
-        apple: AppleDoor,
+        apple: AppleGateway,
         on connection: isolated Connection
     ) throws -> AppleReckoning {
         let (credentials, recorded, isOpen, isLost, unknown, isOneEnded, isThere) = try connection.one(

@@ -16,8 +16,8 @@ package struct DeletionServices: Sendable {
     let codes: Pool
     let policy: DeletionPolicy
     let vault: IdentifierVault
-    let apple: AppleDoor
-    let storage: StorageDoor
+    let apple: AppleGateway
+    let storage: StorageGateway
     let probe: DeletionProbe
     /// For lines that are about no request.
     let log: Logger
@@ -47,8 +47,8 @@ package struct DeletionServices: Sendable {
         codes: Pool? = nil,
         policy: DeletionPolicy,
         vault: IdentifierVault,
-        apple: AppleDoor,
-        storage: StorageDoor,
+        apple: AppleGateway,
+        storage: StorageGateway,
         logger: Logger,
         probe: @escaping DeletionProbe = { _ in }
     ) {

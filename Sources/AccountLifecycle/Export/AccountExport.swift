@@ -24,12 +24,12 @@ package struct AccountExport: Sendable {
     }
 
     private let pool: Pool
-    private let storage: StorageDoor?
+    private let storage: StorageGateway?
 
     /// - Parameters:
     ///   - pool: roles that row-level security does not bind.
     ///   - storage: nil to leave the bytes of files out.
-    package init(pool: Pool, storage: StorageDoor?) {
+    package init(pool: Pool, storage: StorageGateway?) {
         self.pool = pool
         self.storage = storage
     }
@@ -169,7 +169,7 @@ package struct AccountExport: Sendable {
     private static func add(
         _ file: inout ExportManifest.StoredFile,
         number: Int,
-        from storage: StorageDoor,
+        from storage: StorageGateway,
         to archive: inout TarWriter
     ) async throws {
         var cursor: StoragePart.Cursor?

@@ -25,7 +25,7 @@ extension CommandContext {
             guard let question = act.question, try act.asks?(id, connection) ?? true else {
                 return (id, account, String?.none)
             }
-            return (id, account, question(try AccountFace.named(id, account: account, on: connection)))
+            return (id, account, question(try AccountLabel.named(id, account: account, on: connection)))
         }
         let text = id.text
         let isRehearsed = consent.dryRun

@@ -69,7 +69,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
         }
         let id = account.id.text
         if !confirmation.dryRun {
-            let named = AccountFace.named(account.id, account)
+            let named = AccountLabel.named(account.id, account)
             try context.confirmIrreversible("Erase the account \(named) now, for good?", id: id, confirmation)
         }
         let logger = context.logger(settings)
@@ -80,8 +80,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     pool: pool,
                     policy: parts.policy,
                     vault: try parts.vault(),
-                    apple: AppleDoor(try parts.appleClients()),
-                    storage: StorageDoor(try parts.storageClient()),
+                    apple: AppleGateway(try parts.appleClients()),
+                    storage: StorageGateway(try parts.storageClient()),
                     logger: logger,
                     probe: { point in
                         if case .after(let step) = point { await Self.tell(step, in: context) }

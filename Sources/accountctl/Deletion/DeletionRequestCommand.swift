@@ -83,7 +83,7 @@ struct DeletionRequestCommand: AccountctlCommand {
         }
         let isRehearsed = confirmation.dryRun
         if !isRehearsed {
-            let named = AccountFace.named(account.id, account)
+            let named = AccountLabel.named(account.id, account)
             try context.confirmIrreversible("Delete the account \(named) for good?", id: id, confirmation)
         }
         let grace = grace

@@ -82,7 +82,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                         confirmation
                     )
                     let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-                    let storage = StorageDoor(try parts.storageClient())
+                    let storage = StorageGateway(try parts.storageClient())
                     return try await delete(survey, by: sweep, storage, as: actor, pool, context)
                 } catch let failure as AvatarSweep.Failure {
                     throw Self.told(failure)
@@ -97,7 +97,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
     private func delete(
         _ survey: AvatarSweep.Survey,
         by sweep: AvatarSweep,
-        _ storage: StorageDoor,
+        _ storage: StorageGateway,
         as actor: Operator,
         _ pool: Pool,
         _ context: CommandContext
@@ -146,7 +146,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
         _ swept: inout Swept,
         of survey: AvatarSweep.Survey,
         by sweep: AvatarSweep,
-        _ storage: StorageDoor,
+        _ storage: StorageGateway,
         as actor: Operator,
         _ pool: Pool,
         _ progress: ProgressReporter

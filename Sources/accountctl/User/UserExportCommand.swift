@@ -82,7 +82,7 @@ struct UserExportCommand: AccountctlCommand {
                     try context.oneAccount(term, in: AccountDirectory(hashKey: actor.hashKey), on: connection).id
                 }
                 let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-                let storage = withoutFiles ? nil : StorageDoor(try parts.storageClient())
+                let storage = withoutFiles ? nil : StorageGateway(try parts.storageClient())
                 let export = AccountExport(pool: pool, storage: storage)
                 do {
                     guard let output else { return try await export.survey(user, now: context.now()) }

@@ -22,8 +22,8 @@ struct WorkerServices {
             codes: codes,
             policy: policy,
             vault: try vault(),
-            apple: AppleDoor(apple),
-            storage: StorageDoor(try storageClient()),
+            apple: AppleGateway(apple),
+            storage: StorageGateway(try storageClient()),
             logger: logger
         )
     }

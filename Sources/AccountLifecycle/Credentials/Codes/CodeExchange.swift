@@ -137,7 +137,7 @@ package struct CodeExchange: Sendable {
     }
 
     /// Stores the credential and wipes the code, in one transaction; refuses a grant of another person.
-    private func store(_ grant: AppleDoor.Grant, for id: Int64, _ code: Code, _ fence: JobFence?) async throws
+    private func store(_ grant: AppleGateway.Grant, for id: Int64, _ code: Code, _ fence: JobFence?) async throws
         -> Outcome
     {
         let user = code.user
@@ -176,7 +176,11 @@ package struct CodeExchange: Sendable {
     }
 
     /// Keeps a grant to be revoked without its account, which was deleted while Apple answered; the code went with it.
-    private func keep(_ grant: AppleDoor.Grant, of code: Code, on connection: isolated Connection) throws -> Outcome {
+    private func keep(
+        _ grant: AppleGateway.Grant,
+        of code: Code,
+        on connection: isolated Connection
+    ) throws -> Outcome {
         guard code.subjects.contains(grant.subject) else { return .settled(.wrongAccount) }
         let subject = services.vault.subject(code.user)
         let request = try connection.first(

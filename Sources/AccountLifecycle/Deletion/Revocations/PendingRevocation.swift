@@ -11,7 +11,7 @@ import Sealing
 package enum PendingRevocation {
     /// What became of one.
     private enum Outcome {
-        case apple(AppleDoor.Revocation)
+        case apple(AppleGateway.Revocation)
         /// The person has an account again. Revoking would end the authorisation that this account lives on, and its
         /// own erasure revokes what it holds then; of the old one is told that it was not revoked.
         case personReturned

@@ -60,7 +60,7 @@ extension DeletionRun {
             try await forget(credential, as: .notRevoked)
             return nil
         }
-        let asked = try await services.apple.inTurn { () -> (answer: AppleDoor.Revocation, at: Date)? in
+        let asked = try await services.apple.inTurn { () -> (answer: AppleGateway.Revocation, at: Date)? in
             // The line may have been long. What is committed here, the lock-out before it too, is on disk before Apple
             // is asked.
             let askedAt = try await services.pool.withTransaction { connection -> Date? in

@@ -2,7 +2,7 @@ import Sealing
 package import SignInWithApple
 
 /// What the lifecycle asks of Apple, with answers that say what they mean for an account.
-package struct AppleDoor: Sendable {
+package struct AppleGateway: Sendable {
     /// What Apple gave for a code, verified.
     struct Grant: Sendable {
         let refreshToken: Secret<String>

@@ -9,7 +9,7 @@ import Terminal
 #endif
 
 /// What a question says of an account beside an id: its masked address and its state, so that a mistyped term shows.
-enum AccountFace {
+enum AccountLabel {
     /// An id with the account that it means: `8d3c2a1e-… (a***@e***.com, active)`.
     static func named(_ id: UUID, _ match: AccountMatch) -> String { named(id, of(match)) }
 
@@ -24,8 +24,8 @@ enum AccountFace {
         )
     }
 
-    private static func named(_ id: UUID, _ face: String?) -> String {
-        id.text + (face.map { " (\($0))" } ?? "")
+    private static func named(_ id: UUID, _ label: String?) -> String {
+        id.text + (label.map { " (\($0))" } ?? "")
     }
 
     private static func of(_ match: AccountMatch) -> String {

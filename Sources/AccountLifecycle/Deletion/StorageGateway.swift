@@ -1,7 +1,7 @@
 package import ObjectStorage
 
 /// What the lifecycle asks of Storage, with answers that say what they mean for a request.
-package struct StorageDoor: Sendable {
+package struct StorageGateway: Sendable {
     /// What Storage lists.
     enum Listing: Sendable, Hashable {
         case keys([String])
