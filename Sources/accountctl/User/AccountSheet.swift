@@ -117,20 +117,20 @@ struct AccountSheet {
     }
 
     private var auth: [Sheet.Fact] {
-        let sign = report.sign
+        let user = report.authUser
         return [
-            .init("email", "E-mail", .personal(sign.email, .email)),
-            moment("email_confirmed_at", "E-mail confirmed", sign.emailConfirmedAt),
-            .init("phone", "Phone", .personal(sign.phone, .phone)),
-            moment("phone_confirmed_at", "Phone confirmed", sign.phoneConfirmedAt),
-            moment("created_at", "Created", sign.createdAt),
-            moment("last_sign_in_at", "Last sign-in", sign.lastSignInAt),
-            bannedUntil("Banned until", sign.ban),
-            moment("deleted_at", "Soft-deleted", sign.deletedAt),
-            .init("is_anonymous", "Anonymous", .bool(sign.isAnonymous), shown: sign.isAnonymous ? "yes" : nil),
-            .init("is_sso", "Enterprise sign-in", .bool(sign.isSSO), shown: sign.isSSO ? "yes" : nil),
-            .init("sessions", "Sessions", .integer(sign.sessions)),
-            .init("factors", "Second factors", .integer(sign.factors)),
+            .init("email", "E-mail", .personal(user.email, .email)),
+            moment("email_confirmed_at", "E-mail confirmed", user.emailConfirmedAt),
+            .init("phone", "Phone", .personal(user.phone, .phone)),
+            moment("phone_confirmed_at", "Phone confirmed", user.phoneConfirmedAt),
+            moment("created_at", "Created", user.createdAt),
+            moment("last_sign_in_at", "Last sign-in", user.lastSignInAt),
+            bannedUntil("Banned until", user.ban),
+            moment("deleted_at", "Soft-deleted", user.deletedAt),
+            .init("is_anonymous", "Anonymous", .bool(user.isAnonymous), shown: user.isAnonymous ? "yes" : nil),
+            .init("is_sso", "Enterprise sign-in", .bool(user.isSSO), shown: user.isSSO ? "yes" : nil),
+            .init("sessions", "Sessions", .integer(user.sessions)),
+            .init("factors", "Second factors", .integer(user.factors)),
         ]
     }
 

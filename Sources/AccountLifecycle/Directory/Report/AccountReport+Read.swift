@@ -29,7 +29,7 @@ extension AccountReport {
         on connection: isolated Connection
     ) async throws -> AccountReport? {
         try await connection.transaction(isolation: .repeatableRead, readOnly: true) { connection in
-            guard let sign = try sign(match.id, on: connection) else { return nil }
+            guard let authUser = try authUser(match.id, on: connection) else { return nil }
             let (isInstalled, hasProfiles, hasStorage) = try connection.one(
                 """
                 select \(AccountLifecycle.isThere), to_regclass('public.profiles') is not null,
@@ -41,7 +41,7 @@ extension AccountReport {
             let relay =
                 isInstalled
                 ? try RelayDirectory.entry(of: match.id, on: connection)
-                : RelayDirectory.Entry(of: match.id, sign: sign, identities, relayDomains)
+                : RelayDirectory.Entry(of: match.id, authUser: authUser, identities, relayDomains)
             let hash = try hashKey.map { try SubjectHash.checked(match.id, key: $0, on: connection).bytes }
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
             let open = deletions.first { $0.finishedAt == nil }
@@ -50,7 +50,7 @@ extension AccountReport {
             return AccountReport(
                 id: match.id,
                 standing: match.standing,
-                sign: sign,
+                authUser: authUser,
                 identities: identities,
                 relay: relay,
                 credentials: isInstalled ? try credentials(match.id, on: connection) : [],
@@ -69,7 +69,7 @@ extension AccountReport {
         }
     }
 
-    private static func sign(_ id: UUID, on connection: isolated Connection) throws -> Sign? {
+    private static func authUser(_ id: UUID, on connection: isolated Connection) throws -> AuthUser? {
         try connection.first(
             """
             select email::text, email_confirmed_at, phone, phone_confirmed_at, created_at, last_sign_in_at,
@@ -89,7 +89,7 @@ extension AccountReport {
                 email, emailConfirmedAt, phone, phoneConfirmedAt, createdAt, lastSignInAt, bannedUntil, deletedAt,
                 isAnonymous, isSSO, sessions, factors
             ) = row
-            return Sign(
+            return AuthUser(
                 email: email,
                 emailConfirmedAt: emailConfirmedAt,
                 phone: phone,
@@ -216,13 +216,13 @@ extension RelayDirectory.Entry {
     /// address.
     fileprivate init?(
         of user: UUID,
-        sign: AccountReport.Sign,
+        authUser: AccountReport.AuthUser,
         _ identities: [AccountReport.Identity],
         _ domains: RelayDomains
     ) {
         let apple = identities.last { $0.provider == "apple" }
-        let address = [apple?.email, sign.email].lazy.compactMap(\.self).first { !$0.isEmpty }?.lowercased()
-        guard sign.deletedAt == nil, let address, domains.isRelay(address, appleClaim: apple?.isPrivateEmail)
+        let address = [apple?.email, authUser.email].lazy.compactMap(\.self).first { !$0.isEmpty }?.lowercased()
+        guard authUser.deletedAt == nil, let address, domains.isRelay(address, appleClaim: apple?.isPrivateEmail)
         else { return nil }
         self.init(
             userID: user,

@@ -45,9 +45,9 @@ extension AccountReport {
             if deletion.isPaused { warnings.append(.paused(request: deletion.request)) }
         }
         if !holds.isEmpty { warnings.append(.held) }
-        if let ban = sign.ban, ban.until == nil { warnings.append(.endlessBan) }
+        if let ban = authUser.ban, ban.until == nil { warnings.append(.endlessBan) }
         if case .softDeleted = standing { warnings.append(.softDeleted) }
-        if identities.isEmpty, !sign.isAnonymous { warnings.append(.noIdentity) }
+        if identities.isEmpty, !authUser.isAnonymous { warnings.append(.noIdentity) }
         return warnings
     }
 }

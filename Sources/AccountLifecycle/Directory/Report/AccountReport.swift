@@ -9,7 +9,7 @@ package import JobQueue
 /// Everything that answers "what state is this account in, and why".
 package struct AccountReport: Sendable {
     /// The row of `auth.users` and what hangs off it.
-    package struct Sign: Sendable {
+    package struct AuthUser: Sendable {
         package let email: String?
         package let emailConfirmedAt: Date?
         package let phone: String?
@@ -141,7 +141,7 @@ package struct AccountReport: Sendable {
 
     package let id: UUID
     package let standing: AccountStanding
-    package let sign: Sign
+    package let authUser: AuthUser
     package let identities: [Identity]
     /// Where mail to this account goes through Apple's relay.
     package let relay: RelayDirectory.Entry?
