@@ -58,17 +58,8 @@ import Testing
     func whoeverUnlinkedAppleOnlyLosesTheDeadToken(_ source: String) async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
-            let services = stage.services()
             try await stage.sql("delete from auth.identities where user_id = \(anna.id)")
-            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
-            if source == "check" {
-                #expect(try await CredentialChecks(services).sweep().gone == 1)
-            } else {
-                try await stage.sql(
-                    "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(anna.id))"
-                )
-            }
-            #expect(try await CredentialEvents(services).handleWaiting() == 1)
+            try await endGrant(of: anna, toldBy: source, stage)
             #expect(try await stage.outcomes() == [source == "check" ? "grant_gone done" : "state_revoked done"])
             #expect(try await stage.traces(of: anna) == .init(credentials: 0))
             #expect(try await stage.traces(of: ben) == .init())
@@ -81,20 +72,32 @@ import Testing
     func aDeadTokenOfBeforeTheLastSignInIsOnlyForgotten(_ source: String) async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
-            let services = stage.services()
             try await stage.sql("update accountctl.apple_credentials set obtained_at = now() - interval '3 hours'")
-            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
-            if source == "check" {
-                #expect(try await CredentialChecks(services).sweep().gone == 1)
-            } else {
-                try await stage.sql(
-                    "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(anna.id))"
-                )
-            }
-            #expect(try await CredentialEvents(services).handleWaiting() == 1)
+            try await endGrant(of: anna, toldBy: source, stage)
             #expect(try await stage.traces(of: anna) == .init(credentials: 0))
             #expect(try await stage.traces(of: ben) == .init())
         }
+    }
+
+    /// Ends a grant at Apple, and handles that the daily check finds it gone or that a device tells.
+    private func endGrant(
+        of person: CredentialStage.Person,
+        toldBy source: String,
+        _ stage: CredentialStage
+    ) async throws {
+        let services = stage.services()
+        stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+        if source == "check" {
+            #expect(try await CredentialChecks(services).sweep().gone == 1)
+        } else {
+            try await stage.sql(
+                """
+                insert into accountctl.credential_events (source, kind, user_id)
+                values ('device', 'state_revoked', \(person.id))
+                """
+            )
+        }
+        #expect(try await CredentialEvents(services).handleWaiting() == 1)
     }
 
     /// Prometheus sees no increase in a series that begins with its first count.

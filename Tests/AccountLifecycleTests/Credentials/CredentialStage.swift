@@ -164,6 +164,18 @@ struct CredentialStage: Sendable {
         )
     }
 
+    /// Has an account be under deletion, locked out already.
+    func beginErasure(of user: UUID) async throws {
+        try await sql("select accountctl.open_deletion_request(\(user), 'app', null, '0')")
+        try await sql(
+            """
+            update accountctl.deletion_requests
+            set state = 'running', locked_out_at = now()
+            where user_id = \(user)
+            """
+        )
+    }
+
     /// What Apple posts about somebody, told as it happened, so many seconds ago.
     func told(
         _ event: AppleNotification.Event = .consentRevoked,

@@ -371,10 +371,7 @@ import Testing
     @Test func anErasureHearsItsOwnEcho() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
-            try await stage.sql("select accountctl.open_deletion_request(\(anna.id), 'app', null, '0')")
-            try await stage.sql(
-                "update accountctl.deletion_requests set state = 'running', locked_out_at = now()"
-            )
+            try await stage.beginErasure(of: anna.id)
             let services = stage.services()
             let told = try stage.told(about: anna.sub)
             _ = try await NotificationIntake(services).take(told)
@@ -389,10 +386,7 @@ import Testing
     @Test func anEchoDoesNotWaitForTheDelete() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
-            try await stage.sql("select accountctl.open_deletion_request(\(anna.id), 'app', null, '0')")
-            try await stage.sql(
-                "update accountctl.deletion_requests set state = 'running', locked_out_at = now()"
-            )
+            try await stage.beginErasure(of: anna.id)
             let services = stage.services()
             let echo = try stage.told(about: anna.sub)
             try await stage.pool.withTransaction { delete in
