@@ -11,7 +11,7 @@ struct JobsCommandTests {
     }
 
     /// One unfinished job per state, and ended ones: their ids by name.
-    private func fill(_ database: TestDatabase) async throws -> [String: Int] {
+    func fill(_ database: TestDatabase) async throws -> [String: Int] {
         let text = try await database.psql(
             """
             with made as (
@@ -47,7 +47,7 @@ struct JobsCommandTests {
         return ids
     }
 
-    private func state(_ database: TestDatabase, _ id: Int?) async throws -> String {
+    func state(_ database: TestDatabase, _ id: Int?) async throws -> String {
         try await database.psql(
             """
             select state::text from accountctl.jobs where id = \(id ?? 0)
@@ -301,142 +301,6 @@ struct JobsCommandTests {
             #expect(after == before)
             #expect(try await database.psql("select count(*) from accountctl.queues") == "0")
             #expect(try await database.psql("select count(*) from accountctl.job_limits") == "0")
-        }
-    }
-
-    @Test("Acts: enqueue, retry, snooze, cancel, discard, pause, resume, limit, prune")
-    func acts() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            let ids = try await fill(database)
-            func id(_ name: String) -> String { "\(ids[name] ?? 0)" }
-            // Without a terminal nothing asks: what needs a yes is refused without --yes.
-            #expect(try await jobs(database, ["cancel", id("available")]).status == 2)
-            #expect(try await state(database, ids["available"]) == "available")
-
-            let cancel = try await jobs(
-                database,
-                ["cancel", id("available"), "424242", id("running"), "--yes", "--json"]
-            )
-            #expect(cancel.status == 3)
-            for part in [
-                #""outcome":"done","result":"cancelled""#,
-                #""exit_code":3,"id":424242,"outcome":null,"result":"#,
-                #""outcome":"done","result":"told to stop""#,
-            ] {
-                #expect(cancel.output.contains(part), "\(cancel)")
-            }
-            #expect(try await state(database, ids["available"]) == "cancelled")
-            // What was said with an earlier one stays where a later one says nothing.
-            for reason in [["--reason", "asked for twice"], []] {
-                #expect(try await jobs(database, ["cancel", id("running"), "--yes"] + reason).status == 0)
-            }
-            let running = try await jobs(database, ["show", id("running"), "--json"])
-            #expect(running.output.contains("\"cancel_requested\": true"), "\(running)")
-            #expect(running.output.contains("\"reason\": \"asked for twice\""), "\(running)")
-
-            try await database.psql("update accountctl.jobs set progress = '{\"done\": 3}' where id = \(id("parked"))")
-            #expect(try await jobs(database, ["discard", id("parked"), "--reason", "not wanted", "--yes"]).status == 0)
-            let discarded = try await jobs(database, ["show", id("parked"), "--json"])
-            #expect(discarded.output.contains("not wanted"))
-            #expect(discarded.output.contains(#"{\"done\": 3}"#), "\(discarded)")
-            #expect(try await jobs(database, ["show", id("parked")]).output.contains(#"{"done": 3}"#))
-            let one = try await jobs(database, ["retry", "--state", "discarded", "--limit", "1", "--dry-run"])
-            #expect(one.status == 0 && one.errors.contains("more than 1 such jobs: raise --limit"), "\(one)")
-            let retried = try await jobs(
-                database,
-                ["retry", "--state", "discarded", "--queue", "mail", "--yes", "--json"]
-            )
-            #expect(retried.status == 0 && !retried.errors.contains("such jobs"), "\(retried)")
-            #expect(try await state(database, ids["parked"]) == "available")
-            #expect(try await jobs(database, ["show", id("parked"), "--json"]).output.contains(#"{\"done\": 3}"#))
-            #expect(try await state(database, ids["discarded"]) == "available")
-            #expect(try await jobs(database, ["retry", id("completed")]).status == 6)
-
-            #expect(try await jobs(database, ["snooze", id("parked"), "--for", "2h"]).status == 0)
-            let wait =
-                "select state || ' ' || round(extract(epoch from run_at - now()) / 3600) from accountctl.jobs where id = "
-            #expect(try await database.psql(wait + id("parked")) == "scheduled 2")
-
-            let added = try await jobs(
-                database,
-                [
-                    "enqueue", "test.new", "--arguments", "{\"a\":1}", "--unique-key", "u", "--priority", "2", "--in",
-                    "1h", "--json",
-                ]
-            )
-            #expect(added.output.contains("\"is_new\":true"), "\(added.errors)")
-            let again = try await jobs(database, ["enqueue", "test.new", "--unique-key", "u", "--json"])
-            #expect(again.output.contains("\"is_new\":false"))
-            #expect(
-                try await database.psql(
-                    "select state, priority, args->>'a' from accountctl.jobs where unique_key = 'u'"
-                )
-                    == "scheduled|2|1"
-            )
-
-            let dated = try await jobs(database, ["enqueue", "test.at", "--at", "2099-01-02T03:04:05+01:00"])
-            #expect(dated.status == 0, "\(dated)")
-            let due = "select state, extract(epoch from run_at)::bigint from accountctl.jobs where kind = 'test.at'"
-            #expect(try await database.psql(due) == "scheduled|4071002645")
-            for time in [["--at", "12:00"], ["--at", "10m"], ["--at", "2099-01-02", "--in", "1h"]] {
-                #expect(try await jobs(database, ["enqueue", "test.at"] + time).status == 2, "\(time)")
-            }
-
-            // Another reason replaces the one that stands; none, or the same, leaves it.
-            let reasons = [
-                (["--reason", "incident 6"], "done"), (["--reason", "incident 7"], "done"),
-                (["--reason", "incident 7"], "unchanged"), ([], "unchanged"),
-            ]
-            for (reason, outcome) in reasons {
-                let paused = try await jobs(database, ["pause", "mail", "--yes", "--json"] + reason)
-                #expect(paused.status == 0 && paused.output.contains(#""\#(outcome)""#), "\(paused)")
-            }
-            #expect(try await jobs(database, ["limit", "mail", "--count", "5", "--seconds", "30"]).status == 0)
-            #expect(
-                try await jobs(database, ["limit", "--kind", "test.kind", "--running", "2", "--per-key", "1"]).status
-                    == 0
-            )
-            let stats = try await jobs(database, ["stats", "--json"]).output
-            for part in [
-                "incident 7", "\"rate\": 5", "\"rate_period_seconds\": 30", "\"is_set_by_hand\": true",
-                "\"running\": 2",
-            ] {
-                #expect(stats.contains(part), "\(part): \(stats)")
-            }
-            #expect(try await jobs(database, ["resume", "mail"]).errors.contains("goes on"))
-            #expect(try await jobs(database, ["resume", "mail"]).errors.contains("was not paused"))
-            let logged = "select count(*) from accountctl.operator_log where action = 'jobs.limit'"
-            let before = Int(try await database.psql(logged)) ?? 0
-            let runs: [(dry: [String], outcome: String)] = [
-                (["--dry-run"], "would_be_done"), ([], "done"), (["--dry-run"], "unchanged"), ([], "unchanged"),
-            ]
-            for limited in [["mail"], ["--kind", "test.kind"]] {
-                let lift = ["limit"] + limited + ["--none", "--json", "outcome"]
-                for (dry, outcome) in runs {
-                    let lifted = try await jobs(database, lift + dry)
-                    #expect(lifted.status == 0 && lifted.output.contains("\"\(outcome)\""), "\(lift): \(lifted)")
-                }
-            }
-            let never = try await jobs(database, ["limit", "never", "--none"])
-            #expect(never.status == 0 && never.errors.contains("never has no limit, as before"), "\(never)")
-            #expect(try await database.psql(logged) == "\(before + 2)")
-            #expect(try await jobs(database, ["stats"]).output.contains("incident 7") == false)
-
-            try await database.psql("select accountctl.prepare_job_history('2020-01-01', 2)")
-            let would = try await jobs(database, ["prune", "--older-than-days", "30", "--dry-run", "--json"])
-            #expect(would.output.contains("job_history_20200102"))
-            #expect(try await jobs(database, ["prune", "--older-than-days", "30"]).status == 2)
-            let left = "select count(*) from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
-            let days = try await database.psql(left)
-            #expect(try await jobs(database, ["prune", "--older-than-days", "30", "--yes"]).status == 2)
-            let confirmed = ["prune", "--older-than-days", "30", "--confirm=\(days)"]
-            let production = database.variables.merging(["ACCOUNTCTL_PRODUCTION": "yes"]) { $1 }
-            let unsaid = try await AccountctlProcess(["jobs"] + confirmed, environment: production).result()
-            #expect(unsaid.status == 2 && unsaid.errors.contains("--production"), "\(unsaid)")
-            #expect(try await database.psql(left) == days)
-            let dropped = try await jobs(database, confirmed + ["--json"])
-            #expect(dropped.output == would.output)
-            #expect(try await database.psql(left) == "0")
         }
     }
 
