@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Foundation
+import ObjectStorage
 import Postgres
 import Sandbox
 import Synchronization
@@ -18,7 +19,8 @@ import Testing
         )
         return try await stage.pool.withConnection { [sweep] connection in
             let names = try sweep.names(on: connection)
-            return try sweep.next(after: nil, limit: AvatarSweep.batch, except: names, on: connection).leftovers
+            return try sweep.next(after: nil, limit: StorageClient.largestBatch, except: names, on: connection)
+                .leftovers
         }
     }
 

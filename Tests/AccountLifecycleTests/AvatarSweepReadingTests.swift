@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Foundation
+import ObjectStorage
 import Postgres
 import TestSupport
 import Testing
@@ -67,7 +68,12 @@ struct AvatarSweepReadingTests {
                 var found = 0
                 var cursor: String?
                 while true {
-                    let batch = try sweep.next(after: cursor, limit: AvatarSweep.batch, except: names, on: connection)
+                    let batch = try sweep.next(
+                        after: cursor,
+                        limit: StorageClient.largestBatch,
+                        except: names,
+                        on: connection
+                    )
                     if batch.leftovers.isEmpty { break }
                     #expect(batch.leftovers.allSatisfy { $0.key.hasSuffix("/old/avatar.png") })
                     found += batch.leftovers.count
