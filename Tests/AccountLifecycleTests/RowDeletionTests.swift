@@ -44,6 +44,46 @@ import Testing
         }
     }
 
+    /// What refers to them goes with the account: to the first by the profile, to each by another one, around a circle.
+    @Test(arguments: ["", "deferrable initially deferred"])
+    func manyRowsThatNoBatchMayTakeGoWithTheAccount(_ moment: String) async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create table public.posts (id int primary key, author uuid references auth.users on delete cascade)",
+                "alter table public.profiles add pinned_post int references public.posts \(moment)",
+                """
+                create table public.comments (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    parent int references public.comments \(moment)
+                )
+                """,
+                "create index on public.posts (author)",
+                "create index on public.profiles (pinned_post)",
+                "create index on public.comments (author)",
+                "create index on public.comments (parent)",
+                "grant select, delete on public.posts, public.comments to postgres",
+            ] { try await stage.sql(Statement(unsafeSQL: statement)) }
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 2500) as g")
+            try await stage.sql("update public.profiles set pinned_post = 1 where id = \(person.id)")
+            try await stage.sql(
+                """
+                insert into public.comments
+                select g, \(person.id), g % 2500 + 1
+                from generate_series(1, 2500) as g
+                """
+            )
+            try await stage.sql("analyze public.posts, public.comments")
+            var policy = Stage.swift
+            policy.batchRows = 1000
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.count("select from public.posts") == 0)
+            #expect(try await stage.count("select from public.comments") == 0)
+        }
+    }
+
     /// Only their partitions have statistics.
     @Test func manyRowsOfAPartitionedTableGoInBatches() async throws {
         try await Stage.with { stage in

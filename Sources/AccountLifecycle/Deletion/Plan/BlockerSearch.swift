@@ -152,14 +152,17 @@ package struct BlockerSearch: Sendable {
         )
     }
 
+    /// Whether the database refuses rows: neither a lost connection, nor a limit of time, nor what passes by itself.
+    static func isRefusal(_ error: PostgresError) -> Bool {
+        error.sqlState != nil && !error.isTransient && error.connectionUsable && !error.tookTooLong
+    }
+
     /// A refusal of the database as a blocker.
     ///
     /// - Throws: the error itself where it says nothing about the account, such as a lost connection or a limit of
     ///   time.
     static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
-        guard let state = error.sqlState, !error.isTransient, error.connectionUsable, !error.tookTooLong else {
-            throw error
-        }
+        guard isRefusal(error), let state = error.sqlState else { throw error }
         let table = [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
         switch state {
         case .foreignKeyViolation, .notNullViolation:

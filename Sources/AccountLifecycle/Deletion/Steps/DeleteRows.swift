@@ -1,3 +1,4 @@
+import Logging
 import Postgres
 
 extension DeletionRun {
@@ -135,7 +136,8 @@ extension DeletionRun {
     /// from is left to the cascade, which runs as the table's owner.
     ///
     /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a
-    /// moment.
+    /// moment. A table of which the database refuses a batch is left at that: what refers to its rows may go together
+    /// with them alone, and the one statement that takes both tells whether it does not.
     private func emptyLargeTables(of plan: DeletionPlan) async throws {
         let batch = services.policy.batchRows
         let large = plan.parts
@@ -148,17 +150,32 @@ extension DeletionRun {
             var deleted = batch
             while deleted * going.conditions.count >= batch {
                 try Task.checkCancellation()
-                deleted = try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
-                    try await services.pool.withTransaction { connection in
-                        try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-                        try connection.execute("select \(DeletionBrakes.holding)")
-                        try lockAndLookAgain(.deleteRows, on: connection)
-                        let rows = try connection.execute(deleting, deadline: deadline)
-                        if rows > 0 { try journal.add(["batched_rows": rows], to: .deleteRows, on: connection) }
-                        return rows
-                    }
+                do {
+                    deleted = try await deleteBatch(deleting, by: plan)
+                } catch let error as PostgresError where BlockerSearch.isRefusal(error) {
+                    services.logger(for: record.id).notice(
+                        "the database refuses a batch: the rows of this table are to go with the account",
+                        metadata: ["table": "\(part.table)", "error": "\(error)"]
+                    )
+                    break
                 }
                 try await services.probe(.between(.deleteRows))
+            }
+        }
+    }
+
+    /// Deletes and counts one batch.
+    ///
+    /// - Throws: ``PostgresError``, also of checks that wait for the end of the transaction.
+    private func deleteBatch(_ deleting: Statement, by plan: DeletionPlan) async throws -> Int {
+        try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
+            try await services.pool.withTransaction { connection in
+                try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+                try connection.execute("select \(DeletionBrakes.holding)")
+                try lockAndLookAgain(.deleteRows, on: connection)
+                let rows = try connection.execute(deleting, deadline: deadline)
+                if rows > 0 { try journal.add(["batched_rows": rows], to: .deleteRows, on: connection) }
+                return rows
             }
         }
     }
