@@ -89,6 +89,32 @@ import Testing
         }
     }
 
+    /// A search names the partition, and each year brings one more.
+    @Test func aColumnOfAPartitionedTableIsAcceptedForItsPartitions() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create table public.invoices (year int, buyer uuid) partition by range (year)",
+                "create table public.invoices_2025 partition of public.invoices for values from (2025) to (2026)",
+                """
+                create table public.invoices_late partition of public.invoices for values from (2026) to (2030)
+                partition by range (year)
+                """,
+            ] { try await stage.sql(Statement(unsafeSQL: statement)) }
+            let person = try await stage.signUp()
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
+            }
+            try await stage.sql(
+                "create table public.invoices_2026 partition of public.invoices_late for values from (2026) to (2027)"
+            )
+            try await stage.sql("insert into public.invoices values (2025, \(person.id)), (2026, \(person.id))")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "accepted")
+        }
+    }
+
     /// What somebody writes into one column does not hide the name of another, which an operator has to type.
     @Test func controlCharactersInARowHideNoColumn() async throws {
         try await Stage.with { stage in

@@ -9,10 +9,10 @@ struct DeletionAcceptCommand: AccountctlCommand {
         commandName: "accept",
         abstract: "Accept that a column may keep identifiers of erased accounts.",
         discussion: """
-            For what the law has you keep. It holds for every deletion from now on, and each receipt names the column. The
-            column has to be typed, or given with --confirm; deletion show names those that a request reports, and those that
-            are accepted. --withdraw takes it back, with a --reason as well: what was erased with it stays as it is, and all
-            others find the column again.
+            For what the law has you keep. It holds for every deletion from now on, and each receipt names the column; that of
+            a partitioned table holds for all its partitions. The column has to be typed, or given with --confirm; deletion
+            show names those that a request reports, and those that are accepted. --withdraw takes it back, with a --reason as
+            well: what was erased with it stays as it is, and all others find the column again.
 
             EXIT CODES
               0 accepted or withdrawn; 2 declined; 3 there is no such column, or it was not accepted

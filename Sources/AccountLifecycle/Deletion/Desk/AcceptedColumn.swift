@@ -32,6 +32,33 @@ package struct AcceptedColumn: Sendable, Hashable {
         ).map { AcceptedColumn(name: $0, reason: $1, acceptedBy: $2, acceptedAt: $3) }
     }
 
+    /// The names of what is accepted as searches report it.
+    ///
+    /// A search names the partition that a row lies in: what holds of a table holds of its partitions, those that were
+    /// made since as well.
+    static func namesInSearches(on connection: isolated Connection) throws -> Set<String> {
+        Set(
+            try connection.query(
+                """
+                select column_name
+                from accountctl.accepted_columns
+                union
+                select concat_ws('.', n.nspname, c.relname, a.attname)
+                from pg_catalog.pg_class as c
+                join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+                join pg_catalog.pg_attribute as a on a.attrelid = c.oid
+                cross join lateral pg_catalog.pg_partition_ancestors(c.oid) as above (oid)
+                join pg_catalog.pg_class as t on t.oid = above.oid
+                join pg_catalog.pg_namespace as s on s.oid = t.relnamespace
+                join accountctl.accepted_columns as accepted
+                    on accepted.column_name = concat_ws('.', s.nspname, t.relname, a.attname)
+                where c.relispartition
+                """,
+                as: String.self
+            )
+        )
+    }
+
     /// Whether the database has such a column, by its parts as they are written, with a dot in between.
     ///
     /// - Throws: `PostgresError`.

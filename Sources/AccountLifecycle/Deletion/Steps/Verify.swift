@@ -36,7 +36,7 @@ extension DeletionRun {
             }
             if try await services.pool.withConnection({ try accountExists(on: $0) }) { return .back(to: .deleteRows) }
         }
-        let accepted = try await acceptedColumns()
+        let accepted = try await services.pool.withConnection { try AcceptedColumn.namesInSearches(on: $0) }
         let residue = findings.filter { !accepted.contains($0.column) }
         guard residue.isEmpty else {
             let told = report.othersFiles[record.id].map { "besides, \($0) names of files that other accounts own" }
@@ -79,12 +79,5 @@ extension DeletionRun {
     /// Whether the auth user is there.
     func accountExists(on connection: isolated Connection) throws -> Bool {
         try connection.one("select exists (select from auth.users where id = \(user))", as: (Bool).self)
-    }
-
-    /// Columns of which an operator said that they may keep an identifier.
-    private func acceptedColumns() async throws -> Set<String> {
-        try await services.pool.withConnection { connection in
-            Set(try connection.query("select column_name from accountctl.accepted_columns", as: (String).self))
-        }
     }
 }
