@@ -38,6 +38,38 @@ import Testing
         }
     }
 
+    /// The upkeep prunes each minute, and what was verified is kept for good.
+    @Test func pruningReadsNoRequestThatIsKept() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                insert into accountctl.deletion_requests (
+                    subject_hash, subject_key_id, origin, state, requested_at, locked_out_at, finished_at, run_after,
+                    legal_deadline
+                )
+                select
+                    sha256(g::text::bytea), 'hash1', 'app', 'verified', now() - interval '1 year',
+                    now() - interval '1 year', now() - interval '11 months', now() - interval '1 year',
+                    now() - interval '11 months'
+                from generate_series(1, 20000) as g
+                """
+            )
+            try await stage.sql("analyze accountctl.deletion_requests")
+            let scans = try await stage.pool.withTransaction { connection in
+                try DeletionPruning.run(on: connection)
+                return try connection.one(
+                    """
+                    select seq_scan
+                    from pg_stat_xact_all_tables
+                    where relid = 'accountctl.deletion_requests'::regclass
+                    """,
+                    as: Int64.self
+                )
+            }
+            #expect(scans == 0)
+        }
+    }
+
     /// Every preflight counts, and a hundred thousand may wait.
     @Test func theCeilingReadsTheLastHourAlone() async throws {
         try await Stage.with { stage in

@@ -71,6 +71,7 @@ import Testing
         ("0068_worker_life.sql", "b3def7e232cb42cbfa35e8bbc210958fad3e7acff6f720789465d280a529a724"),
         ("0069_history_progress.sql", "0d73abcc53ee01e67391f9a39c2ad8499a274a332f1c32e0d4bc2a4f81887db8"),
         ("0070_oauth_clients.sql", "74928a75412f21888b78f4916bff67c361efaf598b8d0514e66f555af05dd26a"),
+        ("0071_cancelled_requests.sql", "53d9aa4f8d21456b4f37bb2e6078780f6c385cd8369bb0aa96b3aa930fd8b20e"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {
