@@ -71,5 +71,6 @@ package enum EmbeddedSQL {
         File(name: "0069_history_progress.sql") { PackageResources._069_history_progress_sql },
         File(name: "0070_oauth_clients.sql") { PackageResources._070_oauth_clients_sql },
         File(name: "0071_cancelled_requests.sql") { PackageResources._071_cancelled_requests_sql },
+        File(name: "0072_report_answers.sql") { PackageResources._072_report_answers_sql },
     ]
 }

@@ -31,7 +31,7 @@ extension CredentialRules.Outcome {
         case .deviceOnly: "only the device is concerned"
         case .noted: "nothing to do"
         case .notConfirmed: "Apple says that the grant lives"
-        case .notConfirmable: "Apple gave no answer for a day, or had been asked already"
+        case .notConfirmable: "Apple gave no clear answer, none for a day, or had been asked already"
         case .nothingHeld: "no credential by which Apple could be asked"
         case .forwarding: "forwarding of a relay address was switched"
         case .notTracked: "no relay addresses are kept"

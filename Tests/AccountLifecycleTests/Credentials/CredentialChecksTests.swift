@@ -448,11 +448,84 @@ import Testing
             #expect(try await stage.traces(of: ben) == .init())
             try await stage.sql(
                 """
-                update accountctl.credential_events
-                set received_at = received_at - interval '25 hours', handled_at = handled_at - interval '25 hours'
+                update accountctl.apple_credentials
+                set report_answered_at = report_answered_at - interval '25 hours'
                 """
             )
             #expect(try await report(CredentialStage.clientID).asked > 0)
+        }
+    }
+
+    /// It waits for the other one, which cannot be opened here.
+    @Test func aReportThatWaitsHasAppleAskedOnceAboutEachCredential() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            // Nobody shows that the client id works.
+            for person in [anna, ben] {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            let foreign = try KeyRing([CredentialStage.key("k2")]).seal(
+                Secret("token"),
+                for: SealingContext(purpose: "apple-refresh-token", ids: [anna.text, "com.example.web"])
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials
+                    (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (\(anna.id), 'com.example.web', \(anna.sub), \(foreign.text), \(foreign.keyID.text))
+                """
+            )
+            try await stage.sql(
+                "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(anna.id))"
+            )
+            let before = stage.sandbox.journal.count(.appleToken)
+            let events = CredentialEvents(stage.services())
+            for _ in 0..<3 {
+                #expect(try await events.handleWaiting() == 0)
+                try await stage.sql("update accountctl.credential_events set next_try_at = now()")
+            }
+            // The witness that a refusal calls for is refused, too.
+            #expect(stage.sandbox.journal.count(.appleToken) - before == 2)
+            #expect(try await stage.traces(of: anna) == .init(credentials: 2))
+        }
+    }
+
+    /// What one report had asked, another does not, whichever of the credentials they speak of.
+    @Test func reportsAboutOneCredentialAndAboutAllAreOfTheSameDay() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let web = try stage.sandbox.apple.signIn(clientID: "com.example.web", hidesEmail: true)
+            try await stage.hold(web.authorizationCode, of: anna, clientID: "com.example.web")
+            let events = CredentialEvents(stage.services())
+            var asked: [Int] = []
+            for client in [CredentialStage.clientID, nil, "com.example.web"] {
+                let before = stage.sandbox.journal.count(.appleToken)
+                try await stage.sql(
+                    """
+                    insert into accountctl.credential_events (source, kind, user_id, client_id)
+                    values ('device', 'state_revoked', \(anna.id), \(client))
+                    """
+                )
+                #expect(try await events.handleWaiting() == 1)
+                asked.append(stage.sandbox.journal.count(.appleToken) - before)
+            }
+            #expect(asked == [1, 1, 0])
+        }
+    }
+
+    /// Nobody else shows that the client id works.
+    @Test func aRefusalThatShowsNothingIsNoWordThatTheGrantLives() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            for person in people {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            try await stage.sql(
+                "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(people[0].id))"
+            )
+            #expect(try await CredentialEvents(stage.services()).handleWaiting() == 1)
+            #expect(try await stage.outcomes() == ["state_revoked not_confirmable"])
+            #expect(try await stage.traces(of: people[0]) == .init())
         }
     }
 }

@@ -16,7 +16,7 @@ struct CredentialConfirmation: Sendable, Hashable {
         /// Refused, and nothing shows that the client id works at all; or an answer that may be our own fault.
         case inconclusive
         case nothingHeld
-        /// Apple is not to be asked again so soon.
+        /// Apple gave an answer on a device's word within the day, and is not to be asked again so soon.
         case askedBefore
         /// Apple gave no answer, or could not be asked.
         case unavailable(after: Duration?)
@@ -42,28 +42,13 @@ extension CredentialChecks {
     func confirm(user: UUID, clientID: String?, happenedAt: Date) async throws -> CredentialConfirmation {
         let held = try await take(user, clientID, happenedAt)
         guard !held.isEmpty else { return CredentialConfirmation(finding: .nothingHeld) }
-        let question = CredentialQuestion(services: services)
-        let proof = RefusalProof(services: services)
         var findings: [CredentialConfirmation.Finding] = []
         var gone: Set<String> = []
         for (credential, answer) in held {
-            if let answer {
-                findings.append(answer)
-                continue
-            }
-            let beginning = try await proof.beginning()
-            switch try await question.ask(credential) {
-            case .lives: findings.append(.lives)
-            case .refused:
-                if try await proof.works(credential.clientID, since: beginning, besides: [user]) {
-                    gone.insert(credential.clientID)
-                } else {
-                    findings.append(.inconclusive)
-                }
-            case .doubtful: findings.append(.inconclusive)
-            case .unreadable: findings.append(.unavailable(after: nil))
-            case .unavailable(let pause): findings.append(.unavailable(after: pause))
-            }
+            let finding: CredentialConfirmation.Finding
+            if let answer { finding = answer } else { finding = try await ask(credential) }
+            findings.append(finding)
+            if finding == .gone { gone.insert(credential.clientID) }
         }
         guard gone.isEmpty else { return CredentialConfirmation(finding: .gone, gone: gone) }
         let silence = findings.first { if case .unavailable = $0 { true } else { false } }
@@ -71,8 +56,29 @@ extension CredentialChecks {
         return CredentialConfirmation(finding: silence ?? worst ?? .lives)
     }
 
-    /// How a report ends that Apple gave an answer to.
-    private var answered: [CredentialRules.Outcome] { [.done, .otherSignIn, .noReaction, .notConfirmed] }
+    /// Asks Apple about one credential on a device's word, and remembers that it answered.
+    ///
+    /// That the grant is gone is remembered with the reactions to it: where the database refuses these, they are tried
+    /// again with a new answer.
+    private func ask(_ credential: HeldCredential) async throws -> CredentialConfirmation.Finding {
+        let question = CredentialQuestion(services: services)
+        let proof = RefusalProof(services: services)
+        let beginning = try await proof.beginning()
+        switch try await question.ask(credential) {
+        case .lives:
+            try await question.noteReport(credential)
+            return .lives
+        case .refused:
+            if try await proof.works(credential.clientID, since: beginning, besides: [credential.user]) { return .gone }
+            try await question.noteReport(credential)
+            return .inconclusive
+        case .doubtful:
+            try await question.noteReport(credential)
+            return .inconclusive
+        case .unreadable: return .unavailable(after: nil)
+        case .unavailable(let pause): return .unavailable(after: pause)
+        }
+    }
 
     /// The credentials that a report is about, with what is known about those of which Apple is not to be asked; the
     /// others' check of the day is taken.
@@ -89,15 +95,9 @@ extension CredentialChecks {
                     select
                         c.id, c.user_id, c.client_id, c.sealed_token,
                         coalesce(c.last_live_at >= \(happenedAt), false) as lives,
-                        exists (
-                            select
-                            from accountctl.credential_events as e
-                            where e.user_id = c.user_id
-                              and coalesce(e.client_id, c.client_id) = c.client_id
-                              and e.source = 'device'
-                              and e.kind = \(CredentialEvent.Kind.stateRevoked.text)
-                              and e.outcome = any(\(answered.map(\.rawValue)))
-                              and e.handled_at > greatest(c.obtained_at, now() - \(interval) * interval '1 second')
+                        coalesce(
+                            c.report_answered_at > greatest(c.obtained_at, now() - \(interval) * interval '1 second'),
+                            false
                         ) as was_asked
                     from accountctl.apple_credentials as c
                     where c.user_id = \(user)

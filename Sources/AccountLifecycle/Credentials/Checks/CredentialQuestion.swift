@@ -49,6 +49,11 @@ struct CredentialQuestion {
         }
     }
 
+    /// Notes that Apple gave an answer on a device's word.
+    func noteReport(_ credential: HeldCredential) async throws {
+        try await note(credential, "report_answered_at = clock_timestamp()")
+    }
+
     /// Not when the token was replaced while Apple was asked: the answer is not about the new one.
     private func note(_ credential: HeldCredential, _ change: StaticString) async throws {
         let change = Statement(unsafeSQL: change.description)

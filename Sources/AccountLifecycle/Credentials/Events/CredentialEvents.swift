@@ -147,15 +147,33 @@ struct CredentialEvents: Sendable {
                 if outcome == .otherSignIn { tell(id, services) }
                 // Apple refused these themselves, whomever they speak for.
                 let dead = CredentialReactions.Dead(clientIDs: confirmation?.gone ?? [], subject: nil)
+                try noteReport(on: user, about: dead.clientIDs, on: connection)
                 try CredentialReactions(on: user, to: event)
                     .carryOut(reactions, mark: .consentRevoked, dead: dead, services.policy, on: connection)
                 try CredentialEventRows.settle(id, outcome, on: connection)
-            case .lives?, .inconclusive?: try CredentialEventRows.settle(id, .notConfirmed, on: connection)
-            case .askedBefore?: try CredentialEventRows.settle(id, .notConfirmable, on: connection)
+            case .lives?: try CredentialEventRows.settle(id, .notConfirmed, on: connection)
+            case .inconclusive?, .askedBefore?: try CredentialEventRows.settle(id, .notConfirmable, on: connection)
             case .nothingHeld?: try CredentialEventRows.settle(id, .nothingHeld, on: connection)
             }
         }
         return .settled
+    }
+
+    /// Notes that Apple refused credentials on a device's word; a token that replaced one since was not asked about.
+    private static func noteReport(
+        on user: UUID,
+        about clientIDs: Set<String>,
+        on connection: isolated Connection
+    ) throws {
+        try connection.execute(
+            """
+            update accountctl.apple_credentials
+            set report_answered_at = clock_timestamp()
+            where user_id = \(user)
+              and client_id = any(\(clientIDs.sorted()))
+              and checked_at is not null
+            """
+        )
     }
 
     /// Tells that an account was not asked to be deleted, so that somebody can look.

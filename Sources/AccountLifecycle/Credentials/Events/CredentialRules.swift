@@ -65,7 +65,8 @@ package enum CredentialRules {
         case noted
         /// Apple says that the grant lives, whatever the device saw.
         case notConfirmed = "not_confirmed"
-        /// Apple gave no answer for a day, or had been asked on a device's word within one: left to the daily check.
+        /// Apple gave no answer for a day, or none that shows anything, or had been asked on a device's word within one:
+        /// left to the daily check.
         case notConfirmable = "not_confirmable"
         /// There is no credential by which Apple could be asked.
         case nothingHeld = "nothing_held"
