@@ -387,6 +387,34 @@ import Testing
         }
     }
 
+    /// Revoking had told of the first alone, which its late answer takes back.
+    @Test func anAnswerThatComesLateTellsNothingOfWhatBecameUnknownAfterRevoking() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try await submit(person, on: stage)
+            let request = try await stage.request(person)
+            let services = stage.services { point in
+                guard point == .afterExchange else { return }
+                try await expire(code, triedBefore: "1 hour", on: stage)
+                let once = Counter(1)
+                let pause = try await stage.drive(request) { point in
+                    guard point == .before(.deleteRows), once.take() else { return }
+                    try await stage.sql(
+                        """
+                        insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                        values (\(person.id), 'com.example.other', 'grant_unknown', now())
+                        """
+                    )
+                }
+                #expect(pause == .ended(.verified))
+                #expect(try await told(request, on: stage)[0] == "grant_unknown")
+            }
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(try await stage.retryRevocations() == 0)
+            #expect(try await told(request, on: stage)[0] == "grant_unknown")
+        }
+    }
+
     /// In Supabase's dashboard, for one.
     @Test func aGrantOfAnAccountThatSomebodyElseDeletedIsRevokedToo() async throws {
         try await Stage.with { stage in

@@ -17,8 +17,8 @@ struct AppleReckoning: Sendable {
     let counts: [String: Int]
     /// Whether something is held, or on its way, that revoking has to deal with.
     let isOpen: Bool
-    /// What the request says so far.
-    let recorded: StepOutcome?
+    /// Whether the request says so already, and of as many: a later answer is reckoned by these numbers.
+    let isRecorded: Bool
 
     /// Reckons up what is recorded.
     ///
@@ -88,7 +88,7 @@ struct AppleReckoning: Sendable {
             outcome: outcome,
             counts: counts,
             isOpen: isOpen,
-            recorded: recorded
+            isRecorded: outcome == recorded && counts == credentials.value
         )
     }
 

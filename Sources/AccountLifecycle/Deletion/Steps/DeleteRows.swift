@@ -98,7 +98,7 @@ extension DeletionRun {
             on: connection
         )
         if reckoning.isOpen { return true }
-        if reckoning.outcome != reckoning.recorded {
+        if !reckoning.isRecorded {
             try journal.record(.revokeApple, reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
         }
         return false
