@@ -115,6 +115,9 @@ import Testing
         #expect(kinds("call +4915112345678!", [sub, phone]) == [.phone])
         #expect(kinds("4915112345678", [sub, phone]) == [.phone])
         #expect(kinds("14915112345678 49151123456780", [sub, phone]).isEmpty)
+        #expect(kinds("call 004915112345678!", [sub, phone]) == [.phone])
+        #expect(kinds("+01149151123456780 tel:0114915112345678", [sub, phone]) == [.phone])
+        #expect(kinds("1004915112345678 04915112345678", [sub, phone]).isEmpty)
     }
 
     @Test func refusesWhatCannotBeToldFromOtherText() {

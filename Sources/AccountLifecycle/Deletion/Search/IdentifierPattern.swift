@@ -29,7 +29,10 @@ struct IdentifierPattern: Sendable, Hashable {
         case .email:
             return spellings(of: identifier.value).map { IdentifierPattern(bytes: $0, boundary: .email) }
         case .phone:
-            return [IdentifierPattern(bytes: value, boundary: .digits)]
+            // As it is dialled from abroad: in most countries, and in North America.
+            return ["", "00", "011"].map { prefix in
+                IdentifierPattern(bytes: Array(prefix.utf8) + value, boundary: .digits)
+            }
         case .providerID:
             return spellings(of: identifier.value).map { IdentifierPattern(bytes: $0, boundary: .word) }
         }

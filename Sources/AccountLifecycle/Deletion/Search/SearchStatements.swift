@@ -106,11 +106,13 @@ struct SearchStatements: Sendable {
         conditions.dropFirst().reduce(conditions.first ?? "false") { $0 + " or " + $1 }
     }
 
-    /// What the forms of an identifier begin with: the server looks for that, and may send a few rows too many.
+    /// What the forms of an identifier begin with, or hold: the server looks for that, and may send a few rows too many.
     private static func starts(of identifier: Identifier) -> [String] {
         switch identifier.kind {
         case .userID: [String(identifier.value.prefix(8))]
-        case .email, .phone, .providerID:
+        // Stands in each of its forms.
+        case .phone: [identifier.value]
+        case .email, .providerID:
             starts(of: IdentifierPattern.patterns(of: identifier).map(\.bytes))
         }
     }
