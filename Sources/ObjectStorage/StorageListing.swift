@@ -47,11 +47,4 @@ package struct StorageBucket: Sendable, Hashable, Decodable {
     package let id: String
     /// Its name.
     let name: String
-    /// Whether its objects can be read without a key.
-    package let isPublic: Bool
-
-    enum CodingKeys: String, CodingKey {
-        case id, name
-        case isPublic = "public"
-    }
 }
