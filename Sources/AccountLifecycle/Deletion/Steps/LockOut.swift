@@ -26,8 +26,39 @@ extension DeletionRun {
         // Nobody waits for the disk under the ceiling's lock, where every lock-out passes: before anybody outside is
         // asked, they do.
         try journal.fence(connection)
-        // Whoever cancels at this moment comes before or after us, not between. The app may hold the account's row
-        // while it asks for a status token, which refers to this one: that lets it pass.
+        if let stop = try lockRequest(on: connection) { return stop }
+        let account = try lockAccount(on: connection)
+        if let account, account.isAnother {
+            return .stopped(
+                .blocked,
+                Situation(.otherAccount),
+                lookAgainAfter: DeletionMachine.lookAtOtherAccountAfter
+            )
+        }
+        // A hold placed since refers to the row that is now locked: it is there already or comes too late.
+        let isHeld = try connection.one(
+            "select exists (select from accountctl.holds where user_id = \(user))",
+            as: (Bool).self
+        )
+        if isHeld { return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter) }
+        if account != nil {
+            if let stop = try renewIdentifiers(on: connection) { return stop }
+            try endSessions(on: connection)
+        }
+        // Thrown, not returned: whoever has to wait is neither banned nor signed out meanwhile.
+        if let stop = try passBrakes(on: connection) { throw LockOutStopped(result: stop) }
+        try ban(before: account?.bannedUntil, on: connection)
+        try journal.record(.lockOut, account == nil ? .alreadyGone : .ok, StepFacts(), on: connection)
+        return .recorded
+    }
+
+    /// Locks the request.
+    ///
+    /// Whoever cancels at this moment comes before or after us, not between. The app may hold the account's row while
+    /// it asks for a status token, which refers to this one: that lets it pass.
+    ///
+    /// - Returns: What comes of the step where nobody is to be locked out now.
+    private func lockRequest(on connection: isolated Connection) throws -> StepResult? {
         let request = try connection.first(
             """
             select finished_at is not null, locked_out_at is not null, paused_at is not null
@@ -48,10 +79,15 @@ extension DeletionRun {
             try journal.withdraw(.lockOut, on: connection)
             return .recorded
         }
-        if isPaused {
-            return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
-        }
-        let account = try connection.first(
+        guard isPaused else { return nil }
+        return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
+    }
+
+    /// Locks the account, if it is there.
+    ///
+    /// - Returns: Until when it is banned, and whether it is another one that has come to the same id since.
+    private func lockAccount(on connection: isolated Connection) throws -> (bannedUntil: String?, isAnother: Bool)? {
+        try connection.first(
             """
             select banned_until::text, coalesce(created_at > \(record.requestedAt), false)
             from auth.users
@@ -59,33 +95,18 @@ extension DeletionRun {
             for update
             """,
             as: (String?, Bool).self
-        )
-        if let account, account.1 {
-            return .stopped(
-                .blocked,
-                Situation(.otherAccount),
-                lookAgainAfter: DeletionMachine.lookAtOtherAccountAfter
-            )
-        }
-        // A hold placed since refers to the row that is now locked: it is there already or comes too late.
-        let isHeld = try connection.one(
-            "select exists (select from accountctl.holds where user_id = \(user))",
-            as: (Bool).self
-        )
-        if isHeld { return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter) }
-        if account != nil {
-            if let stop = try renewIdentifiers(on: connection) { return stop }
-            try endSessions(on: connection)
-        }
-        // Thrown, not returned: whoever has to wait is neither banned nor signed out meanwhile.
-        if let stop = try passBrakes(on: connection) { throw LockOutStopped(result: stop) }
+        ).map { (bannedUntil: $0, isAnother: $1) }
+    }
+
+    /// Records the lock-out, and bans the account; `bannedUntil` is the ban that it comes in place of.
+    private func ban(before bannedUntil: String?, on connection: isolated Connection) throws {
         try connection.execute(
             """
             with request as (
                 update accountctl.deletion_requests
                 set locked_out_at = clock_timestamp(),
                     settle_after = clock_timestamp() + \(services.settling.wholeSeconds) * interval '1 second',
-                    banned_until_before = \(account?.0)::timestamptz,
+                    banned_until_before = \(bannedUntil)::timestamptz,
                     counted_at = coalesce(counted_at, clock_timestamp()),
                     apple_waiting_since = null,
                     state = 'running'
@@ -98,8 +119,6 @@ extension DeletionRun {
             where u.id = request.user_id
             """
         )
-        try journal.record(.lockOut, account == nil ? .alreadyGone : .ok, StepFacts(), on: connection)
-        return .recorded
     }
 
     /// Adds the identifiers that the account has gained since the preflight; the caller holds its row locked.
