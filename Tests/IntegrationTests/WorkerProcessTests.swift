@@ -51,6 +51,31 @@ struct WorkerProcessTests {
         }
     }
 
+    @Test("A terminal that goes ends it as well, unless it was started to outlive that")
+    func hangUp() async throws {
+        try await withKeys { keys in
+            try await TestDatabase.with(.migrated) { database in
+                let variables = database.variables.merging(keys) { $1 }
+                let worker = try AccountctlProcess(["worker"], environment: variables)
+                #expect(try await worker.waitForErrors(containing: "worker registered"))
+                worker.signal(SIGHUP)
+                let ended = try await worker.result()
+                #expect(ended.status == 0 && ended.errors.contains("SIGHUP"), "\(ended)")
+                // As nohup does it.
+                let lasting = try AccountctlProcess(
+                    ["-c", #"trap "" HUP; exec "$0" worker"#, AccountctlProcess.path],
+                    environment: variables,
+                    program: "/bin/sh"
+                )
+                #expect(try await lasting.waitForErrors(containing: "worker registered"))
+                lasting.signal(SIGHUP)
+                lasting.signal(SIGTERM)
+                let stopped = try await lasting.result()
+                #expect(stopped.status == 0 && !stopped.errors.contains("SIGHUP"), "\(stopped)")
+            }
+        }
+    }
+
     @Test("That its database is away is told at once, not when it gives up")
     func databaseAway() async throws {
         try await withKeys { keys in

@@ -64,37 +64,31 @@ struct NamelessFile {
 private enum Abandoned {
     /// Written before the handlers are set, cleared after they are taken back: a handler must not wait for a lock.
     nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
-    nonisolated(unsafe) private static var trapped: [Int32] = []
+    /// What the signals did before.
+    nonisolated(unsafe) private static var former: [SignalAction] = []
 
     static func remember(_ name: String) {
         path = strdup(name)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-            var action = sigaction()
-            sigaction(number, nil, &action)
+            let action = SignalAction(of: number)
             // What whoever started the process had it ignore stays ignored.
-            guard !isIgnored(action) else { continue }
+            guard !action.isIgnored else { continue }
             signal(number, handler)
-            trapped.append(number)
+            former.append(action)
         }
     }
 
     static func forget() {
-        for number in trapped { signal(number, SIG_DFL) }
-        trapped = []
+        for action in former { action.restore() }
+        former = []
         free(path)
         path = nil
     }
 
-    private static func isIgnored(_ action: sigaction) -> Bool {
-        #if os(Linux)
-            unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-        #else
-            unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-        #endif
-    }
-
     private static let handler: @convention(c) (Int32) -> Void = { number in
         if let path { unlink(path) }
+        // No default action reaches the first process of a container.
+        if getpid() == 1 { _exit(128 + number) }
         signal(number, SIG_DFL)
         raise(number)
     }

@@ -7,7 +7,8 @@ struct ServeCommand: AccountctlCommand {
         commandName: "serve",
         abstract: "Serve the listeners without carrying out work.",
         discussion: """
-            A node with listeners only: health, metrics and wake-up where listen.admin is set. Work is left to workers.
+            A node with listeners only: health, metrics and wake-up where listen.admin is set. Work is left to workers. SIGTERM,
+            SIGHUP or Ctrl-C ends it.
 
             EXAMPLES
               accountctl serve

@@ -11,9 +11,9 @@ import UnixSignals
 
 /// Runs services until they end or a signal ends them.
 ///
-/// The first SIGTERM or SIGINT asks everything to end well; a second one cancels everything. Either way nothing is lost
-/// that a worker holds: jobs that were not done go back. What has not ended well after `stopTime` is ended where it
-/// stands, as by `kill -9`.
+/// The first SIGTERM, SIGINT or SIGHUP asks everything to end well; a second SIGTERM or SIGINT cancels everything. Either
+/// way nothing is lost that a worker holds: jobs that were not done go back. What has not ended well after `stopTime` is
+/// ended where it stands, as by `kill -9`.
 struct Supervision {
     let services: [ServiceGroupConfiguration.ServiceConfiguration]
     let health: Health
@@ -25,7 +25,9 @@ struct Supervision {
 
     /// The signals that ask for an end, trapped from now on.
     static func trapSignals() async -> UnixSignalsSequence {
-        await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        // What nohup has it ignore stays ignored.
+        if SignalAction(of: SIGHUP).isIgnored { return await UnixSignalsSequence(trapping: .sigterm, .sigint) }
+        return await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
     }
 
     /// - Returns: `ok` when the services ended or were asked once; `interrupted` when a second signal cancelled them.
@@ -45,7 +47,11 @@ struct Supervision {
             tasks.addTask {
                 var isAsked = false
                 for await signal in signals {
-                    if isAsked { return .interrupted }
+                    if isAsked {
+                        // A terminal that goes sends it twice: its shell does, and then the system.
+                        if signal == .sighup { continue }
+                        return .interrupted
+                    }
                     isAsked = true
                     endAfterStopTime()
                     logger.notice("stopping; a second signal stops at once", metadata: ["signal": "\(signal)"])

@@ -9,9 +9,10 @@ struct WorkerCommand: AccountctlCommand {
             The service: deletions, Apple's credentials, periodic jobs. Serves health and metrics where listen.admin is set. Any
             number may run at once; on one machine each with addresses of its own.
 
-            SIGTERM or Ctrl-C: takes no new job and lets running ones end (worker.shutdown_timeout); what does not end is handed
-            back. A second signal hands everything back at once. Without its database it ends a few seconds later all the same; what
-            it could not write is done again by another worker when the leases end (worker.lease).
+            SIGTERM, SIGHUP or Ctrl-C: takes no new job and lets running ones end (worker.shutdown_timeout); what does not end is
+            handed back. A second SIGTERM or Ctrl-C hands everything back at once. Without its database it ends a few seconds later
+            all the same; what it could not write is done again by another worker when the leases end (worker.lease). Started by
+            nohup it ignores SIGHUP.
 
             EXIT CODES
               0 stopped when told, or idle with --until-idle; 75 the database could not be reached, also when outcomes of jobs
