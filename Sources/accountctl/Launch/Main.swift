@@ -27,11 +27,16 @@ enum Main {
         thread.run()
     }
 
-    /// Takes back what whoever started the program has blocked: a signal that is to end it would never reach it.
+    /// Lets the signals that are to end the program reach it: takes back what whoever started it has blocked.
     private static func heedSignals() {
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
+        // The first process of a container is kept from default actions: nothing would end it but being killed.
+        guard getpid() == 1 else { return }
+        for number in [SIGINT, SIGTERM, SIGHUP] where !SignalAction(of: number).isIgnored {
+            signal(number) { _exit(128 + $0) }
+        }
     }
 
     /// Ends the process from any thread: the way back to `main` would start another one.
