@@ -78,6 +78,17 @@ package struct SettingsInputs: Sendable {
                         message: "there is no section [environments.\(chosen)]" + near
                     )
                 )
+            } else if known.contains(chosen), Self.mayMeanProduction(chosen), values["production"] == nil,
+                variables[Self.variable(of: "production")] == nil
+            {
+                problems.append(
+                    SettingsProblem(
+                        key: "environment",
+                        source: Self.source(environment, variables, parsed),
+                        message: "\"\(chosen)\" is not production: write environment = production, or say "
+                            + "production = yes or no"
+                    )
+                )
             }
         }
         for (key, flag) in flags { values[key] = RawSetting(text: flag.value, source: .flag(flag.flag)) }
@@ -91,6 +102,11 @@ package struct SettingsInputs: Sendable {
             uniqueKeysWithValues: variables.filter { $0.key.hasPrefix(Self.prefix) }
                 .map { ($0.key, RawSetting(text: $0.value, source: .variable($0.key))) }
         )
+    }
+
+    /// Whether a name other than that of the environment that matters may have been meant for it.
+    private static func mayMeanProduction(_ name: String) -> Bool {
+        name != "production" && (name.isEmpty || name.lowercased().hasPrefix("prod"))
     }
 
     /// The environment in whose sections a key of the file stands; nil outside of them.

@@ -20,6 +20,31 @@ struct SettingsEnvironmentTests {
         #expect(error?.description.contains("did you mean production?") == true)
     }
 
+    @Test(
+        "A name that may have been meant for production is not taken for another's without a word",
+        arguments: ["Production", "PRODUCTION", "prod", "prodution", "", "# production"]
+    )
+    func nearlyProduction(_ name: String) {
+        for (file, environment) in [
+            ("environment = \(name)", nil), ("[environments.prod]\ndeletion.grace = 2h", "prod"),
+        ] {
+            let problems = Settings.check(inputs(file, environment: environment)).problems
+            #expect(problems.map(\.key) == ["environment"])
+            #expect(problems.allSatisfy { $0.leavesEnvironmentInDoubt && !$0.stopsNothing })
+            #expect(problems.first?.message.contains("write environment = production") == true)
+            let said = ["ACCOUNTCTL_PRODUCTION": "no"]
+            #expect(Settings.check(inputs(file, variables: said, environment: environment)).problems.isEmpty)
+        }
+    }
+
+    @Test(
+        "Other names are nobody's business, nor is one of which it is said what it is",
+        arguments: ["production", "live", "staging", "prod\nproduction = yes", "product-tests\nproduction = no"]
+    )
+    func clearEnvironment(_ lines: String) {
+        #expect(Settings.check(inputs("environment = " + lines)).problems.isEmpty)
+    }
+
     @Test("A file that says what it is stands for no other environment, sections or none")
     func otherEnvironment() throws {
         let file = "environment = production\n[deletion]\ngrace = 2h\n"
