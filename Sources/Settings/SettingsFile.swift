@@ -27,8 +27,10 @@ struct SettingsFile: Sendable, Equatable {
     /// Reads a whole file; what cannot be read becomes a problem with its line.
     init(text: String, path: String) {
         var section = ""
-        // To Swift the line end of Windows is one character, and another one.
-        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        // Editors of Windows write a mark before the text. To Swift the line end of Windows is one character, and
+        // another one.
+        let lines = text.drop { $0 == "\u{FEFF}" }
+            .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (offset, line) in lines.enumerated() {
             let source = SettingsSource.file(path: path, line: offset + 1)
             let content = Self.trimmed(line)

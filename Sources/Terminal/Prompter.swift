@@ -29,7 +29,7 @@ package struct Prompter: Sendable {
         if assumesYes { return }
         guard isInteractive else { throw PromptRefusal(code: .nobodyToAsk, flag: "--yes") }
         messages.raw(SafeText.lines(question) + " [y/N] ")
-        switch readAnswer()?.trimmingBlanks().lowercased() {
+        switch typedText()?.lowercased() {
         case "y", "yes": return
         default: throw PromptRefusal(code: .declined, flag: "--yes")
         }
@@ -52,10 +52,19 @@ package struct Prompter: Sendable {
             throw PromptRefusal(code: .nobodyToAsk, flag: "--confirm=\(expected)")
         }
         messages.raw(SafeText.lines(question) + "\nType \(SafeText.line(expected)) to go on: ")
-        guard let answer = readAnswer()?.trimmingBlanks(), !answer.isEmpty else {
+        guard let answer = typedText(), !answer.isEmpty else {
             throw PromptRefusal(code: .declined, flag: "--confirm=\(expected)")
         }
         guard answer == expected else { throw PromptRefusal(code: .mismatch, flag: "--confirm=\(expected)") }
+    }
+
+    /// What was typed; nil at the end of the input, which leaves the line of the question open.
+    private func typedText() -> String? {
+        guard let answer = readAnswer() else {
+            messages.raw("\n")
+            return nil
+        }
+        return answer.trimmingBlanks()
     }
 }
 

@@ -26,6 +26,17 @@ struct PrompterTests {
         }
     }
 
+    @Test("What is told after the end of the input begins a line of its own")
+    func endOfInput() {
+        let sink = MemorySink()
+        let messages = Messages(style: .plain, sink: sink)
+        let prompter = Prompter(isInteractive: true, assumesYes: false, messages: messages, readAnswer: { nil })
+        #expect(throws: PromptRefusal.self) { try prompter.confirm("Go?") }
+        #expect(sink.text == "Go? [y/N] \n")
+        #expect(throws: PromptRefusal.self) { try prompter.typed("42", given: nil, question: "Erase?") }
+        #expect(sink.text.hasSuffix("Type 42 to go on: \n"))
+    }
+
     @Test("What cannot be undone asks for the id, and --yes is not enough")
     func typing() throws {
         try prompter(answer: " 42 ").typed("42", given: nil, question: "Erase?")

@@ -25,7 +25,8 @@ struct BulkOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("With --file: the most accounts in a time, such as 50/s.", valueName: "rate")
+        help: ArgumentHelp("With --file: the most accounts in a time, such as 50/s.", valueName: "rate"),
+        transform: BulkOptions.readRate
     )
     var rate: Rate?
 
@@ -60,9 +61,9 @@ struct BulkOptions: ParsableArguments {
     }
 }
 
-extension Rate: ExpressibleByArgument {
-    /// Reads `50/s`.
-    public init?(argument: String) {
-        self.init(argument)
+extension BulkOptions {
+    fileprivate static func readRate(_ text: String) throws -> Rate {
+        guard let rate = Rate(text) else { throw ValidationError("write a number and a time, such as 50/s") }
+        return rate
     }
 }

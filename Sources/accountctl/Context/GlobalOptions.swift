@@ -60,7 +60,7 @@ struct GlobalOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "What is logged to standard error: trace, debug, info, notice, warning, error.",
+            "What is logged to standard error: trace, debug, info, notice, warning, error, critical.",
             valueName: "level"
         )
     )
