@@ -111,13 +111,15 @@ extension SettingForm where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension SettingForm {
-    /// Several values between commas; brackets around them are allowed.
+    /// Several values between commas; brackets around them are allowed, and needed around none.
     static func list<Element>(of form: SettingForm<Element>) -> SettingForm<[Element]>
     where Value == [Element] {
         .init(
             expected: "a list with commas of: " + form.expected,
             quotes: form.quotes,
             parse: { text in
+                // A variable that was left empty must not switch off what the list is for.
+                guard text.contains(where: { $0 != " " }) else { return nil }
                 var inner = Substring(text)
                 if inner.hasPrefix("["), inner.hasSuffix("]") { inner = inner.dropFirst().dropLast() }
                 var values: [Element] = []

@@ -7,6 +7,22 @@ import Testing
 
 @Suite("Values of settings")
 struct SettingsValueTests {
+    @Test("An empty value is no empty list: that is written with brackets", arguments: ["", " "])
+    func emptyList(_ text: String) {
+        for key in ["apple.client_ids", "apple.on_grant_gone", "deletion.kept_buckets"] {
+            let variable = SettingsInputs.variable(of: key)
+            #expect(Settings.check(inputs(variables: [variable: text])).problems.map(\.key).contains(key))
+            let brackets = Settings.check(inputs(variables: [variable: "[]"]))
+            #expect(!brackets.problems.map(\.key).contains(key))
+        }
+    }
+
+    @Test("The mark that editors of Windows write before a text is no part of its first key")
+    func byteOrderMark() throws {
+        let settings = try Settings(inputs("\u{FEFF}deletion.grace = 2h\r\nproduction = no\r\n"))
+        #expect(settings.deletion.grace == .seconds(7200))
+    }
+
     @Test("Comments, quotes and blanks in values")
     func values() throws {
         let file = """
