@@ -111,6 +111,21 @@ import Testing
         }
     }
 
+    @Test(
+        "What is beyond its usual attempts has not ended",
+        arguments: [.completed, .cancelled, .discarded] as [JobState]
+    )
+    func exhaustedAndEnded(_ state: JobState) throws {
+        var filter = JobFilter()
+        filter.isExhausted = true
+        filter.state = state
+        #expect(field { try filter.check() } == "exhausted")
+        for live in [nil, JobState.available] {
+            filter.state = live
+            try filter.check()
+        }
+    }
+
     @Test func kindsOutOfRange() {
         #expect(field { try JobKind<Note>("k", timeout: .zero).check() } == "timeout")
         #expect(field { try JobKind<Note>("k", timeout: .seconds(-5)).check() } == "timeout")

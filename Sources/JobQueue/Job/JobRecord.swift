@@ -83,11 +83,14 @@ package struct JobFilter: Sendable, Hashable {
 
     /// Checks every field.
     ///
-    /// - Throws: ``JobQueueError`` naming the field out of form.
+    /// - Throws: ``JobQueueError`` naming the field out of form, or that does not go with the state.
     package func check() throws(JobQueueError) {
         if let queue { try JobField.checkName(queue, field: "queue") }
         if let kind { try JobField.checkName(kind, field: "kind") }
         try JobField.checkKey(uniqueKey, field: "uniqueKey")
         try JobField.checkRange(limit, Self.limits, field: "limit")
+        if isExhausted, state?.isEnded == true {
+            throw .invalid("exhausted", "is of jobs that are not done: leave the state out")
+        }
     }
 }

@@ -46,6 +46,9 @@ struct JobsRetryCommand: AccountctlCommand {
                 "name ids, or --state or --exhausted (narrowed by --queue, --kind, --unique-key and --limit), not both"
             )
         }
+        guard options.state != .completed else {
+            throw CommandError(.usage, "--state completed: a completed job does not run again")
+        }
         let filter = try options.filter()
         let queue = JobQueue()
         let (chosen, isCut) =
