@@ -96,6 +96,8 @@ struct DoctorCommand: AccountctlCommand {
             let report = ErrorReport(error)
             unreachable = report.status
             findings.append(Self.unreachable(report))
+        } catch let error as SettingsError {
+            findings.append(Self.unread(error))
         }
         if !databaseOnly {
             let logger = context.logger(settings)
@@ -125,6 +127,16 @@ struct DoctorCommand: AccountctlCommand {
             report.message,
             why: "Nothing works without it; what there is to say about it is missing here.",
             todo: report.hint ?? "See database.url and the PG* variables, and whether the server runs."
+        )
+    }
+
+    private static func unread(_ error: SettingsError) -> DoctorFinding {
+        DoctorFinding(
+            .error,
+            "database.settings",
+            "the database was not looked at: " + error.problems.map(\.description).joined(separator: "; "),
+            why: "Commands that work on the database stop at these settings.",
+            todo: "Correct them; accountctl config check tells when all are right."
         )
     }
 

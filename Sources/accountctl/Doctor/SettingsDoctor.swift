@@ -6,7 +6,10 @@ struct SettingsDoctor {
     let context: CommandContext
 
     func findings() throws -> [DoctorFinding] {
-        let (settings, problems) = try context.checkedSettings()
+        let (settings, told) = try context.checkedSettings()
+        // What is wrong with the keys is looked at below, and where they are held against the database.
+        let problems = settings.problemsOfParts(besides: told)
+            .filter { told.contains($0) || !$0.key.hasPrefix("keys.") }
         var findings = problems.map { problem in
             DoctorFinding(
                 problem.stopsNothing ? .warning : .error,

@@ -106,6 +106,16 @@ struct DoctorKeyTests {
                 everything: true
             )
             #expect(wrong.contains("deletion.grace"))
+            // With which no worker starts, though each setting by itself is right.
+            let alone = ["ACCOUNTCTL_LISTEN_PUBLIC": "127.0.0.1:0"]
+            let parts = try await deployment.find("settings", "error", alone, everything: true)
+            #expect(parts.contains("listen.public"))
+            // What keeps it from the database is told beside the rest, too.
+            for everything in [true, false] {
+                let loud = ["ACCOUNTCTL_LOG_LEVEL": "loud"]
+                let unread = try await deployment.find("database.settings", "error", loud, everything: everything)
+                #expect(unread.contains("log.level"))
+            }
             for (days, severity, said) in [(10, "warning", "ends in 9 days"), (-1, "error", "has ended")] {
                 let secret = try deployment.file("secret\(days)", Self.clientSecret(endsIn: days))
                 let ends = try await deployment.find(
