@@ -20,7 +20,7 @@ package enum ListenerRefusal: Error, Sendable, Hashable {
     /// The refusal that an error of a listener means; nil for others.
     init?(_ error: any Error) {
         switch error {
-        case SocketAddressError.unknown: self = .unknownHost
+        case is SocketAddressError.UnknownHost: self = .unknownHost
         case let error as IOError:
             switch error.errnoCode {
             case EADDRINUSE: self = .taken
