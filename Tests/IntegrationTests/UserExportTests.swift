@@ -246,6 +246,13 @@ struct UserExportTests {
             let dry = try await stage.run(["user", "export", Self.anna, "--dry-run", "--json", "rows,files"])
             #expect(dry.status == 0)
             #expect(dry.output.contains(#""files": 1"#))
+            // What it does not look at does not stop it.
+            let wrong = ["ACCOUNTCTL_MAIL_RESOLVERS": "x", "ACCOUNTCTL_STORAGE_URL": "x"]
+            for words in [["user", "export", "--dry-run"], ["deletion", "plan"]] {
+                let variables = stage.variables.merging(wrong) { $1 }
+                let look = try await AccountctlProcess(words + [Self.anna], environment: variables).result()
+                #expect(look.status != 2 && !look.output.isEmpty, "\(look)")
+            }
             #expect(try await stage.run(["user", "export", OperatorStage.id(7), "--dry-run"]).status == 3)
         }
     }

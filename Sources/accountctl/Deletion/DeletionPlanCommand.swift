@@ -49,7 +49,8 @@ struct DeletionPlanCommand: AccountctlCommand {
         let term = try lookup.term(user)
         let directory = AccountDirectory(hashKey: try context.hashKey())
         let asksTriggers = askTriggers
-        let policy = WorkerServices.policy(try context.settings())
+        let settings = try context.settings(needing: ["database.", "log.", "deletion.", "apple.give_up"])
+        let policy = WorkerServices.policy(settings)
         let preview = try await context.withConnection { connection in
             let account = try context.oneAccount(term, in: directory, on: connection)
             return try await DeletionPreview.read(

@@ -74,7 +74,9 @@ struct UserExportCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let actor = try context.actor(acting)
         let term = try lookup.term(term)
-        let settings = try context.settings()
+        // A dry run counts files by their rows.
+        let asksStorage = !withoutFiles && !dryRun
+        let settings = try context.settings(needing: ["database.", "log."] + (asksStorage ? ["storage."] : []))
         let logger = context.logger(settings)
         let manifest = try await HTTPCaller.withCaller(logger: logger) { caller in
             try await context.withDatabase { pool in
@@ -82,7 +84,7 @@ struct UserExportCommand: AccountctlCommand {
                     try context.oneAccount(term, in: AccountDirectory(hashKey: actor.hashKey), on: connection).id
                 }
                 let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-                let storage = withoutFiles ? nil : StorageGateway(try parts.storageClient())
+                let storage = asksStorage ? StorageGateway(try parts.storageClient()) : nil
                 let export = AccountExport(pool: pool, storage: storage)
                 do {
                     guard let output else { return try await export.survey(user, now: context.now()) }
