@@ -210,7 +210,7 @@ struct CommandLineTests {
         for section in ["deletion", "environments.live.deletion"] {
             let piped = "printf '[\(section)]\\ngrace = soon\\n' | \(check)"
             let pipe = try await AccountctlProcess(["-c", piped], program: "/bin/sh").result()
-            #expect(pipe.status == 2 && pipe.output.contains("/dev/stdin:2: \(section).grace"), "\(pipe)")
+            #expect(pipe.status == 2 && pipe.output.contains("error: /dev/stdin:2: \(section).grace"), "\(pipe)")
         }
         try await TestDatabase.with(.platform) { database in
             let stranger = database.variables.merging(["PGUSER": "nobody_of_that_name"]) { $1 }
@@ -244,10 +244,12 @@ struct CommandLineTests {
         let elsewhere = try file("environments", "environment = staging\n[environments.live.deletion]\ngrace = soon\n")
         let other = try await check(keys.variables.merging(["ACCOUNTCTL_CONFIG": elsewhere]) { $1 })
         #expect(other.status == 2 && other.lines.count == 1, "\(other)")
-        #expect(other.lines.first?.hasPrefix("\(elsewhere):3: environments.live.deletion.grace: ") == true, "\(other)")
+        let line = "error: \(elsewhere):3: environments.live.deletion.grace: "
+        #expect(other.lines.first?.hasPrefix(line) == true, "\(other)")
         let nothing = try await check([:])
         #expect(nothing.status == 2)
-        #expect(nothing.lines.count == 2 && nothing.lines.allSatisfy { $0.hasPrefix("default: keys.") }, "\(nothing)")
+        #expect(nothing.lines.count == 2, "\(nothing)")
+        #expect(nothing.lines.allSatisfy { $0.hasPrefix("error: default: keys.") }, "\(nothing)")
 
         let wrong = try await check([
             "ACCOUNTCTL_DATABASE_URL": "host=db.test port",
@@ -268,10 +270,14 @@ struct CommandLineTests {
             ("STORAGE_URL: storage.url", "not a number from 1 to 65535"),
             ("STORAGE_SERVICE_KEY_FILE: storage.service_key_file", "publishable"),
         ] {
-            let isTold = wrong.lines.contains { $0.hasPrefix("variable ACCOUNTCTL_" + key) && $0.contains(said) }
+            let isTold = wrong.lines.contains { $0.hasPrefix("error: variable ACCOUNTCTL_" + key) && $0.contains(said) }
             #expect(isTold, "\(key) \(said): \(wrong.lines)")
         }
         #expect(wrong.lines.count == 8)
+        // What a worker starts with all the same.
+        let url = ["ACCOUNTCTL_CONFIG": try file("password", "production = no\ndatabase.url = host=h password=x\n")]
+        let warned = try await check(keys.variables.merging(url) { $1 })
+        #expect(warned.status == 0 && warned.lines.first?.hasPrefix("warning: ") == true, "\(warned)")
         let one = try file("one", try await AccountctlProcess.run("keys", "new", "one").output)
         let same = try await check(["ACCOUNTCTL_KEYS_SEALING_FILE": one, "ACCOUNTCTL_KEYS_HASH_FILE": one])
         #expect(same.status == 2 && same.lines.count == 1 && same.lines[0].contains("the same key"), "\(same)")

@@ -8,9 +8,10 @@ struct ConfigCheckCommand: AccountctlCommand {
         commandName: "check",
         abstract: "Report every problem of the settings at once.",
         discussion: """
-            Exit code 0 when there is none that keeps a worker from starting, 2 otherwise. Key files are read and their keys looked at;
-            whether Apple, Storage and the database take them, and where addresses lead, is doctor's to tell. Of the other environments
-            in the settings file keys and forms are checked; what their files hold is told with --environment.
+            Exit code 0 when there is none that keeps a worker from starting, which is an error while others are warnings; 2 otherwise.
+            Key files are read and their keys looked at; whether Apple, Storage and the database take them, and where addresses lead, is
+            doctor's to tell. Of the other environments in the settings file keys and forms are checked; what their files hold is told
+            with --environment.
 
             EXAMPLES
               accountctl config check --config ./accountctl.conf
@@ -22,7 +23,11 @@ struct ConfigCheckCommand: AccountctlCommand {
         Field("source", "Source") { .text($0.source.description) },
         Field("key", "Key") { .text($0.key) },
         Field("message", "Problem") { .text($0.message) },
+        Field("severity", "Severity") { .text(severity($0)) },
     ]
+
+    /// Whether it keeps a worker from starting, in the doctor's words.
+    private static func severity(_ problem: SettingsProblem) -> String { problem.stopsNothing ? "warning" : "error" }
 
     static let outputFields = fields.map(\.name)
 
@@ -36,7 +41,9 @@ struct ConfigCheckCommand: AccountctlCommand {
         let problems = settings.problemsOfParts(besides: told + Settings.problemsElsewhere(inputs))
         // Lines rather than a table: a message is never cut, whatever the width of the terminal.
         if context.output.format == .table {
-            for problem in problems { try context.output.document(SafeText.line(problem.description)) }
+            for problem in problems {
+                try context.output.document(Self.severity(problem) + ": " + SafeText.line(problem.description))
+            }
             if problems.isEmpty { context.messages.note("The settings are right.") }
         } else {
             try context.output.list(problems, Self.fields)
