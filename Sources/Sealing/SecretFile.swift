@@ -10,8 +10,8 @@ package enum SecretFile {
     package struct Contents: Sendable {
         /// The bytes.
         let bytes: Secret<[UInt8]>
-        /// Whether users other than the owner may read the file; worth a warning, not an error, since secret stores
-        /// mount files that way.
+        /// Whether users may read the file that are not to; worth a warning, not an error, since secret stores mount
+        /// files that way.
         package let isReadableByOthers: Bool
 
         /// The bytes as text; nil when they are not UTF-8.
@@ -50,8 +50,17 @@ package enum SecretFile {
         guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
         defer { close(descriptor) }
         var status = stat()
-        let isOpenToOthers = fstat(descriptor, &status) == 0 && status.st_mode & (S_IRGRP | S_IROTH) != 0
+        let isOpenToOthers =
+            fstat(descriptor, &status) == 0
+            && isOpen(status.st_mode, of: status.st_uid, to: geteuid())
         return Contents(bytes: try readAll(descriptor, path, limit), isReadableByOthers: isOpenToOthers)
+    }
+
+    /// Whether others may read a file of this mode than its owner and who reads it here.
+    ///
+    /// What belongs to somebody else, as what a secret store mounts does, is read by its group, or not at all.
+    static func isOpen(_ mode: mode_t, of owner: uid_t, to reader: uid_t) -> Bool {
+        mode & (owner == reader ? S_IRGRP | S_IROTH : S_IROTH) != 0
     }
 
     private static func readAll(_ descriptor: CInt, _ path: String, _ limit: Int) throws(Failure) -> Secret<[UInt8]> {

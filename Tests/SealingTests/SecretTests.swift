@@ -1,6 +1,7 @@
 import Foundation
-import Sealing
 import Testing
+
+@testable import Sealing
 
 @Suite struct SecretTests {
     struct Holder {
@@ -29,6 +30,17 @@ import Testing
         dump(ring, to: &dumped)
         dump(HashKey(key), to: &dumped)
         for text in ["\(key)", "\(ring)", dumped] { #expect(!text.contains(body)) }
+    }
+
+    @Test(
+        "What a secret store mounts for a group is open to nobody else; what is one's own may be",
+        arguments: [
+            (0o600, 7, false), (0o440, 7, true), (0o640, 7, true), (0o444, 7, true), (0o440, 0, false),
+            (0o640, 0, false), (0o444, 0, true), (0o644, 0, true),
+        ] as [(mode_t, uid_t, Bool)]
+    )
+    func whoElseCanRead(_ mode: mode_t, _ owner: uid_t, _ isOpen: Bool) {
+        #expect(SecretFile.isOpen(0o100_000 | mode, of: owner, to: 7) == isOpen)
     }
 
     @Test func readsAFileAndSaysWhoElseCan() throws {

@@ -64,7 +64,7 @@ struct SettingsDoctor {
         }
         do {
             let contents = try SecretFile.read(path)
-            guard contents.isReadableByOthers else { return .ok(key, "\(path) can be read by its owner only") }
+            guard contents.isReadableByOthers else { return .ok(key, "\(path) cannot be read by others") }
             return DoctorFinding(
                 .warning,
                 key,
