@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// A team transfer: which app goes to which team.
@@ -53,9 +53,9 @@ package struct TeamTransfer: Sendable, Hashable {
     /// Old subs and addresses are not for the recipient.
     package struct Line: Codable, Sendable, Hashable {
         /// The account's id.
-        let user: UUID
+        package let user: UUID
         /// What Apple calls the user on the way.
-        let transferIdentifier: String
+        package let transferIdentifier: String
 
         /// A line.
         init(user: UUID, transferIdentifier: String) {

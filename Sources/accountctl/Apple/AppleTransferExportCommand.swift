@@ -2,12 +2,6 @@ import AccountLifecycle
 import ArgumentParser
 import Terminal
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Writes the file for the recipient.
 struct AppleTransferExportCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
@@ -33,10 +27,14 @@ struct AppleTransferExportCommand: AccountctlCommand {
         let output = context.output
         try await context.withDatabase { pool in
             try await TransferBooks(pool: pool, transfer: transfer).export { line in
-                let text = String(decoding: try JSONEncoder().encode(line), as: UTF8.self)
-                try output.document(text + "\n")
+                try output.document(Self.text(of: line) + "\n")
             }
         }
         return .ok
+    }
+
+    /// The same for the same account every time, so that two files can be compared.
+    static func text(of line: TeamTransfer.Line) -> String {
+        JSONText.line(["user_id": .uuid(line.user), "transfer_sub": .text(line.transferIdentifier)])
     }
 }

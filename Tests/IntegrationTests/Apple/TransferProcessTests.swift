@@ -42,6 +42,10 @@ struct TransferProcessTests {
             let lines = try await transfer(program, "export").output
             #expect(lines.split(separator: "\n").count == Self.people - 1)
             for person in people { #expect(!lines.contains(person.sub) && !lines.contains(person.email)) }
+            for _ in 2...10 { #expect(try await transfer(program, "export").output == lines) }
+            for person in people where person.id != gone.id {
+                #expect(lines.contains(#""user_id":"\#(person.id.lowercased())"}"#), "\(lines)")
+            }
 
             try await handOver(lines, program)
             try await exchange(program)
