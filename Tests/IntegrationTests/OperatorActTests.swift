@@ -256,7 +256,7 @@ struct OperatorActTests {
                     ["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"],
                     ["would_be_done", "done", "done"]
                 ),
-                (["deletion", "cancel", id], ["would_be_done", "done", "refused"]),
+                (["deletion", "cancel", id], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "pause", request], ["refused", "refused", "refused"]),
                 (["jobs", "pause", "mail", "--yes"], ["would_be_done", "done", "unchanged"]),
                 (["jobs", "resume", "mail"], ["would_be_done", "done", "unchanged"]),

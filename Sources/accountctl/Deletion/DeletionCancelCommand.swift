@@ -11,11 +11,11 @@ struct DeletionCancelCommand: AccountctlCommand {
             Once the account is locked out only an operator can; the lock-out is undone then. Sessions do not come back.
 
             With --file the list is read whole and every bad line told before anything is done. Each request is then cancelled by
-            itself, whatever becomes of the others. refusal says why one was not: cancelled or verified (it has ended so), begun,
-            under_way or busy. What a run that ends early has not cancelled the same command line cancels.
+            itself, whatever becomes of the others. refusal says why one was not: verified (it has ended so), begun, under_way or
+            busy. What a run that ends early has not cancelled the same command line cancels.
 
             EXIT CODES
-              0 cancelled; 3 no such request; 6 too late, or it has ended; of a list, that of the first that was not cancelled
+              0 cancelled, now or before; 3 no such request; 6 too late; of a list, that of the first that was not cancelled
 
             EXAMPLES
               accountctl deletion cancel 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --reason "asked by mail"
@@ -86,7 +86,10 @@ struct DeletionCancelCommand: AccountctlCommand {
             next: { names, _ in names.account.map { "ask again with: accountctl deletion request \($0)" } },
             facts: { DeletionCancelResult($0, $1, isRehearsed: isRehearsed).facts },
             perform: { actor, writes, request, connection in
-                try await DeletionDesk(actor, writes: writes).cancel(request, reason: reason, on: connection)
+                let desk = DeletionDesk(actor, writes: writes)
+                let outcome = try await desk.cancel(request, reason: reason, on: connection)
+                // It is so already; other acts come too late then.
+                return outcome == .ended(.cancelled) ? .unchanged : outcome
             }
         )
     }

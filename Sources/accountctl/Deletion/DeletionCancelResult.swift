@@ -26,7 +26,9 @@ struct DeletionCancelResult: Sendable {
         switch act {
         case .done where isRehearsed: self.init(request, .wouldBeDone, "would be cancelled")
         case .done: self.init(request, .done, "cancelled")
-        case .unchanged, .waiting: self.init(request, .unchanged, "nothing to do")
+        // What a list that was cut off has cancelled before.
+        case .unchanged, .ended(.cancelled): self.init(request, .unchanged, "was cancelled already")
+        case .waiting: self.init(request, .unchanged, "nothing to do")
         case .unknownRequest: self.init(request, RequestTarget.unknown(name))
         case .ended(let state): self.init(request, RequestTarget.ended(state, name), state.rawValue)
         case .refused(let why): self.init(request, CommandError(.blocked, why.words), why.word)

@@ -103,9 +103,11 @@ struct DeletionCancelRun {
     private func end(_ done: Done, _ triggers: [DeletionCatalog.Trigger]) throws -> ExitStatus {
         try context.output.list(done.results, DeletionCancelResult.fields)
         if done.isUnasked { context.tell(ofUnasked: triggers) }
-        let cancelled = done.results.count { $0.status == .ok }
+        let already = done.results.count { $0.outcome == .unchanged }
+        let cancelled = done.results.count { $0.status == .ok } - already
         context.messages.note(
             "\(cancelled) of \(list.ids.count) \(isRehearsed ? "would be cancelled" : "cancelled")"
+                + (already > 0 ? ", \(already) cancelled already" : "")
         )
         guard let obstacle = done.obstacle else { return done.results.map(\.status).first { $0 != .ok } ?? .ok }
         if obstacle is CancellationError { throw obstacle }
