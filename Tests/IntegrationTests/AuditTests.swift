@@ -36,6 +36,7 @@ struct AuditTests {
             let facts = try await stage.run(["audit", "list", "--action", "jobs.pause", "--json", "facts"])
             #expect(facts.output == "[\n{\"facts\":{\"queue\":\"mail\"}}\n]\n", "\(facts)")
             // An act without any has none, wherever it is read.
+            try await stage.database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'")
             #expect(try await stage.run(["deletion", "resume", "--all", "--confirm=all"]).status == 0)
             let last = try await stage.database.psql("select max(id) from accountctl.operator_log")
             for words in [["list", "--action", "deletion.resume_all"], ["show", last]] {

@@ -49,7 +49,7 @@ struct DeletionCommandTests {
             let before = try await site.everything()
             let irreversible = [
                 ["request", account], ["rehearse", account], ["proceed", "--without-apple", request],
-                ["accept", "public.invoices.buyer", "--reason", "kept by law"], ["resume", "--all"],
+                ["accept", "public.invoices.buyer", "--reason", "kept by law"],
             ]
             let reversible = [
                 ["cancel", request], ["retry", request], ["pause", request], ["pause", "--all"], ["resume", request],
@@ -70,6 +70,20 @@ struct DeletionCommandTests {
             #expect(try await site.deletion(["proceed", request]).status == 2)
             #expect(try await site.deletion(["pause"]).status == 2)
             #expect(try await site.everything() == before)
+            // Where nothing is paused, there is nothing to ask.
+            for more in [["--dry-run"], [], ["--confirm=yes"]] {
+                let idle = try await site.deletion(["resume", "--all"] + more)
+                #expect(idle.status == 0 && idle.errors.contains("deletions are not paused"), "\(idle)")
+            }
+            #expect(try await site.everything() == before)
+            _ = try await site.database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'x'")
+            let dry = try await site.deletion(["resume", "--all", "--dry-run"])
+            #expect(dry.status == 0 && dry.errors.contains("would let every deletion go on"), "\(dry)")
+            for more in [[], ["--confirm=yes"]] {
+                #expect(try await site.deletion(["resume", "--all"] + more).status == 2)
+            }
+            let brakes = "select count(*) from accountctl.deletion_brakes where paused_at is not null"
+            #expect(try await site.database.psql(brakes) == "1")
         }
     }
 

@@ -71,6 +71,7 @@ struct OperatorActTests {
                 ),
                 ("deletion.resume_all", ["deletion", "resume", "--all", "--confirm=all"], "{}"),
             ]
+            try await database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'")
             for (action, words, fact) in acts {
                 let why = ["--reason", "because", "--ticket", "T-1"]
                 let count = "select count(*) from accountctl.operator_log where action = '\(action)'"
@@ -251,6 +252,8 @@ struct OperatorActTests {
                 (["deletion", "pause", "--all"], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "pause", "--all", "--reason", "x"], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "resume", "--all", "--confirm=all"], ["would_be_done", "done", "unchanged"]),
+                // Where nothing is paused, nothing is asked.
+                (["deletion", "resume", "--all"], ["unchanged", "unchanged", "unchanged"]),
                 (["deletion", "retry", id], ["would_be_done", "done", "unchanged"]),
                 (
                     ["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"],
@@ -278,8 +281,10 @@ struct OperatorActTests {
                 #expect(told == outcomes, "\(words)")
             }
             // What is not done leaves no line.
-            let log = "select count(*) from accountctl.operator_log where action = 'deletion.pause'"
-            #expect(try await stage.database.psql(log) == "1")
+            for action in ["deletion.pause", "deletion.resume_all"] {
+                let log = "select count(*) from accountctl.operator_log where action = '\(action)'"
+                #expect(try await stage.database.psql(log) == "1", "\(action)")
+            }
         }
     }
 

@@ -48,28 +48,43 @@ struct DeletionResumeCommand: AccountctlCommand {
         }
         let actor = try context.actor(acting)
         let brake = try await context.withConnection { try DeletionDesk.generalBrake(on: $0) }
+        guard let paused = brake.paused else { return try await wake(in: context) }
         if consent.dryRun {
-            let (brakes, paused) = try await context.withConnection { connection in
+            let (brakes, alone) = try await context.withConnection { connection in
                 (try StandingBrakes.read(on: connection).released, try DeletionDesk.pausedAlone(on: connection))
             }
             context.messages.note("would let every deletion go on")
-            try context.output.show(BrakeTarget.sheet(brake.paused == nil ? .unchanged : .wouldBeDone))
-            tell(brakes, paused: paused, in: context)
+            try context.output.show(BrakeTarget.sheet(.wouldBeDone))
+            tell(brakes, paused: alone, in: context)
             return .ok
         }
-        let pause = brake.paused.map { "; paused by \($0.by)" + ($0.reason.map { ": \($0)" } ?? "") } ?? ""
+        let pause = "; paused by \(paused.by)" + (paused.reason.map { ": \($0)" } ?? "")
         try context.confirmIrreversible(
             "Let every deletion go on, which erases accounts for good (\(Wording.count(brake.open, "open request"))\(pause))?",
             id: "all",
             consent
         )
-        let (brakes, paused) = try await context.withConnection { connection in
+        let (brakes, alone) = try await context.withConnection { connection in
             try await DeletionDesk(actor).resumeAll(reason: reason, on: connection)
             return (try StandingBrakes.read(on: connection), try DeletionDesk.pausedAlone(on: connection))
         }
         context.messages.note("deletions go on")
-        try context.output.show(BrakeTarget.sheet(brake.paused == nil ? .unchanged : .done))
-        tell(brakes, paused: paused, in: context)
+        try context.output.show(BrakeTarget.sheet(.done))
+        tell(brakes, paused: alone, in: context)
+        return .ok
+    }
+
+    /// Where nothing is paused, those go on whom a resume that was interrupted left asleep: they do by themselves, too,
+    /// only later, so nothing is asked.
+    private func wake(in context: CommandContext) async throws -> ExitStatus {
+        let isRehearsed = consent.dryRun
+        let (brakes, alone) = try await context.withConnection { connection in
+            if !isRehearsed { try await DeletionDesk.wakePaused(on: connection) }
+            return (try StandingBrakes.read(on: connection), try DeletionDesk.pausedAlone(on: connection))
+        }
+        context.messages.note("deletions are not paused")
+        try context.output.show(BrakeTarget.sheet(.unchanged))
+        tell(brakes, paused: alone, in: context)
         return .ok
     }
 

@@ -46,8 +46,8 @@ extension DeletionDesk {
     /// Lets everything go on, but for what is paused by itself.
     ///
     /// Those whom the pause held are woken afterwards, some at a time: none of it holds the brakes, where every
-    /// lock-out passes. They look again by themselves, too; done again, it wakes those that one which was interrupted
-    /// left asleep.
+    /// lock-out passes. They look again by themselves, too; ``wakePaused(on:)`` wakes those that one which was
+    /// interrupted left asleep.
     package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
         try await connection.atomically { connection in
             try connection.execute(
@@ -55,6 +55,13 @@ extension DeletionDesk {
             )
             try log("deletion.resume_all", user: nil, reason: reason, request: nil, on: connection)
         }
+        try await Self.wakePaused(on: connection)
+    }
+
+    /// Wakes those whom the pause of everything held when they last looked, some at a time.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func wakePaused(on connection: isolated Connection) async throws {
         let waiting = try connection.query(
             """
             select id
