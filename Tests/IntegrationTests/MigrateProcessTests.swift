@@ -92,6 +92,13 @@ struct MigrateProcessTests {
             #expect(verify.status == 5)
             #expect(verify.output.contains("policy profiles_update_own on profiles"))
             #expect(verify.output.contains("function handle_new_user()"))
+            // The rehearsal ends as the run does.
+            for option in ["--dry-run", "--yes"] {
+                let words = ["migrate", "verify", "--accept", option]
+                let accepted = try await AccountctlProcess(words, environment: database.variables).result()
+                #expect(accepted.status == 0, "\(accepted)")
+                #expect(accepted.errors.contains("would record") == (option == "--dry-run"), "\(accepted)")
+            }
         }
     }
 

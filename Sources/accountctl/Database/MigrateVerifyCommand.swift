@@ -79,7 +79,11 @@ struct MigrateVerifyCommand: AccountctlCommand {
             Self.fields,
             whenEmpty: isSame ? "No difference." : "Nothing else differs."
         )
-        if accept, !write.dryRun, !differences.isEmpty {
+        if accept, write.dryRun, !differences.isEmpty {
+            context.messages.note("would record \(Wording.count(differences.count, "difference"))")
+            return isSame ? .ok : .residue
+        }
+        if accept, !differences.isEmpty {
             try context.confirm("Record these \(differences.count) differences as what should be there?", write)
             let signature = try context.signature(acting)
             let isRecorded = try await context.withMigrations { engine, connection in
