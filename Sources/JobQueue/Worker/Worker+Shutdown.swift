@@ -49,7 +49,7 @@ extension Worker {
         }
         guard let worker else {
             // Taken for lost: nothing that it might still write would be taken.
-            if let former { await leave(as: former, isLost: true) }
+            if let former { _ = await leave(as: former, isLost: true) }
             return 0
         }
         let progress = ExchangeProgress()
@@ -64,8 +64,10 @@ extension Worker {
             logger.warning("the last outcomes were not all written", metadata: ["error": "\(Verdict.describe(error))"])
         }
         settled(finished, progress.written, isInDoubt: false)
-        await leave(as: worker)
-        let unwritten = finished.count { !progress.written.isSettled($0.job.leased) }
+        let isHandedBack = await leave(as: worker)
+        let unwritten =
+            finished.count { !progress.written.isSettled($0.job.leased) }
+            + (isHandedBack ? 0 : all.count - finished.count)
         guard unwritten > 0 else { return 0 }
         logger.error(
             "outcomes could not be written; their jobs run again",
@@ -75,7 +77,9 @@ extension Worker {
     }
 
     /// Hands back what is held, whatever became of the outcomes: it is not counted as a crash.
-    private func leave(as worker: Int64, isLost: Bool = false) async {
+    ///
+    /// Returns whether that went well.
+    private func leave(as worker: Int64, isLost: Bool = false) async -> Bool {
         do {
             try await within(Self.patience) {
                 try await self.control.withConnection { connection in
@@ -85,11 +89,13 @@ extension Worker {
                 }
             }
             logger.info("worker stopped", metadata: ["worker": "\(worker)"])
+            return true
         } catch {
             logger.error(
                 "could not hand jobs back; others take them when the leases end",
                 metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
             )
+            return false
         }
     }
 }
