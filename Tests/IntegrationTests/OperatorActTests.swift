@@ -102,8 +102,7 @@ struct OperatorActTests {
                 """
             )
             for words in [
-                ["deletion", "cancel", going], ["deletion", "retry", gone],
-                ["user", "suspend", going, "--reason", "spam"],
+                ["deletion", "retry", gone], ["user", "suspend", going, "--reason", "spam"],
                 ["user", "sign-out", going],
             ] {
                 let rehearsed = try await stage.run(words + ["--dry-run"])
