@@ -7,6 +7,13 @@ import Testing
 
 /// What the requests of one account cost to find, among those of many.
 @Suite(.timeLimit(.minutes(5))) struct AccountRequestsPlanTests {
+    /// How often this transaction read all requests.
+    private static let scans: Statement = """
+        select seq_scan
+        from pg_stat_xact_all_tables
+        where relid = 'accountctl.deletion_requests'::regclass
+        """
+
     @Test(arguments: ["cancel_account_deletion", "account_deletion_status"])
     func nobodyReadsTheRequestsOfOthers(_ function: String) async throws {
         try await Stage.with { stage in
@@ -25,14 +32,7 @@ import Testing
             let scans = try await stage.signedIn(person) { connection in
                 _ = try connection.one("select public.\(unsafeSQL: function)()", as: String.self)
                 try connection.execute("reset role")
-                return try connection.one(
-                    """
-                    select seq_scan
-                    from pg_stat_xact_all_tables
-                    where relid = 'accountctl.deletion_requests'::regclass
-                    """,
-                    as: Int64.self
-                )
+                return try connection.one(Self.scans, as: Int64.self)
             }
             #expect(scans == 0)
         }
@@ -57,14 +57,7 @@ import Testing
             try await stage.sql("analyze accountctl.deletion_requests")
             let scans = try await stage.pool.withTransaction { connection in
                 try DeletionPruning.run(on: connection)
-                return try connection.one(
-                    """
-                    select seq_scan
-                    from pg_stat_xact_all_tables
-                    where relid = 'accountctl.deletion_requests'::regclass
-                    """,
-                    as: Int64.self
-                )
+                return try connection.one(Self.scans, as: Int64.self)
             }
             #expect(scans == 0)
         }
@@ -87,14 +80,7 @@ import Testing
             try await stage.sql("analyze accountctl.deletion_requests")
             let scans = try await stage.pool.withTransaction { connection in
                 #expect(try HourlyCeiling(configured: 50).lastStop(on: connection) == nil)
-                return try connection.one(
-                    """
-                    select seq_scan
-                    from pg_stat_xact_all_tables
-                    where relid = 'accountctl.deletion_requests'::regclass
-                    """,
-                    as: Int64.self
-                )
+                return try connection.one(Self.scans, as: Int64.self)
             }
             #expect(scans == 0)
         }

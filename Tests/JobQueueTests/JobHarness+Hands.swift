@@ -45,6 +45,15 @@ extension JobHarness {
         )
     }
 
+    /// A job in the hands of a worker whose lease has run out.
+    func lateClaim() async throws -> (worker: Int64, job: ClaimedJob) {
+        try await enqueue([Self.plain.job(Note())])
+        let worker = try await host()
+        let job = try await claim(worker)[0]
+        try await expire(worker)
+        return (worker, job)
+    }
+
     func finish(_ job: ClaimedJob) async throws -> Bool {
         try await pool.withConnection { connection in try finish(job, on: connection) }
     }

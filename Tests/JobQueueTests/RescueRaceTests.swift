@@ -9,10 +9,7 @@ import Testing
     /// The fence holds the row: a rescue goes past it, and the write of the transaction lands whole.
     @Test func aFencedTransactionIsNotRescuedUnder() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
-            try await harness.expire(worker)
+            let (_, job) = try await harness.lateClaim()
             try await harness.pool.withTransaction { connection in
                 try JobFence(queue: harness.queue, job: job.leased).hold(on: connection)
                 #expect(try await harness.rescue() == 0)
@@ -32,10 +29,7 @@ import Testing
     /// A completion that is being written while the rescue looks: River overwrote it.
     @Test func aCompletionUnderWayIsNotRescued() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
-            try await harness.expire(worker)
+            let (_, job) = try await harness.lateClaim()
             try await harness.pool.withTransaction { connection in
                 let landed = try harness.queue.finish(
                     .init(outcome: .completed, jobs: [job.leased]),
@@ -119,10 +113,7 @@ import Testing
     /// A heartbeat that is under way when a rescue looks, late as it is, keeps its worker.
     @Test func aBeatInTimeKeepsItsJobs() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
-            try await harness.expire(worker)
+            let (worker, job) = try await harness.lateClaim()
             try await harness.pool.withTransaction { connection in
                 let answer = try harness.beat(worker, [job], on: connection)
                 #expect(answer.isKnown)
@@ -137,10 +128,7 @@ import Testing
     /// One that comes while the rescue is under way waits for it, and learns that all is lost.
     @Test func aBeatWaitsForARescueUnderWay() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
-            try await harness.expire(worker)
+            let (worker, job) = try await harness.lateClaim()
             let answer = try await harness.pool.withTransaction { rescuer in
                 #expect(try harness.queue.rescue(on: rescuer).jobs == 1)
                 let answer = Task {
@@ -183,10 +171,7 @@ import Testing
     /// One that comes after the rescue finds nothing to keep, and does not make a worker of a lost one.
     @Test func aBeatTooLateRevivesNothing() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
-            try await harness.expire(worker)
+            let (worker, job) = try await harness.lateClaim()
             #expect(try await harness.rescue() == 1)
             let answer = try await harness.pool.withConnection { connection in
                 try harness.beat(worker, [job], releasesBefore: .max / 2, on: connection)
